@@ -1,0 +1,87 @@
+/// The number that names an attribute on a server. Vol 3, Part F, 3.2.2.
+///
+/// 0x0000 is reserved and names nothing; valid handles are 0x0001 to 0xFFFF. The type
+/// carries 0x0000 too, because a peer may send it.
+@frozen public struct AttributeHandle: RawRepresentable, Hashable, Comparable, Sendable {
+  public let rawValue: UInt16
+
+  @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
+  @inlinable public init(_ rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// 0x0000, which no attribute has.
+  public static let invalid = AttributeHandle(0)
+  /// 0x0001, where discovery begins.
+  public static let min = AttributeHandle(1)
+  /// 0xFFFF, where discovery ends.
+  public static let max = AttributeHandle(0xFFFF)
+
+  /// Whether an attribute can have this handle: all but 0x0000.
+  @inlinable public var isValid: Bool { rawValue != 0 }
+
+  /// The next handle, or nil after 0xFFFF.
+  @inlinable public var next: AttributeHandle? {
+    rawValue == 0xFFFF ? nil : AttributeHandle(rawValue &+ 1)
+  }
+
+  /// The handle before, or nil at 0x0001 and 0x0000.
+  @inlinable public var previous: AttributeHandle? {
+    rawValue <= 1 ? nil : AttributeHandle(rawValue &- 1)
+  }
+
+  @inlinable public static func < (a: AttributeHandle, b: AttributeHandle) -> Bool {
+    a.rawValue < b.rawValue
+  }
+}
+
+extension AttributeHandle: ExpressibleByIntegerLiteral {
+  @inlinable public init(integerLiteral value: UInt16) { self.init(value) }
+}
+
+extension AttributeHandle: CustomStringConvertible {
+  /// As people write it: `0x002A`.
+  public var description: String { "0x" + hex(rawValue) }
+}
+
+/// An ordered, non-empty range of valid handles: 0x0001 <= start <= end.
+///
+/// A pair that breaks this is not a range; a server answers it with Invalid Handle
+/// (Vol 3, Part F, 3.4.3.1).
+@frozen public struct HandleRange: Hashable, Sendable {
+  public let start: AttributeHandle
+  public let end: AttributeHandle
+
+  /// nil if `start` is 0x0000 or after `end`.
+  @inlinable public init?(_ start: AttributeHandle, _ end: AttributeHandle) {
+    guard start.isValid, start <= end else { return nil }
+    self.start = start
+    self.end = end
+  }
+
+  @inlinable init(unchecked start: AttributeHandle, _ end: AttributeHandle) {
+    self.start = start
+    self.end = end
+  }
+
+  /// 0x0001 to 0xFFFF.
+  public static let all = HandleRange(unchecked: .min, .max)
+
+  /// From this handle to 0xFFFF; nil for 0x0000.
+  @inlinable public static func from(_ start: AttributeHandle) -> HandleRange? {
+    HandleRange(start, .max)
+  }
+
+  @inlinable public func contains(_ handle: AttributeHandle) -> Bool {
+    start <= handle && handle <= end
+  }
+
+  /// What is left of the range after `handle`; nil when nothing is.
+  @inlinable public func after(_ handle: AttributeHandle) -> HandleRange? {
+    guard let next = handle.next else { return nil }
+    return HandleRange(next > start ? next : start, end)
+  }
+}
+
+extension HandleRange: CustomStringConvertible {
+  /// `0x0001-0xFFFF`.
+  public var description: String { "\(start)-\(end)" }
+}

@@ -1,0 +1,130 @@
+/// The first octet of a PDU. Vol 3, Part F, 3.3.1 and 3.4.8.
+///
+/// The space is open: an opcode that this library does not know travels and prints as hex.
+@frozen public struct Opcode: RawRepresentable, Hashable, Sendable {
+  public let rawValue: UInt8
+
+  @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
+  @inlinable public init(_ rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Bit 6: a command, which is never answered.
+  @inlinable public var isCommand: Bool { rawValue & 0x40 != 0 }
+  /// Bit 7: the PDU ends in an authentication signature.
+  @inlinable public var isSigned: Bool { rawValue & 0x80 != 0 }
+
+  public static let errorResponse = Opcode(0x01)
+  public static let exchangeMTURequest = Opcode(0x02)
+  public static let exchangeMTUResponse = Opcode(0x03)
+  public static let findInformationRequest = Opcode(0x04)
+  public static let findInformationResponse = Opcode(0x05)
+  public static let findByTypeValueRequest = Opcode(0x06)
+  public static let findByTypeValueResponse = Opcode(0x07)
+  public static let readByTypeRequest = Opcode(0x08)
+  public static let readByTypeResponse = Opcode(0x09)
+  public static let readRequest = Opcode(0x0A)
+  public static let readResponse = Opcode(0x0B)
+  public static let readBlobRequest = Opcode(0x0C)
+  public static let readBlobResponse = Opcode(0x0D)
+  public static let readMultipleRequest = Opcode(0x0E)
+  public static let readMultipleResponse = Opcode(0x0F)
+  public static let readByGroupTypeRequest = Opcode(0x10)
+  public static let readByGroupTypeResponse = Opcode(0x11)
+  public static let writeRequest = Opcode(0x12)
+  public static let writeResponse = Opcode(0x13)
+  public static let prepareWriteRequest = Opcode(0x16)
+  public static let prepareWriteResponse = Opcode(0x17)
+  public static let executeWriteRequest = Opcode(0x18)
+  public static let executeWriteResponse = Opcode(0x19)
+  public static let handleValueNotification = Opcode(0x1B)
+  public static let handleValueIndication = Opcode(0x1D)
+  public static let handleValueConfirmation = Opcode(0x1E)
+  public static let readMultipleVariableRequest = Opcode(0x20)
+  public static let readMultipleVariableResponse = Opcode(0x21)
+  public static let multipleHandleValueNotification = Opcode(0x23)
+  public static let writeCommand = Opcode(0x52)
+  public static let signedWriteCommand = Opcode(0xD2)
+
+  /// Every opcode of the specification, in order of number.
+  public static let all: [Opcode] = [
+    .errorResponse, .exchangeMTURequest, .exchangeMTUResponse, .findInformationRequest,
+    .findInformationResponse, .findByTypeValueRequest, .findByTypeValueResponse,
+    .readByTypeRequest, .readByTypeResponse, .readRequest, .readResponse, .readBlobRequest,
+    .readBlobResponse, .readMultipleRequest, .readMultipleResponse, .readByGroupTypeRequest,
+    .readByGroupTypeResponse, .writeRequest, .writeResponse, .prepareWriteRequest,
+    .prepareWriteResponse, .executeWriteRequest, .executeWriteResponse,
+    .handleValueNotification, .handleValueIndication, .handleValueConfirmation,
+    .readMultipleVariableRequest, .readMultipleVariableResponse,
+    .multipleHandleValueNotification, .writeCommand, .signedWriteCommand,
+  ]
+
+  /// What a PDU of this opcode is, and so how the bearer treats it.
+  public var kind: Kind {
+    switch self {
+    case .errorResponse, .exchangeMTUResponse, .findInformationResponse,
+      .findByTypeValueResponse, .readByTypeResponse, .readResponse, .readBlobResponse,
+      .readMultipleResponse, .readByGroupTypeResponse, .writeResponse,
+      .prepareWriteResponse, .executeWriteResponse, .readMultipleVariableResponse:
+      .response
+    case .handleValueNotification, .multipleHandleValueNotification: .notification
+    case .handleValueIndication: .indication
+    case .handleValueConfirmation: .confirmation
+    default: isCommand ? .command : .request
+    }
+  }
+
+  /// The six kinds of PDU. Vol 3, Part F, 3.3. An unknown opcode is a command if its bit 6
+  /// is set and a request if not, so that it gets the answer the specification wants.
+  public enum Kind: Sendable { case request, response, command, notification, indication, confirmation }
+
+  /// The response that answers this request, or nil if this is no known request.
+  public var response: Opcode? {
+    guard kind == .request, Opcode.all.contains(self) else { return nil }
+    return Opcode(rawValue &+ 1)
+  }
+}
+
+extension Opcode: CustomStringConvertible {
+  /// The specification's name with the number: `Read Request (0x0A)`; `opcode 0x7F` if unknown.
+  public var description: String {
+    guard let name else { return "opcode 0x" + hex(rawValue) }
+    return name + " (0x" + hex(rawValue) + ")"
+  }
+
+  /// The specification's name, or nil if the opcode is unknown.
+  public var name: String? {
+    switch self {
+    case .errorResponse: "Error Response"
+    case .exchangeMTURequest: "Exchange MTU Request"
+    case .exchangeMTUResponse: "Exchange MTU Response"
+    case .findInformationRequest: "Find Information Request"
+    case .findInformationResponse: "Find Information Response"
+    case .findByTypeValueRequest: "Find By Type Value Request"
+    case .findByTypeValueResponse: "Find By Type Value Response"
+    case .readByTypeRequest: "Read By Type Request"
+    case .readByTypeResponse: "Read By Type Response"
+    case .readRequest: "Read Request"
+    case .readResponse: "Read Response"
+    case .readBlobRequest: "Read Blob Request"
+    case .readBlobResponse: "Read Blob Response"
+    case .readMultipleRequest: "Read Multiple Request"
+    case .readMultipleResponse: "Read Multiple Response"
+    case .readByGroupTypeRequest: "Read By Group Type Request"
+    case .readByGroupTypeResponse: "Read By Group Type Response"
+    case .writeRequest: "Write Request"
+    case .writeResponse: "Write Response"
+    case .prepareWriteRequest: "Prepare Write Request"
+    case .prepareWriteResponse: "Prepare Write Response"
+    case .executeWriteRequest: "Execute Write Request"
+    case .executeWriteResponse: "Execute Write Response"
+    case .handleValueNotification: "Handle Value Notification"
+    case .handleValueIndication: "Handle Value Indication"
+    case .handleValueConfirmation: "Handle Value Confirmation"
+    case .readMultipleVariableRequest: "Read Multiple Variable Request"
+    case .readMultipleVariableResponse: "Read Multiple Variable Response"
+    case .multipleHandleValueNotification: "Multiple Handle Value Notification"
+    case .writeCommand: "Write Command"
+    case .signedWriteCommand: "Signed Write Command"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,1 @@
+// Gives way to the first file of this floor.
