@@ -1,0 +1,70 @@
+/// Find Information Request: which attributes are there, and of what type. Vol 3, Part F,
+/// 3.4.3.1.
+public struct FindInformationRequest: Equatable, Sendable {
+  /// As the peer sent them: they need not form a valid ``HandleRange``.
+  public let start: AttributeHandle
+  public let end: AttributeHandle
+
+  public init(_ range: HandleRange) {
+    start = range.start
+    end = range.end
+  }
+
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount == 5 else { return nil }
+    start = octets.handle(at: 1)
+    end = octets.handle(at: 3)
+  }
+
+  /// Appends the 5 octets of the PDU; traps without room.
+  public func encode(into out: inout OutputRawSpan) {
+    out.append(Opcode.findInformationRequest)
+    out.append(start)
+    out.append(end)
+  }
+}
+
+/// Find Information Response: handles with their types, all of one width. Vol 3, Part F,
+/// 3.4.3.2.
+public struct FindInformationResponse: ~Escapable {
+  /// 1 for 16-bit UUIDs, 2 for 128-bit ones.
+  public let format: UInt8
+  private let list: RawSpan
+
+  @_lifetime(copy octets)
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount >= 6 else { return nil }
+    format = octets.octet(at: 1)
+    guard format == 1 || format == 2 else { return nil }
+    list = octets.from(2)
+    guard list.byteCount % Self.stride(format) == 0 else { return nil }
+  }
+
+  private static func stride(_ format: UInt8) -> Int { format == 1 ? 4 : 18 }
+
+  /// How many attributes are listed: at least one.
+  public var count: Int { list.byteCount / Self.stride(format) }
+
+  /// One listed attribute.
+  public subscript(index: Int) -> (handle: AttributeHandle, type: BluetoothUUID) {
+    let stride = Self.stride(format)
+    let offset = index * stride
+    return (list.handle(at: offset), list.uuid(at: offset + 2, length: stride - 2))
+  }
+
+  /// Begins the PDU; ``append(_:_:to:)`` adds to it.
+  static public func begin(format: UInt8, into out: inout OutputRawSpan) {
+    out.append(Opcode.findInformationResponse)
+    out.append(format)
+  }
+
+  /// Adds one attribute. False, and nothing added, if the room is gone.
+  static public func append(
+    _ handle: AttributeHandle, _ type: BluetoothUUID, to out: inout OutputRawSpan
+  ) -> Bool {
+    guard out.freeCapacity >= 2 + type.encodedLength else { return false }
+    out.append(handle)
+    out.append(type)
+    return true
+  }
+}

@@ -1,0 +1,63 @@
+/// Multiple Handle Value Notification: two or more values that the server sends unasked. Vol
+/// 3, Part F, 3.4.7.4.
+public struct MultipleHandleValueNotification: ~Escapable {
+  private let list: RawSpan
+
+  @_lifetime(copy octets)
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount >= 9 else { return nil }
+    list = octets.from(1)
+  }
+
+  /// The values, from the first on.
+  @_lifetime(copy self)
+  public func makeIterator() -> Iterator { Iterator(list) }
+
+  /// Walks the list as far as it is whole: a tuple whose length reaches past the PDU ends it.
+  public struct Iterator: ~Escapable {
+    private var rest: RawSpan
+
+    @_lifetime(copy list)
+    init(_ list: RawSpan) { rest = list }
+
+    @_lifetime(copy self)
+    public mutating func next() -> Value? {
+      guard rest.byteCount >= 4 else { return nil }
+      let length = Int(rest.uint16(at: 2))
+      guard rest.byteCount - 4 >= length else { return nil }
+      let value = Value(handle: rest.handle(at: 0), value: rest.extracting(4..<4 + length))
+      rest = rest.from(4 + length)
+      return value
+    }
+
+    /// Octets that no whole tuple could be made of, once ``next()`` has returned nil.
+    public var remainder: Int { rest.byteCount }
+  }
+
+  public struct Value: ~Escapable {
+    public let handle: AttributeHandle
+    public let value: RawSpan
+
+    @_lifetime(copy value)
+    init(handle: AttributeHandle, value: RawSpan) {
+      self.handle = handle
+      self.value = value
+    }
+  }
+
+  /// Begins the PDU; ``append(_:_:to:)`` adds to it, two at the least.
+  static public func begin(into out: inout OutputRawSpan) {
+    out.append(Opcode.multipleHandleValueNotification)
+  }
+
+  /// Adds a value. False, and nothing added, if it does not fit whole.
+  static public func append(
+    _ handle: AttributeHandle, _ value: RawSpan, to out: inout OutputRawSpan
+  ) -> Bool {
+    guard out.freeCapacity >= 4 + value.byteCount else { return false }
+    out.append(handle)
+    out.append(UInt16(truncatingIfNeeded: value.byteCount))
+    out.append(value)
+    return true
+  }
+}

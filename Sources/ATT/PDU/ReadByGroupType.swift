@@ -1,0 +1,79 @@
+/// Read By Group Type Request: values of all groups of a type. Vol 3, Part F, 3.4.4.9.
+public struct ReadByGroupTypeRequest: Equatable, Sendable {
+  /// As the peer sent them: they need not form a valid ``HandleRange``.
+  public let start: AttributeHandle
+  public let end: AttributeHandle
+  public let type: BluetoothUUID
+
+  public init(_ range: HandleRange, type: BluetoothUUID) {
+    start = range.start
+    end = range.end
+    self.type = type
+  }
+
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount == 7 || octets.byteCount == 21 else { return nil }
+    start = octets.handle(at: 1)
+    end = octets.handle(at: 3)
+    type = octets.uuid(at: 5, length: octets.byteCount - 5)
+  }
+
+  /// Appends the 7 or 21 octets of the PDU; traps without room.
+  public func encode(into out: inout OutputRawSpan) {
+    out.append(Opcode.readByGroupTypeRequest)
+    out.append(start)
+    out.append(end)
+    out.append(type)
+  }
+}
+
+/// Read By Group Type Response: groups with their ends and values, all of one length. Vol 3,
+/// Part F, 3.4.4.10.
+public struct ReadByGroupTypeResponse: ~Escapable {
+  /// Octets of each entry: 4 to 255.
+  public let entryLength: Int
+  private let list: RawSpan
+
+  /// The longest value that fits one entry: its length field is one octet.
+  public static let maximumValueLength = 251
+
+  @_lifetime(copy octets)
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount >= 6 else { return nil }
+    entryLength = Int(octets.octet(at: 1))
+    list = octets.from(2)
+    guard entryLength >= 4, list.byteCount % entryLength == 0 else { return nil }
+  }
+
+  /// How many groups are listed: at least one.
+  public var count: Int { list.byteCount / entryLength }
+
+  /// First and last handle of a group. The end may be any number: a peer may lie.
+  public func group(at index: Int) -> (start: AttributeHandle, end: AttributeHandle) {
+    (list.handle(at: index * entryLength), list.handle(at: index * entryLength + 2))
+  }
+
+  /// The value, cut where it was longer than ATT_MTU - 6 or 251 octets.
+  @_lifetime(copy self)
+  public func value(at index: Int) -> RawSpan {
+    list.extracting(index * entryLength + 4..<(index + 1) * entryLength)
+  }
+
+  /// Begins the PDU; ``append(_:end:_:to:)`` adds entries of `valueLength` + 4 octets.
+  static public func begin(valueLength: Int, into out: inout OutputRawSpan) {
+    out.append(Opcode.readByGroupTypeResponse)
+    out.append(UInt8(valueLength + 4))
+  }
+
+  /// Adds one group. False, and nothing added, if the room is gone.
+  static public func append(
+    _ start: AttributeHandle, end: AttributeHandle, _ value: RawSpan,
+    to out: inout OutputRawSpan
+  ) -> Bool {
+    guard out.freeCapacity >= 4 + value.byteCount else { return false }
+    out.append(start)
+    out.append(end)
+    out.append(value)
+    return true
+  }
+}

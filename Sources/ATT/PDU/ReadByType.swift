@@ -1,0 +1,73 @@
+/// Read By Type Request: values of all attributes of a type. Vol 3, Part F, 3.4.4.1.
+public struct ReadByTypeRequest: Equatable, Sendable {
+  /// As the peer sent them: they need not form a valid ``HandleRange``.
+  public let start: AttributeHandle
+  public let end: AttributeHandle
+  public let type: BluetoothUUID
+
+  public init(_ range: HandleRange, type: BluetoothUUID) {
+    start = range.start
+    end = range.end
+    self.type = type
+  }
+
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount == 7 || octets.byteCount == 21 else { return nil }
+    start = octets.handle(at: 1)
+    end = octets.handle(at: 3)
+    type = octets.uuid(at: 5, length: octets.byteCount - 5)
+  }
+
+  /// Appends the 7 or 21 octets of the PDU; traps without room.
+  public func encode(into out: inout OutputRawSpan) {
+    out.append(Opcode.readByTypeRequest)
+    out.append(start)
+    out.append(end)
+    out.append(type)
+  }
+}
+
+/// Read By Type Response: handles with values, all of one length. Vol 3, Part F, 3.4.4.2.
+public struct ReadByTypeResponse: ~Escapable {
+  /// Octets of each pair: 2 to 255.
+  public let pairLength: Int
+  private let list: RawSpan
+
+  /// The longest value that fits one pair: its length field is one octet.
+  public static let maximumValueLength = 253
+
+  @_lifetime(copy octets)
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount >= 4 else { return nil }
+    pairLength = Int(octets.octet(at: 1))
+    list = octets.from(2)
+    guard pairLength >= 2, list.byteCount % pairLength == 0 else { return nil }
+  }
+
+  /// How many attributes are listed: at least one.
+  public var count: Int { list.byteCount / pairLength }
+
+  public func handle(at index: Int) -> AttributeHandle { list.handle(at: index * pairLength) }
+
+  /// The value, cut where it was longer than ATT_MTU - 4 or 253 octets.
+  @_lifetime(copy self)
+  public func value(at index: Int) -> RawSpan {
+    list.extracting(index * pairLength + 2..<(index + 1) * pairLength)
+  }
+
+  /// Begins the PDU; ``append(_:_:to:)`` adds pairs of `valueLength` + 2 octets.
+  static public func begin(valueLength: Int, into out: inout OutputRawSpan) {
+    out.append(Opcode.readByTypeResponse)
+    out.append(UInt8(valueLength + 2))
+  }
+
+  /// Adds one pair. False, and nothing added, if the room is gone.
+  static public func append(
+    _ handle: AttributeHandle, _ value: RawSpan, to out: inout OutputRawSpan
+  ) -> Bool {
+    guard out.freeCapacity >= 2 + value.byteCount else { return false }
+    out.append(handle)
+    out.append(value)
+    return true
+  }
+}

@@ -1,0 +1,30 @@
+/// Read Multiple Request: asks for the values of two or more attributes whose lengths the
+/// client knows. Vol 3, Part F, 3.4.4.7.
+public struct ReadMultipleRequest: ~Escapable {
+  public let handles: HandleSet
+
+  @_lifetime(copy octets)
+  init?(_ octets: RawSpan) {
+    guard let handles = HandleSet(octets.from(1)) else { return nil }
+    self.handles = handles
+  }
+
+  /// Appends the PDU; traps if the handles need more than ATT_MTU - 1 octets.
+  static public func encode(_ handles: [AttributeHandle], into out: inout OutputRawSpan) {
+    HandleSet.encode(.readMultipleRequest, handles, into: &out)
+  }
+}
+
+/// Read Multiple Response: the values one after another, cut at ATT_MTU - 1. Vol 3, Part F,
+/// 3.4.4.8.
+public struct ReadMultipleResponse: ~Escapable {
+  public let values: RawSpan
+
+  @_lifetime(copy octets)
+  init(_ octets: RawSpan) { values = octets.from(1) }
+
+  /// Begins the PDU; each value is appended with `append(fitting:)`.
+  static public func begin(into out: inout OutputRawSpan) {
+    out.append(Opcode.readMultipleResponse)
+  }
+}
