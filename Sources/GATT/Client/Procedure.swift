@@ -1,0 +1,38 @@
+import ATT
+
+/// A GATT client procedure: requests that follow from the responses before them. Vol 3, Part
+/// G, 4.
+///
+/// A procedure is a value that knows neither time nor link. Its owner asks it for a request,
+/// has the bearer send it, and hands it the response; until it is finished or throws. While
+/// another procedure's request is on the wire, it waits: the owner asks for the request only
+/// when the bearer is free, so that it is built with the ATT_MTU of that moment.
+public protocol Procedure {
+  associatedtype Output: Sendable
+
+  /// Appends the next request.
+  ///
+  /// - Parameter out: has room for exactly ATT_MTU octets.
+  /// - Throws: ``ProcedureError/misuse(_:)`` when what the caller asked for cannot be written
+  ///   as a PDU at this ATT_MTU; nothing has been sent then.
+  mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError)
+
+  /// Takes the response to the last request.
+  ///
+  /// - Parameters:
+  ///   - response: the response or Error Response. The bearer has seen that it is one to the
+  ///     opcode of the last request.
+  ///   - mtu: the bearer's ATT_MTU.
+  mutating func receive(_ response: borrowing PDU, mtu: Int) throws(ProcedureError) -> Step<Output>
+}
+
+/// What follows a response.
+public enum Step<Output> {
+  /// There is another request to send.
+  case request
+  /// The procedure has ended.
+  case finished(Output)
+}
+
+extension Step: Equatable where Output: Equatable {}
+extension Step: Sendable where Output: Sendable {}
