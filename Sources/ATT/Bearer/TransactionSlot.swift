@@ -1,0 +1,108 @@
+/// Names a transaction for as long as it lives. The bearer's owner chooses the number.
+public struct TransactionID: RawRepresentable, Hashable, Sendable {
+  public let rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// What became of the wish to begin a transaction.
+public enum Acquisition: Equatable, Sendable {
+  /// The slot is yours: transmit now, or release it.
+  case granted
+  /// Others are before you. You will be named by `nextRequest` or `nextIndication`.
+  case waiting
+  /// As many transactions wait as the limit allows.
+  case refused(limit: Int)
+  /// The bearer is dead.
+  case dead(BearerFailure)
+}
+
+/// Sequential transactions: one on the wire, the others behind it in order. Vol 3, Part F,
+/// 3.3.2.
+///
+/// States: free -> granted (its owner encodes) -> in flight (waits for the peer) -> free.
+/// A transaction that is cancelled in flight leaves the slot taken, because the peer will
+/// still answer; the answer is then dropped.
+struct TransactionSlot {
+  enum State: Equatable {
+    case free
+    case granted(TransactionID)
+    case inFlight(TransactionID, Opcode, deadline: Instant, isAbandoned: Bool)
+  }
+
+  private(set) var state = State.free
+  private var waiting: [TransactionID] = []
+  private var first = 0
+  let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  var deadline: Instant? {
+    if case .inFlight(_, _, let deadline, _) = state { deadline } else { nil }
+  }
+
+  /// What is on the wire.
+  var opcodeInFlight: Opcode? {
+    if case .inFlight(_, let opcode, _, _) = state { opcode } else { nil }
+  }
+
+  mutating func acquire(_ id: TransactionID) -> Acquisition {
+    if state == .free, first == waiting.count {
+      state = .granted(id)
+      return .granted
+    }
+    guard waiting.count - first < limit else { return .refused(limit: limit) }
+    waiting.append(id)
+    return .waiting
+  }
+
+  /// Grants the free slot to the one that waits longest.
+  mutating func grantNext() -> TransactionID? {
+    guard state == .free, first < waiting.count else { return nil }
+    let id = waiting[first]
+    first += 1
+    if first == waiting.count {
+      waiting.removeAll(keepingCapacity: true)
+      first = 0
+    } else if first >= 32 {
+      waiting.removeFirst(first)
+      first = 0
+    }
+    state = .granted(id)
+    return id
+  }
+
+  mutating func transmit(_ id: TransactionID, _ opcode: Opcode, deadline: Instant) {
+    precondition(state == .granted(id), "the slot was not granted to this transaction")
+    state = .inFlight(id, opcode, deadline: deadline, isAbandoned: false)
+  }
+
+  /// Gives back a granted slot unused.
+  mutating func release(_ id: TransactionID) {
+    precondition(state == .granted(id), "the slot was not granted to this transaction")
+    state = .free
+  }
+
+  /// The answer has come: who waited for it, or nil if it was abandoned.
+  mutating func complete() -> TransactionID? {
+    guard case .inFlight(let id, _, _, let isAbandoned) = state else { return nil }
+    state = .free
+    return isAbandoned ? nil : id
+  }
+
+  mutating func cancel(_ id: TransactionID) {
+    switch state {
+    case .granted(id): state = .free
+    case .inFlight(id, let opcode, let deadline, _):
+      state = .inFlight(id, opcode, deadline: deadline, isAbandoned: true)
+    default:
+      if let index = waiting[first...].firstIndex(of: id) { waiting.remove(at: index) }
+    }
+  }
+
+  /// Nothing more will be granted.
+  mutating func close() {
+    state = .free
+    waiting.removeAll()
+    first = 0
+  }
+}
