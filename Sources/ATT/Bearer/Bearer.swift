@@ -221,13 +221,14 @@ public struct Bearer: ~Copyable {
 
   // MARK: Server side
 
-  /// Answers the peer's request: appends one PDU of at most ATT_MTU octets.
-  public mutating func respond<E: Error>(
-    _ encode: (inout OutputRawSpan) throws(E) -> Void
-  ) throws(E) {
+  /// Answers the peer's request.
+  ///
+  /// - Parameter response: one PDU of at most ATT_MTU octets.
+  public mutating func respond(_ response: RawSpan) {
     guard failure == nil else { return }
     precondition(serverIsBusy, "no request waits for a response")
-    try transmit(encode)
+    precondition(response.byteCount <= mtu, "a response is no longer than ATT_MTU")
+    outbox.append(response)
     serverIsBusy = false
   }
 
@@ -259,10 +260,10 @@ public struct Bearer: ~Copyable {
     transmit(encode)
   }
 
-  /// Asks for the indication slot.
-  public mutating func acquireIndication(_ id: TransactionID) -> Acquisition {
+  /// Queues a transaction for the indication slot.
+  public mutating func enqueueIndication(_ id: TransactionID) -> Enqueued {
     if let failure { return .dead(failure) }
-    return indications.acquire(id)
+    return indications.enqueue(id)
   }
 
   /// Grants the indication slot, if it is free, to the one that waits longest.
@@ -283,10 +284,10 @@ public struct Bearer: ~Copyable {
 
   // MARK: Client side
 
-  /// Asks for the request slot.
-  public mutating func acquireRequest(_ id: TransactionID) -> Acquisition {
+  /// Queues a transaction for the request slot.
+  public mutating func enqueueRequest(_ id: TransactionID) -> Enqueued {
     if let failure { return .dead(failure) }
-    return requests.acquire(id)
+    return requests.enqueue(id)
   }
 
   /// Grants the request slot, if it is free, to the one that waits longest.
@@ -356,9 +357,7 @@ public struct Bearer: ~Copyable {
     return die(.transactionTimeout(opcode ?? .handleValueIndication))
   }
 
-  private mutating func transmit<E: Error>(
-    _ encode: (inout OutputRawSpan) throws(E) -> Void
-  ) throws(E) {
-    try outbox.append(limit: mtu, encode)
+  private mutating func transmit(_ encode: (inout OutputRawSpan) -> Void) {
+    outbox.append(limit: mtu, encode)
   }
 }

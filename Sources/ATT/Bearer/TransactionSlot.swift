@@ -5,10 +5,8 @@ public struct TransactionID: RawRepresentable, Hashable, Sendable {
 }
 
 /// What became of the wish to begin a transaction.
-public enum Acquisition: Equatable, Sendable {
-  /// The slot is yours: transmit now, or release it.
-  case granted
-  /// Others are before you. You will be named by `nextRequest` or `nextIndication`.
+public enum Enqueued: Equatable, Sendable {
+  /// It is in the queue; `nextRequest` or `nextIndication` will name it, maybe at once.
   case waiting
   /// As many transactions wait as the limit allows.
   case refused(limit: Int)
@@ -45,11 +43,7 @@ struct TransactionSlot {
     if case .inFlight(_, let opcode, _, _) = state { opcode } else { nil }
   }
 
-  mutating func acquire(_ id: TransactionID) -> Acquisition {
-    if state == .free, first == waiting.count {
-      state = .granted(id)
-      return .granted
-    }
+  mutating func enqueue(_ id: TransactionID) -> Enqueued {
     guard waiting.count - first < limit else { return .refused(limit: limit) }
     waiting.append(id)
     return .waiting

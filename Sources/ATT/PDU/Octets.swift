@@ -3,7 +3,8 @@
 // initialiser, so that no offset depends on what a peer sent.
 
 extension RawSpan {
-  @inline(__always) func octet(at offset: Int) -> UInt8 {
+  /// One octet; traps beyond the end.
+  @inlinable public func octet(at offset: Int) -> UInt8 {
     unsafeLoad(fromByteOffset: offset, as: UInt8.self)
   }
 

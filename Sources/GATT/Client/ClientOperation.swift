@@ -1,0 +1,53 @@
+import ATT
+
+/// A procedure on its way, with whoever waits for it. Subclasses know how to tell them.
+///
+/// A class, so that a session can hold procedures of all kinds without knowing any; and an
+/// abstract one, because the floors above differ in who waits: a task, a test.
+open class ClientOperation {
+  public init() {}
+
+  /// Appends the next request.
+  open func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {}
+
+  /// Takes a response. True if there is another request to send; false if the operation has
+  /// ended, well or not, and whoever waits for it has been told.
+  open func receive(_ response: borrowing PDU, mtu: Int) -> Bool { false }
+
+  /// The operation has ended without another response. Called once, and never after
+  /// ``receive(_:mtu:)`` has returned false.
+  open func fail(_ error: ProcedureError) {}
+}
+
+/// An operation that carries out one procedure.
+open class ProcedureOperation<P: Procedure>: ClientOperation {
+  private var procedure: P
+
+  public init(_ procedure: P) {
+    self.procedure = procedure
+    super.init()
+  }
+
+  /// The procedure has ended. Override.
+  open func finish(_ result: Result<P.Output, ProcedureError>) {}
+
+  public final override func encodeRequest(
+    into out: inout OutputRawSpan
+  ) throws(ProcedureError) {
+    try procedure.encodeRequest(into: &out)
+  }
+
+  public final override func receive(_ response: borrowing PDU, mtu: Int) -> Bool {
+    do throws(ProcedureError) {
+      switch try procedure.receive(response, mtu: mtu) {
+      case .request: return true
+      case .finished(let output): finish(.success(output))
+      }
+    } catch {
+      finish(.failure(error))
+    }
+    return false
+  }
+
+  public final override func fail(_ error: ProcedureError) { finish(.failure(error)) }
+}

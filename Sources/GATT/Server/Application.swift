@@ -1,0 +1,96 @@
+import ATT
+
+/// What a server asks of the program that it runs in. Override what the database leaves to
+/// the application.
+///
+/// Each question is answered at once, or `later` with ``Session/answer(_:_:at:)`` and the
+/// number of the question. A question whose client is gone needs no answer.
+open class Application {
+  public init() {}
+
+  /// The value of an attribute, asked for by a client.
+  ///
+  /// - Parameter offset: of the first octet that is wanted, 0 but for Read Blob.
+  open func read(_ question: Question, offset: Int) -> ReadAnswer { .refused(.readNotPermitted) }
+
+  /// A client writes.
+  ///
+  /// For a command the answer is dropped: nobody waits for it.
+  open func write(_ question: Question, _ value: RawSpan) -> WriteAnswer {
+    .refused(.writeNotPermitted)
+  }
+
+  /// A client executes prepared writes to attributes of the application: all are accepted or
+  /// none. Writes to values that the server keeps follow if they are.
+  open func execute(_ question: Question, _ writes: [PreparedWrite]) -> WriteAnswer {
+    .refused(.writeNotPermitted)
+  }
+
+  /// Whether a client may do this with an attribute that requires authorization.
+  open func authorize(_ question: Question) -> WriteAnswer {
+    .refused(.insufficientAuthorization)
+  }
+}
+
+/// What is asked, by whom, about which attribute.
+public struct Question: Equatable, Sendable {
+  public let id: QuestionID
+  public let kind: Kind
+  public let client: ClientID
+  public let handle: AttributeHandle
+
+  public enum Kind: Equatable, Sendable {
+    case read
+    case write
+    case writeCommand
+    case execute
+    case authorizeRead
+    case authorizeWrite
+  }
+}
+
+/// Names a question until it is answered.
+public struct QuestionID: RawRepresentable, Hashable, Sendable {
+  public let rawValue: UInt64
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// The application's answer to a read.
+public enum ReadAnswer: Equatable, Sendable {
+  /// The whole value; the server takes what was asked for from it.
+  case value([UInt8])
+  /// The value from the offset that was asked for.
+  case part([UInt8])
+  case refused(ErrorCode)
+  /// The answer comes later.
+  case later
+}
+
+/// The application's answer to a write or to the wish for authorization.
+public enum WriteAnswer: Equatable, Sendable {
+  case accepted
+  case refused(ErrorCode)
+  /// The answer comes later.
+  case later
+}
+
+/// A part of a value that a client has prepared.
+public struct PreparedWrite: Equatable, Sendable {
+  public let handle: AttributeHandle
+  public let offset: Int
+  public let part: [UInt8]
+
+  public init(handle: AttributeHandle, offset: Int, part: [UInt8]) {
+    self.handle = handle
+    self.offset = offset
+    self.part = part
+  }
+}
+
+/// An answer that comes later.
+public enum LateAnswer: Equatable, Sendable {
+  case value([UInt8])
+  case part([UInt8])
+  case accepted
+  case refused(ErrorCode)
+}

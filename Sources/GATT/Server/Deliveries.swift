@@ -1,0 +1,40 @@
+import ATT
+
+extension Server {
+  /// How a value may be sent to a client now: what it has configured, or nothing if its link
+  /// is not secure enough to read the value, or if it does not know the database and has said
+  /// that it would understand. Vol 3, Part G, 2.5.2.1 and 4.10.
+  public func deliveries(
+    of value: AttributeHandle, to client: ServerClient
+  ) -> ClientCharacteristicConfiguration {
+    guard let index = database.table.index(of: value),
+      let configuration = database.table[index].configuration, !client.isOutOfSync
+    else { return [] }
+    if case .requires(let requirement) = database.table[index].permissions.read,
+      requirement.refusal(of: client.security) != nil
+    {
+      return []
+    }
+    return client.configuration(configuration)
+  }
+
+  /// The Service Changed indication that a client is owed: its handle and its value. Vol 3,
+  /// Part G, 7.1.
+  func serviceChanged(for client: ServerClient) -> (handle: AttributeHandle, value: [UInt8])? {
+    guard let range = client.changed,
+      let handle = database.handles(of: .serviceChanged).first,
+      let configuration = database.configuration(ofValue: handle),
+      client.configuration(configuration).contains(.indication)
+    else { return nil }
+    return (handle, range.start.octets + range.end.octets)
+  }
+
+  /// A client has confirmed Service Changed: it is aware, unless more has changed since.
+  func confirmServiceChanged(_ client: ServerClient, _ value: [UInt8]) {
+    guard let range = client.changed, range.start.octets + range.end.octets == value else {
+      return
+    }
+    client.changed = nil
+    client.awareness = .aware
+  }
+}

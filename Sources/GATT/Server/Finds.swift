@@ -1,0 +1,57 @@
+import ATT
+
+// Vol 3, Part F, 3.4.3: requests that ask what is there.
+
+extension Server {
+  func findInformation(
+    _ request: FindInformationRequest, _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    let range = try range(request.start, request.end)
+    var index = database.table.firstIndex(from: range.start)
+    guard index < database.table.count, database.table[index].handle <= range.end else {
+      throw .refused(.attributeNotFound, range.start)
+    }
+    // One response holds types of one width.
+    let width = database.table[index].type.encodedLength
+    FindInformationResponse.begin(format: width == 2 ? 1 : 2, into: &out)
+    while index < database.table.count {
+      let (handle, type) = (database.table[index].handle, database.table[index].type)
+      guard handle <= range.end, type.encodedLength == width,
+        FindInformationResponse.append(handle, type, to: &out)
+      else { return }
+      index += 1
+    }
+  }
+
+  /// Attributes that the client may not read are passed over, so that it learns nothing of
+  /// their values.
+  func findByTypeValue(
+    _ request: borrowing FindByTypeValueRequest, _ client: ServerClient,
+    _ transaction: inout ServerTransaction, _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    let range = try range(request.start, request.end)
+    let handles = database.table.handles(of: BluetoothUUID(request.type))
+    var position = AttributeTable.lowerBound(handles, range.start)
+    FindByTypeValueResponse.begin(into: &out)
+    var isEmpty = true
+    while position < handles.count, handles[position] <= range.end {
+      let handle = handles[position]
+      position += 1
+      let index = try index(of: handle)
+      do throws(Halt) {
+        try checkRead(index, client, &transaction)
+        let octets = try value(index, client, &transaction).octets
+        guard octets.span.bytes.isEqual(to: request.value) else { continue }
+      } catch {
+        if case .waits = error { throw error }
+        continue
+      }
+      guard
+        FindByTypeValueResponse.append(
+          handle, groupEnd: database.table[index].groupEnd, to: &out)
+      else { break }
+      isEmpty = false
+    }
+    if isEmpty { throw .refused(.attributeNotFound, range.start) }
+  }
+}

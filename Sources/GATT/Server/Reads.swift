@@ -1,0 +1,130 @@
+import ATT
+
+// Vol 3, Part F, 3.4.4: requests that name the attributes whose values they want.
+
+extension Server {
+  func read(
+    _ request: ReadRequest, _ client: ServerClient, _ transaction: inout ServerTransaction,
+    _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    let index = try index(of: request.handle)
+    try checkRead(index, client, &transaction)
+    let value = try value(index, client, &transaction)
+    ReadResponse.encode(value.octets.span.bytes, into: &out)
+  }
+
+  /// An offset of the value's length gives nothing, a greater one Invalid Offset. Attribute
+  /// Not Long is never answered: a client that asks gets what there is.
+  func readBlob(
+    _ request: ReadBlobRequest, _ client: ServerClient, _ transaction: inout ServerTransaction,
+    _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    let index = try index(of: request.handle)
+    try checkRead(index, client, &transaction)
+    let offset = Int(request.offset)
+    let value = try value(index, from: offset, client, &transaction)
+    guard offset <= value.start + value.octets.count else {
+      throw .refused(.invalidOffset, request.handle)
+    }
+    ReadBlobResponse.encode(
+      value.octets.span.bytes.extracting(droppingFirst: offset - value.start), into: &out)
+  }
+
+  /// All permissions are judged, also of values that the response has no room for.
+  func readMultiple(
+    _ handles: HandleSet, _ client: ServerClient, _ transaction: inout ServerTransaction,
+    _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    ReadMultipleResponse.begin(into: &out)
+    for position in 0..<handles.count {
+      let index = try index(of: handles[position])
+      try checkRead(index, client, &transaction)
+      let value = try value(index, client, &transaction)
+      out.append(fitting: value.octets.span.bytes)
+    }
+  }
+
+  /// Values that do not fit whole are cut, length fields never.
+  func readMultipleVariable(
+    _ handles: HandleSet, _ client: ServerClient, _ transaction: inout ServerTransaction,
+    _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    ReadMultipleVariableResponse.begin(into: &out)
+    var hasRoom = true
+    for position in 0..<handles.count {
+      let index = try index(of: handles[position])
+      try checkRead(index, client, &transaction)
+      let value = try value(index, client, &transaction)
+      if hasRoom {
+        hasRoom = ReadMultipleVariableResponse.append(value.octets.span.bytes, to: &out)
+      }
+    }
+  }
+
+  /// Lowest handles first, equal lengths, as many as fit; what would be refused ends the list,
+  /// or is the error if it comes first.
+  func readByType(
+    _ request: ReadByTypeRequest, _ client: ServerClient,
+    _ transaction: inout ServerTransaction, _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    let range = try range(request.start, request.end)
+    let longest = min(out.freeCapacity - 4, ReadByTypeResponse.maximumValueLength)
+    let handles = database.table.handles(of: request.type)
+    var position = AttributeTable.lowerBound(handles, range.start)
+    var length = -1
+    while position < handles.count, handles[position] <= range.end {
+      let handle = handles[position]
+      let octets: [UInt8]
+      do throws(Halt) {
+        let index = try index(of: handle)
+        try checkRead(index, client, &transaction)
+        octets = try value(index, client, &transaction).octets
+      } catch {
+        if length >= 0, case .refused = error { return }
+        throw error
+      }
+      if length < 0 {
+        // Only the first value may be cut; a later one that is longer ends the list.
+        length = min(octets.count, longest)
+        ReadByTypeResponse.begin(valueLength: length, into: &out)
+      } else if octets.count != length {
+        return
+      }
+      guard
+        ReadByTypeResponse.append(
+          handle, octets.span.bytes.extracting(first: longest), to: &out)
+      else { return }
+      position += 1
+    }
+    if length < 0 { throw .refused(.attributeNotFound, range.start) }
+  }
+
+  /// Only services are groups. Vol 3, Part G, 2.5.3.
+  func readByGroupType(
+    _ request: ReadByGroupTypeRequest, _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    let range = try range(request.start, request.end)
+    guard request.type == .primaryService || request.type == .secondaryService else {
+      throw .refused(.unsupportedGroupType, range.start)
+    }
+    let handles = database.table.handles(of: request.type)
+    var position = AttributeTable.lowerBound(handles, range.start)
+    var length = -1
+    while position < handles.count, handles[position] <= range.end {
+      let handle = handles[position]
+      guard let index = database.table.index(of: handle),
+        case .constant(let uuid) = database.table[index].storage
+      else { break }
+      if length < 0 {
+        length = uuid.count
+        ReadByGroupTypeResponse.begin(valueLength: length, into: &out)
+      }
+      guard uuid.count == length,
+        ReadByGroupTypeResponse.append(
+          handle, end: database.table[index].groupEnd, uuid.span.bytes, to: &out)
+      else { return }
+      position += 1
+    }
+    if length < 0 { throw .refused(.attributeNotFound, range.start) }
+  }
+}

@@ -1,0 +1,21 @@
+/// What a server holds at most, so that no client makes it grow without bound.
+public struct ServerLimits: Equatable, Sendable {
+  /// Prepared writes of one client; one more is answered with Prepare Queue Full.
+  public var preparedWritesPerClient: Int
+  /// Octets prepared by one client; likewise.
+  public var preparedBytesPerClient: Int
+  /// Octets prepared by all clients; likewise.
+  public var preparedBytes: Int
+  /// Clients at a time; one more is refused when it connects.
+  public var clients: Int
+
+  public init(
+    preparedWritesPerClient: Int = 128, preparedBytesPerClient: Int = 4096,
+    preparedBytes: Int = 65536, clients: Int = 1024
+  ) {
+    self.preparedWritesPerClient = preparedWritesPerClient
+    self.preparedBytesPerClient = preparedBytesPerClient
+    self.preparedBytes = preparedBytes
+    self.clients = clients
+  }
+}
