@@ -204,6 +204,10 @@ static inline int clinux_lstat(const char *path, struct stat *status) {
   return lstat(path, status) < 0 ? -errno : 0;
 }
 
+static inline int clinux_unlink(const char *path) {
+  return unlink(path) < 0 ? -errno : 0;
+}
+
 // --- Bluetooth
 
 static const uint16_t CLINUX_ATT_CID = 4;  // Vol 3, Part A, 2.1
