@@ -1,1 +1,97 @@
+// What of the shim needs _GNU_SOURCE. The headers say what each function is for.
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+void clinux_thread_name(const char *name) {
+  char cut[16];
+  strncpy(cut, name, 15);
+  cut[15] = 0;
+  pthread_setname_np(pthread_self(), cut);
+}
+
+int clinux_accept(int fd) {
+  int accepted = accept4(fd, (void *)0, (void *)0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  return accepted < 0 ? -errno : accepted;
+}
+
+int clinux_send_several(int fd, const struct clinux_pdu *pdus, int count) {
+  struct mmsghdr entries[CLINUX_BATCH];
+  struct iovec vectors[CLINUX_BATCH];
+  if (count > CLINUX_BATCH) count = CLINUX_BATCH;
+  memset(entries, 0, sizeof *entries * (size_t)count);
+  for (int i = 0; i < count; i++) {
+    vectors[i] = (struct iovec){.iov_base = pdus[i].bytes, .iov_len = pdus[i].capacity};
+    entries[i].msg_hdr.msg_iov = &vectors[i];
+    entries[i].msg_hdr.msg_iovlen = 1;
+  }
+  for (;;) {
+    int sent = sendmmsg(fd, entries, (unsigned)count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) return sent;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int clinux_receive_several(int fd, struct clinux_pdu *pdus, int count) {
+  struct mmsghdr entries[CLINUX_BATCH];
+  struct iovec vectors[CLINUX_BATCH];
+  if (count > CLINUX_BATCH) count = CLINUX_BATCH;
+  memset(entries, 0, sizeof *entries * (size_t)count);
+  for (int i = 0; i < count; i++) {
+    vectors[i] = (struct iovec){.iov_base = pdus[i].bytes, .iov_len = pdus[i].capacity};
+    entries[i].msg_hdr.msg_iov = &vectors[i];
+    entries[i].msg_hdr.msg_iovlen = 1;
+  }
+  for (;;) {
+    int received = recvmmsg(fd, entries, (unsigned)count, MSG_TRUNC | MSG_DONTWAIT, NULL);
+    if (received < 0) {
+      if (errno == EINTR) continue;
+      return -errno;
+    }
+    for (int i = 0; i < received; i++) pdus[i].length = entries[i].msg_len;
+    return received;
+  }
+}
+
+int clinux_poll_now(int fd) {
+  _Static_assert(POLLRDHUP == 0x2000, "the header's copy of POLLRDHUP is wrong here");
+  struct pollfd entry = {.fd = fd, .events = POLLIN | POLLOUT | POLLRDHUP};
+  for (;;) {
+    int count = poll(&entry, 1, 0);
+    if (count >= 0) return count == 0 ? 0 : entry.revents;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int clinux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid) {
+  struct ucred credentials;
+  socklen_t length = sizeof credentials;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0) return -errno;
+  *pid = credentials.pid;
+  *uid = credentials.uid;
+  *gid = credentials.gid;
+  return 0;
+}
+
+ssize_t clinux_receive_descriptor(int fd, void *bytes, size_t capacity, int *descriptor) {
+  *descriptor = -1;
+  struct iovec vector = {.iov_base = bytes, .iov_len = capacity};
+  union { struct cmsghdr header; char room[CMSG_SPACE(4 * sizeof(int))]; } control;
+  struct msghdr whole = {
+      .msg_iov = &vector, .msg_iovlen = 1,
+      .msg_control = control.room, .msg_controllen = sizeof control.room};
+  ssize_t count;
+  do {
+    count = recvmsg(fd, &whole, MSG_TRUNC | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return -errno;
+  for (struct cmsghdr *entry = CMSG_FIRSTHDR(&whole); entry; entry = CMSG_NXTHDR(&whole, entry)) {
+    if (entry->cmsg_level != SOL_SOCKET || entry->cmsg_type != SCM_RIGHTS) continue;
+    size_t descriptors = (entry->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < descriptors; i++) {
+      int one;
+      memcpy(&one, CMSG_DATA(entry) + i * sizeof(int), sizeof(int));
+      if (*descriptor < 0) *descriptor = one; else close(one);
+    }
+  }
+  return count;
+}

@@ -1,0 +1,29 @@
+// Threads: identity, and a thread that leaves signals to others. Included by CLinux.h.
+#pragma once
+
+// A number that tells the calling thread from every other living thread. Never 0.
+static inline uintptr_t clinux_thread(void) { return (uintptr_t)pthread_self(); }
+
+// Starts a detached thread. It leaves signals to the threads
+// that were there before it; those that a fault of its own raises stay, so that a crash is
+// reported. Returns 0 or -errno.
+static inline int clinux_thread_start(void *(*body)(void *), void *context) {
+  sigset_t blocked, previous;
+  sigfillset(&blocked);
+  const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS, SIGPROF};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error) return -error;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // A thread inherits the mask of the one that creates it.
+  pthread_sigmask(SIG_SETMASK, &blocked, &previous);
+  pthread_t thread;
+  error = pthread_create(&thread, &attributes, body, context);
+  pthread_sigmask(SIG_SETMASK, &previous, (void *)0);
+  pthread_attr_destroy(&attributes);
+  return -error;
+}
+
+// Names the calling thread, cut to 15 bytes.
+void clinux_thread_name(const char *name);

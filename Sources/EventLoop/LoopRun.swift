@@ -1,0 +1,115 @@
+import CLinux
+import Synchronization
+
+/// The loop's turning.
+extension Loop {
+  /// Runs the loop on a thread of its own, which bears the loop's name and leaves signals to
+  /// other threads. The thread holds the loop until ``stop()``.
+  ///
+  /// Throws ``LoopError`` if no thread can be had. Traps if the loop runs already.
+  public func start() throws(LoopError) {
+    // The thread takes this reference over.
+    let context = Unmanaged.passRetained(self)
+    let result = clinux_thread_start(
+      { context in
+        let loop = Unmanaged<Loop>.fromOpaque(context!).takeRetainedValue()
+        clinux_thread_name(loop.name)
+        loop.run()
+        return nil
+      }, context.toOpaque())
+    guard result == 0 else {
+      context.release()
+      throw LoopError(.startThread, errno: -result)
+    }
+  }
+
+  /// Runs the loop on the calling thread until ``stop()``. Traps if the loop runs already.
+  public func run() {
+    drive { stopped }
+    stopped = false
+  }
+
+  /// Makes ``run()`` return, after the work that was handed over before. If the loop does not
+  /// run, its next ``run()`` returns at once. Work that is left stays until the loop runs again.
+  /// Traps for ``shared``.
+  public func stop() {
+    precondition(stoppable, "the shared loop cannot be stopped")
+    execute { self.stopped = true }
+  }
+
+  /// Runs an async body, with this loop as the executor that its task prefers, and turns the
+  /// loop on the calling thread until the body has ended: a command's way into concurrency.
+  ///
+  /// Throws what the body throws. Traps if the loop runs already. ``stop()`` does not end it.
+  public func runBlocking<R: Sendable, E: Error>(
+    _ body: @escaping @Sendable () async throws(E) -> R
+  ) throws(E) -> R {
+    let outcome = Outcome<R, E>()
+    Task(executorPreference: self) {
+      let result: Result<R, E>
+      do throws(E) {
+        result = .success(try await body())
+      } catch {
+        result = .failure(error)
+      }
+      self.execute { outcome.result = result }
+    }
+    drive { outcome.result != nil }
+    stopped = false
+    return try outcome.result!.get()
+  }
+
+  /// Turns until `ended`.
+  private func drive(until ended: () -> Bool) {
+    let (taken, _) = owner.compareExchange(
+      expected: 0, desired: clinux_thread(), ordering: .acquiringAndReleasing)
+    precondition(taken, "loop \(name) runs already")
+    clockIsFresh = false
+    while !ended() {
+      poll()
+      deliver()
+      emptyInbox()
+      runWork()
+      fireTimers()
+    }
+    owner.store(0, ordering: .releasing)
+  }
+
+  /// Collects what descriptors are ready for; sleeps if there is nothing else to do.
+  private func poll() {
+    var timeout = timeoutOfPoll()
+    if timeout != 0 {
+      let (sleeping, _) = signal.compareExchange(
+        expected: 0, desired: Loop.asleep, ordering: .acquiringAndReleasing)
+      if !sleeping { timeout = 0 }
+    }
+    let count = clinux_epoll_wait(epoll, events, Loop.eventsPerPoll, timeout, &exact)
+    if timeout != 0 { signal.bitwiseAnd(~Loop.asleep, ordering: .acquiringAndReleasing) }
+    clockIsFresh = false
+    // EINTR, the only error that a valid epoll instance has, is an empty turn.
+    guard count > 0 else { return }
+    for index in 0..<count {
+      let token = clinux_epoll_token(events, index)
+      guard token != Loop.wakeUpToken else { continue }
+      let readiness = Readiness(epoll: clinux_epoll_events(events, index))
+      mark(WatchID(token: token), readiness)
+    }
+  }
+
+  /// Nanoseconds that the next poll may sleep; negative: for ever.
+  private func timeoutOfPoll() -> Int64 {
+    guard local.isEmpty, ready.isEmpty, !stopped else { return 0 }
+    guard let deadline = timers.deadline else { return -1 }
+    // Timers were looked at just now, so the clock is as fresh as it can be.
+    let (left, overflow) = deadline.subtractingReportingOverflow(now)
+    return overflow ? (deadline < 0 ? 0 : .max) : max(0, left)
+  }
+}
+
+/// Carries the result of a body from its task to the one who waits.
+///
+/// `@unchecked Sendable`: written and read on the loop's thread only, and after the loop by the
+/// thread that ran it, which is the same.
+private final class Outcome<R: Sendable, E: Error>: @unchecked Sendable {
+  var result: Result<R, E>?
+}

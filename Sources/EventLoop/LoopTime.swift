@@ -1,0 +1,51 @@
+import CLinux
+
+/// Moments. The loop's thread only.
+extension Loop {
+  /// The time: nanoseconds of CLOCK_MONOTONIC. Read when first asked for in a turn, and before
+  /// timers are looked at; so it may be as old as the turn. See ``refreshNow()``.
+  public var now: Int64 {
+    requireCurrent()
+    if !clockIsFresh { readClock() }
+    return clock
+  }
+
+  /// Reads the clock again.
+  @discardableResult public func refreshNow() -> Int64 {
+    requireCurrent()
+    readClock()
+    return clock
+  }
+
+  /// Calls the handler once at a moment of ``now``'s clock, or as soon after it as the kernel
+  /// and the loop's other work allow (the kernel adds the thread's timer slack, 50 us). A moment
+  /// in the past is the next turn. The loop holds the handler until then. O(log n).
+  @discardableResult public func schedule(
+    at nanoseconds: Int64, _ handler: any TimerHandler
+  ) -> TimerID {
+    requireCurrent()
+    return timers.schedule(at: nanoseconds, handler)
+  }
+
+  /// Ends a timer. Returns false if it has fired or was cancelled before. O(log n).
+  @discardableResult public func cancel(_ timer: TimerID) -> Bool {
+    requireCurrent()
+    return timers.cancel(timer)
+  }
+
+  private func readClock() {
+    clock = clinux_monotonic()
+    clockIsFresh = true
+  }
+
+  /// Fires what is due. A timer scheduled meanwhile waits for the next turn, so that timers of
+  /// the past cannot hold the loop.
+  func fireTimers() {
+    guard !timers.isEmpty else { return }
+    readClock()
+    let sequence = timers.nextSequence
+    while let (id, handler) = timers.takeDue(at: clock, before: sequence) {
+      handler.timerFired(id)
+    }
+  }
+}

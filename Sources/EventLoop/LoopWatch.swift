@@ -1,0 +1,67 @@
+import CLinux
+
+/// Descriptors. The loop's thread only.
+extension Loop {
+  /// Puts a descriptor under watch and holds the handler until ``unwatch(_:)``. The first report
+  /// comes in the next turn if the descriptor is ready for anything.
+  ///
+  /// The descriptor stays the caller's, who unwatches it before closing it. One watch each.
+  ///
+  /// Throws ``LoopError`` with EEXIST for a descriptor that is under watch already, EPERM for a
+  /// regular file with ``Trigger/edge``, EBADF, ENOSPC or ENOMEM.
+  public func watch(
+    _ descriptor: Int32, trigger: Trigger = .edge, _ handler: any ReadinessHandler
+  ) throws(LoopError) -> WatchID {
+    requireCurrent()
+    let events =
+      switch trigger {
+      case .edge: CLINUX_EPOLLIN | CLINUX_EPOLLOUT | CLINUX_EPOLLRDHUP | CLINUX_EPOLLET
+      case .level: CLINUX_EPOLLIN | CLINUX_EPOLLRDHUP
+      }
+    let id = watches.insert(descriptor, handler)
+    let result = clinux_epoll_add(epoll, descriptor, events, id.token)
+    if result == 0 { return id }
+    _ = watches.remove(id)
+    guard result == -EPERM, trigger == .level else {
+      throw LoopError(.watch(descriptor: descriptor), errno: -result)
+    }
+    let always = watches.insert(descriptor, handler, always: true)
+    mark(always, .readable)
+    return always
+  }
+
+  /// Ends a watch: its handler is not called again, not even for what was ready already. Does
+  /// nothing if the watch has ended.
+  public func unwatch(_ id: WatchID) {
+    requireCurrent()
+    guard let (descriptor, polled) = watches.remove(id), polled else { return }
+    // Fails only if the owner closed the descriptor first, which ended the registration as well.
+    _ = clinux_epoll_remove(epoll, descriptor)
+  }
+
+  /// Calls the handler again in the next turn, without a system call: so that one that has done
+  /// its share for this turn lets others go first. Does nothing if the watch has ended.
+  public func reschedule(_ id: WatchID, _ readiness: Readiness) {
+    requireCurrent()
+    mark(id, readiness)
+  }
+
+  func mark(_ id: WatchID, _ readiness: Readiness) {
+    if watches.mark(id, readiness) { ready.append(id) }
+  }
+
+  /// Tells handlers what is pending; what they reschedule waits for the next turn.
+  func deliver() {
+    guard !ready.isEmpty else { return }
+    Swift.swap(&ready, &delivering)
+    var index = 0
+    while index < delivering.count {
+      let id = delivering[index]
+      index += 1
+      guard let (handler, readiness, always) = watches.take(id) else { continue }
+      handler.ready(readiness)
+      if always { mark(id, .readable) }
+    }
+    delivering.removeAll(keepingCapacity: true)
+  }
+}

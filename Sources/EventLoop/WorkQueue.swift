@@ -1,0 +1,41 @@
+/// A piece of work for a loop.
+enum Work {
+  case none
+  /// A job of the concurrency runtime: one step of a task or of an actor.
+  case job(UnownedJob)
+  case body(@Sendable () -> Void)
+}
+
+/// A ring of work, first in, first out. Grows to the most that ever waited and stays there.
+struct WorkQueue {
+  private var ring: [Work]
+  private var head = 0
+  private(set) var count = 0
+
+  init() { ring = Array(repeating: .none, count: 64) }
+
+  var isEmpty: Bool { count == 0 }
+
+  mutating func append(_ work: Work) {
+    if count == ring.count { grow() }
+    ring[(head &+ count) & (ring.count &- 1)] = work
+    count &+= 1
+  }
+
+  mutating func removeFirst() -> Work {
+    let work = ring[head]
+    ring[head] = .none
+    head = (head &+ 1) & (ring.count &- 1)
+    count &-= 1
+    return work
+  }
+
+  private mutating func grow() {
+    var larger: [Work] = []
+    larger.reserveCapacity(ring.count * 2)
+    for offset in 0..<count { larger.append(ring[(head + offset) & (ring.count - 1)]) }
+    larger.append(contentsOf: repeatElement(.none, count: ring.count * 2 - count))
+    ring = larger
+    head = 0
+  }
+}

@@ -1,0 +1,55 @@
+import CLinux
+
+/// A listening socket and what keeps it going when descriptors run out.
+///
+/// With edge-triggered readiness an accept that fails with EMFILE would leave the connection in
+/// the queue with no further event; level-triggered it would spin. So one descriptor is held in
+/// reserve: it is closed, the connection taken and closed at once, the reserve reopened.
+struct AcceptQueue: ~Copyable {
+  private let listening: Descriptor
+  private var reserve: Descriptor?
+  private(set) var refused = 0
+
+  /// In one call; more die in the queue only under attack, and the rest is for the next turn.
+  private static let attempts = 64
+
+  init(_ listening: consuming Descriptor) {
+    self.listening = listening
+    reserve = AcceptQueue.openReserve()
+  }
+
+  var descriptor: Int32 { listening.rawValue }
+
+  mutating func accept(endpoint: String) throws(LinkError) -> Descriptor? {
+    var result: Int32 = 0
+    for _ in 0..<AcceptQueue.attempts {
+      result = clinux_accept(listening.rawValue)
+      if result >= 0 { return Descriptor(owning: result) }
+      switch -result {
+      case EAGAIN:
+        if reserve == nil { reserve = AcceptQueue.openReserve() }
+        return nil
+      case EINTR: continue
+      // Errors of the connection, not of the listener: accept(2) tells to go on.
+      case ECONNABORTED, EPROTO, ENETDOWN, EHOSTDOWN, ENETUNREACH, EHOSTUNREACH: continue
+      case EMFILE, ENFILE:
+        guard reserve != nil else { throw LinkError(.accept, result: result, endpoint: endpoint) }
+        reserve = nil
+        let refusedOne = clinux_accept(listening.rawValue)
+        if refusedOne >= 0 {
+          _ = Descriptor(owning: refusedOne)
+          refused += 1
+        }
+        reserve = AcceptQueue.openReserve()
+      default:
+        throw LinkError(.accept, result: result, endpoint: endpoint)
+      }
+    }
+    throw LinkError(.accept, .system(EAGAIN), endpoint: endpoint)
+  }
+
+  private static func openReserve() -> Descriptor? {
+    let result = clinux_open("/dev/null", O_RDONLY, 0)
+    return result >= 0 ? Descriptor(owning: result) : nil
+  }
+}

@@ -1,0 +1,24 @@
+import Glibc
+
+/// The owner of a file descriptor: closes it when it goes away.
+public struct Descriptor: ~Copyable, Sendable {
+  public let rawValue: Int32
+
+  /// Takes over an open descriptor; nobody else may close it from here on.
+  public init(owning rawValue: Int32) {
+    precondition(rawValue >= 0, "not a descriptor")
+    self.rawValue = rawValue
+  }
+
+  /// Gives the descriptor away without closing it.
+  public consuming func release() -> Int32 {
+    let rawValue = rawValue
+    discard self
+    return rawValue
+  }
+
+  deinit {
+    // Never repeated on EINTR: Linux has closed it by then.
+    _ = Glibc.close(rawValue)
+  }
+}
