@@ -370,7 +370,7 @@ public final class Session {
 
   private func pumpServiceChanged(at now: Instant) {
     guard let server, let client, client.changed != nil, bearer.failure == nil,
-      !indications.contains(where: \.isServiceChanged),
+      !indications.contains(where: { $0.isServiceChanged }),
       let owed = server.serviceChanged(for: client)
     else { return }
     _ = try? indicate(owed.handle, owed.value, isServiceChanged: true, at: now)

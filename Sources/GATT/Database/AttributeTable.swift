@@ -55,7 +55,7 @@ struct AttributeTable {
     guard let first = rows.first else { return }
     let index = firstIndex(from: first.handle)
     attributes.insert(contentsOf: rows, at: index)
-    handles.insert(contentsOf: rows.map(\.handle), at: index)
+    handles.insert(contentsOf: rows.map { $0.handle }, at: index)
     for row in rows {
       var list = handlesByType.removeValue(forKey: row.type) ?? []
       if let last = list.last, last < row.handle {
