@@ -77,6 +77,8 @@ public struct Bearer: ~Copyable {
     _ pdu: borrowing PDU, octets: RawSpan, at now: Instant
   ) -> BearerAction {
     guard failure == nil else { return ignore(.dead) }
+    // What arrives after its deadline is too late, even if nobody has looked at the clock.
+    if let timeout = advance(to: now) { return timeout }
     switch pdu {
     case .malformed(let malformed):
       guard let opcode = malformed.opcode else { return ignore(.empty) }
