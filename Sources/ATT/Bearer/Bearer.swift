@@ -195,8 +195,9 @@ public struct Bearer: ~Copyable {
     guard held.count < configuration.maximumPipelined else {
       return die(.tooManyPipelinedRequests(limit: configuration.maximumPipelined))
     }
-    // A PDU beyond the MTU is refused whatever it holds; one octet too many tells that.
-    held.append(octets.extracting(first: mtu + 1))
+    // A PDU beyond the MTU of this moment is refused when its turn comes, whatever the MTU is
+    // then. Of its opcode alone, no request is made.
+    held.append(octets.byteCount > mtu ? octets.extracting(first: 1) : octets)
     return .held
   }
 
