@@ -53,6 +53,8 @@ public struct Bearer: ~Copyable {
     case inFlight(UInt16)
     /// The lesser of both values.
     case done(Int)
+    /// The peer did not exchange: what else was agreed on stays.
+    case refused
   }
 
   public init(_ configuration: BearerConfiguration = BearerConfiguration()) {
@@ -109,7 +111,7 @@ public struct Bearer: ~Copyable {
       guard error.request == request else {
         return die(.mismatchedResponse(request: request, response: .errorResponse))
       }
-      if request == .exchangeMTURequest { ownExchange = .done(Self.defaultMTU) }
+      if request == .exchangeMTURequest { ownExchange = .refused }
       return completeRequest()
     case .handleValueNotification, .multipleHandleValueNotification: return .notification
     case .handleValueIndication: return .indication
