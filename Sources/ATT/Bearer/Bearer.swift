@@ -28,7 +28,9 @@
 ///
 /// Decode what arrives with ``PDU``, hand it to ``receive(_:octets:at:)`` and do what the
 /// action says. Whatever the bearer wants sent stands in ``outbox``, in order: transmit it and
-/// remove it. Time is a parameter; call ``advance(to:)`` at ``deadline``.
+/// remove it. While ``isCongested``, take nothing from the link: each PDU may be worth a response,
+/// and a peer that does not read them must not make the outbox grow. Time is a parameter; call
+/// ``advance(to:)`` at ``deadline``.
 public struct Bearer: ~Copyable {
   public let configuration: BearerConfiguration
   /// PDUs for the link, in order.
