@@ -22,7 +22,7 @@ struct PrepareChain: Sendable {
     case cancelling(ProcedureError)
   }
 
-  private let writes: [PreparedWrite]
+  private let writes: [LongWrite]
   private var phase: Phase
   /// The write that is being prepared.
   private var index = 0
@@ -36,7 +36,7 @@ struct PrepareChain: Sendable {
   /// Cancelled while a part was on the wire: its response decides nothing any more.
   private var isCancelled = false
 
-  init(_ writes: [PreparedWrite]) {
+  init(_ writes: [LongWrite]) {
     self.writes = writes
     // Nothing to prepare: an empty queue may be executed.
     phase = writes.isEmpty ? .executing : .preparing

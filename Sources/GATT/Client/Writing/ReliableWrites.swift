@@ -12,7 +12,7 @@ public struct ReliableWrites: Procedure, Sendable {
   /// - Parameter writes: in the order in which they take effect; one attribute may have several.
   ///   More than 512 octets, with the offset, are refused as ``Misuse/valueTooLong(_:limit:)``
   ///   when the first request is to be encoded.
-  public init(_ writes: [PreparedWrite]) { chain = PrepareChain(writes) }
+  public init(_ writes: [LongWrite]) { chain = PrepareChain(writes) }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     try chain.encodeRequest(into: &out)

@@ -15,7 +15,7 @@ public struct WriteLongValue: Procedure, Sendable {
   ///   - value: more than 512 octets, with the offset, are refused as
   ///     ``Misuse/valueTooLong(_:limit:)`` when the first request is to be encoded.
   public init(_ handle: AttributeHandle, offset: UInt16 = 0, value: [UInt8]) {
-    chain = PrepareChain([PreparedWrite(handle, offset: offset, value: value)])
+    chain = PrepareChain([LongWrite(handle, offset: offset, value: value)])
   }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {

@@ -1,7 +1,7 @@
 import ATT
 
 /// A value to be queued on the server with Prepare Write Requests, in as many parts as it takes.
-public struct PreparedWrite: Equatable, Sendable {
+public struct LongWrite: Equatable, Sendable {
   public let handle: AttributeHandle
   /// Where in the attribute's value the first octet goes.
   public let offset: UInt16

@@ -1,0 +1,1 @@
+// Gives way to the first test of this floor.
