@@ -56,7 +56,8 @@ extension BluetoothUUID {
   public init?(_ text: some StringProtocol) {
     var digits: (high: UInt64, low: UInt64) = (0, 0)
     var count = 0
-    var isFirst = true
+    // Digits before the last dash; a dash stands once in each of its four places.
+    var dashed = 0
     var skipped = 0
     let bytes = text.utf8
     var index = bytes.startIndex
@@ -66,16 +67,15 @@ extension BluetoothUUID {
     }
     while index != bytes.endIndex {
       let byte = bytes[index]
-      defer {
-        index = bytes.index(after: index)
-        isFirst = false
-      }
+      defer { index = bytes.index(after: index) }
       let digit: UInt64
       switch byte {
       case 0x30...0x39: digit = UInt64(byte &- 0x30)
       case 0x41...0x46: digit = UInt64(byte &- 0x37)
       case 0x61...0x66: digit = UInt64(byte &- 0x57)
-      case 0x2D where !isFirst && skipped == 0 && [8, 12, 16, 20].contains(count): continue
+      case 0x2D where skipped == 0 && count > dashed && [8, 12, 16, 20].contains(count):
+        dashed = count
+        continue
       default: return nil
       }
       guard count < 32 else { return nil }

@@ -13,15 +13,16 @@
     a.nanoseconds < b.nanoseconds
   }
 
-  /// Saturates at the ends of the clock, some 292 years away.
+  /// Saturates at the ends of the clock, some 292 years away, as does a duration of more.
   @inlinable public static func + (instant: Instant, duration: Duration) -> Instant {
     let parts = duration.components
-    let (seconds, far) = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, further) = instant.nanoseconds.addingReportingOverflow(
-      far ? (parts.seconds < 0 ? .min : .max) : seconds)
-    let whole = further ? (parts.seconds < 0 ? Int64.min : .max) : sum
-    let (total, furthest) = whole.addingReportingOverflow(parts.attoseconds / 1_000_000_000)
-    return Instant(nanoseconds: furthest ? (parts.attoseconds < 0 ? .min : .max) : total)
+    let end = Instant(nanoseconds: duration < .zero ? .min : .max)
+    let (whole, far) = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (nanoseconds, further) = whole.addingReportingOverflow(
+      parts.attoseconds / 1_000_000_000)
+    if far || further { return end }
+    let (sum, furthest) = instant.nanoseconds.addingReportingOverflow(nanoseconds)
+    return furthest ? end : Instant(nanoseconds: sum)
   }
 
   /// The time between two instants.

@@ -53,6 +53,8 @@ public struct Bearer: ~Copyable {
     case inFlight(UInt16)
     /// The lesser of both values.
     case done(Int)
+    /// The peer did not exchange: what else was agreed on stays.
+    case refused
   }
 
   public init(_ configuration: BearerConfiguration = BearerConfiguration()) {
@@ -77,6 +79,8 @@ public struct Bearer: ~Copyable {
     _ pdu: borrowing PDU, octets: RawSpan, at now: Instant
   ) -> BearerAction {
     guard failure == nil else { return ignore(.dead) }
+    // What arrives after its deadline is too late, even if nobody has looked at the clock.
+    if let timeout = advance(to: now) { return timeout }
     switch pdu {
     case .malformed(let malformed):
       guard let opcode = malformed.opcode else { return ignore(.empty) }
@@ -107,7 +111,7 @@ public struct Bearer: ~Copyable {
       guard error.request == request else {
         return die(.mismatchedResponse(request: request, response: .errorResponse))
       }
-      if request == .exchangeMTURequest { ownExchange = .done(Self.defaultMTU) }
+      if request == .exchangeMTURequest { ownExchange = .refused }
       return completeRequest()
     case .handleValueNotification, .multipleHandleValueNotification: return .notification
     case .handleValueIndication: return .indication
@@ -193,8 +197,9 @@ public struct Bearer: ~Copyable {
     guard held.count < configuration.maximumPipelined else {
       return die(.tooManyPipelinedRequests(limit: configuration.maximumPipelined))
     }
-    // A PDU beyond the MTU is refused whatever it holds; one octet too many tells that.
-    held.append(octets.extracting(first: mtu + 1))
+    // A PDU beyond the MTU of this moment is refused when its turn comes, whatever the MTU is
+    // then. Of its opcode alone, no request is made.
+    held.append(octets.byteCount > mtu ? octets.extracting(first: 1) : octets)
     return .held
   }
 

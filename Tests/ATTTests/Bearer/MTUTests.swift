@@ -1,0 +1,158 @@
+import ATT
+import Testing
+
+/// ATT_MTU: who may ask, who counts, and when. Vol 3, Part F, 3.4.2.
+@Suite struct MTUTests {
+  private func bench(_ receiveMTU: Int = 517) -> BearerBench {
+    BearerBench(BearerConfiguration(receiveMTU: receiveMTU))
+  }
+
+  @Test func beginsAt23() { #expect(bench().mtu == 23) }
+
+  @Test(arguments: [
+    (517, 517, 517), (517, 100, 100), (100, 517, 100), (517, 23, 23), (517, 22, 23),
+    (517, 0, 23), (517, 1, 23), (517, 65535, 517), (65535, 65535, 65535), (23, 517, 23),
+  ]) func thePeerAsks(own: Int, peer: Int, agreed: Int) {
+    let bench = bench(own)
+    #expect(bench.receive([0x02, UInt8(peer & 0xFF), UInt8(peer >> 8)]) == .answered)
+    #expect(bench.sent == [text([0x03, UInt8(own & 0xFF), UInt8(own >> 8)])])
+    #expect(bench.mtu == agreed)
+  }
+
+  @Test(arguments: [
+    (517, 517, 517), (517, 100, 100), (100, 517, 100), (517, 22, 23), (517, 0, 23),
+    (517, 65535, 517),
+  ]) func weAsk(own: Int, peer: Int, agreed: Int) {
+    let bench = bench(own)
+    bench.request(1, text([0x02, UInt8(own & 0xFF), UInt8(own >> 8)]))
+    #expect(bench.mtu == 23)
+    #expect(bench.receive([0x03, UInt8(peer & 0xFF), UInt8(peer >> 8)]) == .response(1))
+    #expect(bench.mtu == agreed)
+  }
+
+  /// H9 and H10: a second exchange, at once or later, gets the same answer and changes nothing.
+  @Test func h9h10TheSecondExchangeOfThePeer() {
+    let bench = bench()
+    bench.receive("02 f7 00")
+    #expect(bench.mtu == 247)
+    for pdu in ["02 17 00", "02 05 02", "02 00 00"] {
+      #expect(bench.receive(pdu) == .answered)
+      #expect(bench.mtu == 247)
+    }
+    #expect(bench.sent == ["03 05 02", "03 05 02", "03 05 02", "03 05 02"])
+  }
+
+  @Test func weAskOnce() {
+    let bench = bench()
+    #expect(bench.canExchangeMTU)
+    bench.request(1, "02 05 02")
+    #expect(!bench.canExchangeMTU)
+    bench.receive("03 05 02")
+    #expect(!bench.canExchangeMTU)
+    // A second response is to nothing.
+    #expect(bench.receive("03 17 00") == .ignored(.unsolicitedResponse(.exchangeMTUResponse)))
+    #expect(bench.mtu == 517)
+  }
+
+  /// One symmetric value: the least that either side has named.
+  @Test func bothAskOneAfterTheOther() {
+    for (first, second) in [("02 f7 00", "03 f7 00"), ("02 f7 00", "03 05 02")] {
+      let bench = bench()
+      bench.receive(first)
+      bench.request(1, "02 05 02")
+      bench.receive(second)
+      #expect(bench.mtu == 247)
+    }
+    let bench = bench()
+    bench.request(1, "02 05 02")
+    bench.receive("03 05 02")
+    bench.receive("02 05 02")
+    #expect(bench.mtu == 517)
+  }
+
+  @Test func bothAskAtTheSameTime() {
+    let bench = bench()
+    bench.request(1, "02 05 02")
+    #expect(bench.receive("02 f7 00") == .answered)
+    #expect(bench.sent == ["02 05 02", "03 05 02"])
+    #expect(bench.receive("03 f7 00") == .response(1))
+    #expect(bench.mtu == 247)
+  }
+
+  /// The peer does not answer exchanges: what it asked for itself still holds.
+  @Test func thePeerAsksAndRefuses() {
+    let bench = bench()
+    bench.receive("02 05 02")
+    bench.request(1, "02 05 02")
+    #expect(bench.receive("01 02 00 00 06") == .response(1))
+    #expect(bench.mtu == 517)
+    #expect(!bench.holdsValues)
+  }
+
+  @Test func thePeerRefusesAndAsksLater() {
+    let bench = bench()
+    bench.request(1, "02 05 02")
+    #expect(bench.receive("01 02 00 00 06") == .response(1))
+    #expect(bench.mtu == 23)
+    #expect(!bench.canExchangeMTU)
+    bench.receive("02 64 00")
+    #expect(bench.mtu == 100)
+  }
+
+  /// A cancelled exchange has taken place all the same.
+  @Test func aCancelledExchange() {
+    let bench = bench()
+    bench.request(1, "02 05 02")
+    bench.bearer.cancel(request: 1)
+    #expect(bench.holdsValues)
+    #expect(bench.receive("03 64 00") == .ignored(.abandoned))
+    #expect(bench.mtu == 100)
+    #expect(!bench.holdsValues)
+  }
+
+  /// A request that arrives in mid-exchange is answered at the old ATT_MTU, and no value is
+  /// sent before the response.
+  @Test func midExchange() {
+    let bench = bench()
+    #expect(!bench.holdsValues)
+    bench.request(1, "02 05 02")
+    #expect(bench.holdsValues)
+    #expect(bench.receive("0a 03 00") == .request)
+    #expect(bench.mtu == 23)
+    bench.respond(text([UInt8](repeating: 0x0B, count: 23)))
+    #expect(bench.receive([UInt8](repeating: 0x0A, count: 24)) == .answered)
+    bench.receive("03 05 02")
+    #expect(!bench.holdsValues)
+    #expect(bench.mtu == 517)
+  }
+
+  /// From the PDU after the response on, the new value counts.
+  @Test func longPDUsAfterTheExchange() {
+    let bench = bench(100)
+    let write = { (count: Int) in [0x12, 3, 0] + [UInt8](repeating: 0, count: count - 3) }
+    #expect(bench.receive(write(24)) == .answered)
+    bench.receive("02 64 00")
+    #expect(bench.receive(write(100)) == .request)
+    bench.respond("13")
+    #expect(bench.receive(write(101)) == .answered)
+    #expect(bench.sent.last == "01 12 00 00 04")
+  }
+
+  /// On an enhanced bearer the value is the channel's. Vol 3, Part F, 3.4.2.1.
+  @Test func enhancedBearersHaveNoExchange() {
+    let bench = BearerBench(BearerConfiguration(channel: .enhanced(mtu: 247)))
+    #expect(bench.mtu == 247)
+    #expect(!bench.canExchangeMTU)
+    #expect(bench.receive("02 05 02") == .answered)
+    #expect(bench.sent == ["01 02 00 00 06"])
+    #expect(bench.mtu == 247)
+  }
+
+  @Test func anExchangeThatTimesOut() {
+    let bench = bench()
+    bench.request(1, "02 05 02")
+    #expect(
+      bench.bearer.advance(to: .zero + .seconds(30))
+        == .failed(.transactionTimeout(.exchangeMTURequest)))
+  }
+}
