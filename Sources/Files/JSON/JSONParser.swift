@@ -1,0 +1,227 @@
+/// Reads JSON exactly as RFC 8259 has it: no comments, no trailing commas, nothing after the
+/// value. Names within one object must differ.
+///
+/// Limits: `FileBytes.limit` bytes, 32 levels.
+struct JSONParser {
+  static let depthLimit = 32
+
+  private let bytes: [UInt8]
+  private var index = 0
+  private var depth = 0
+
+  static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
+    guard bytes.count <= FileBytes.limit else {
+      throw JSONSyntaxError(
+        offset: 0, expected: "at most \(FileBytes.limit) bytes", found: "\(bytes.count)")
+    }
+    do throws(UTF8.ValidationError) {
+      _ = try UTF8Span(validating: bytes.span)
+    } catch {
+      throw JSONSyntaxError(
+        offset: error.byteOffsets.lowerBound, expected: "UTF-8 text",
+        found: "the byte 0x" + EncodedBytes.hexadecimal(bytes[error.byteOffsets].prefix(1)))
+    }
+    var parser = JSONParser(bytes: bytes)
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
+    let node = try parser.value()
+    parser.skipSpace()
+    if parser.index < bytes.count { throw parser.unexpected("the end of the file") }
+    return node
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  // MARK: - Tokens
+
+  private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+  private mutating func skipSpace() {
+    while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D {
+      index += 1
+    }
+  }
+
+  /// Takes the byte if it comes next.
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard next == byte else { return false }
+    index += 1
+    return true
+  }
+
+  /// The error that something else should stand here.
+  private func unexpected(_ expected: String) -> JSONSyntaxError {
+    var found = "the end of the file"
+    if let byte = next {
+      // The text is valid UTF-8, so a scalar starts here or a little before.
+      var start = index
+      while start > 0, bytes[start] & 0xC0 == 0x80 { start -= 1 }
+      let scalar = String(decoding: bytes[start...].prefix(4), as: UTF8.self).unicodeScalars.first
+      found = scalar.map { quoted(String($0)) } ?? "0x" + EncodedBytes.hexadecimal([byte])
+    }
+    return JSONSyntaxError(offset: index, expected: expected, found: found)
+  }
+
+  // MARK: - Values
+
+  private mutating func value() throws(JSONSyntaxError) -> JSONNode {
+    skipSpace()
+    let offset = index
+    let content: JSONNode.Content
+    switch next {
+    case 0x7B: content = try object()
+    case 0x5B: content = try array()
+    case 0x22: content = .string(try string())
+    case 0x2D?, (0x30...0x39)?: content = .number(try number())
+    case 0x74 where takeWord("true"): content = .bool(true)
+    case 0x66 where takeWord("false"): content = .bool(false)
+    case 0x6E where takeWord("null"): content = .null
+    default: throw unexpected("a JSON value")
+    }
+    return JSONNode(offset: offset, content: content)
+  }
+
+  private mutating func takeWord(_ word: String) -> Bool {
+    guard bytes[index...].starts(with: word.utf8) else { return false }
+    index += word.utf8.count
+    return true
+  }
+
+  private mutating func enter() throws(JSONSyntaxError) {
+    guard depth < Self.depthLimit else {
+      throw JSONSyntaxError(
+        offset: index, expected: "at most \(Self.depthLimit) levels of lists and objects",
+        found: "a deeper one")
+    }
+    depth += 1
+    index += 1
+  }
+
+  private mutating func array() throws(JSONSyntaxError) -> JSONNode.Content {
+    try enter()
+    defer { depth -= 1 }
+    var nodes: [JSONNode] = []
+    skipSpace()
+    if take(0x5D) { return .array(nodes) }
+    while true {
+      nodes.append(try value())
+      skipSpace()
+      if take(0x5D) { return .array(nodes) }
+      guard take(0x2C) else { throw unexpected("\",\" or \"]\"") }
+    }
+  }
+
+  private mutating func object() throws(JSONSyntaxError) -> JSONNode.Content {
+    try enter()
+    defer { depth -= 1 }
+    var members: [JSONNode.Member] = []
+    var names: Set<String> = []
+    skipSpace()
+    if take(0x7D) { return .object(members) }
+    while true {
+      skipSpace()
+      let offset = index
+      guard next == 0x22 else { throw unexpected("a key in quotes") }
+      let name = try string()
+      guard names.insert(name).inserted else {
+        throw JSONSyntaxError(
+          offset: offset, expected: "each key once", found: quoted(name) + " a second time")
+      }
+      skipSpace()
+      guard take(0x3A) else { throw unexpected("\":\"") }
+      members.append(JSONNode.Member(name: name, offset: offset, value: try value()))
+      skipSpace()
+      if take(0x7D) { return .object(members) }
+      guard take(0x2C) else { throw unexpected("\",\" or \"}\"") }
+    }
+  }
+
+  // MARK: - Scalars
+
+  private mutating func number() throws(JSONSyntaxError) -> String {
+    let start = index
+    _ = take(0x2D)
+    if !take(0x30) { try digits() }
+    if take(0x2E) { try digits() }
+    if take(0x65) || take(0x45) {
+      if !take(0x2B) { _ = take(0x2D) }
+      try digits()
+    }
+    return String(decoding: bytes[start..<index], as: UTF8.self)
+  }
+
+  private mutating func digits() throws(JSONSyntaxError) {
+    let start = index
+    while let byte = next, 0x30...0x39 ~= byte { index += 1 }
+    if index == start { throw unexpected("a digit") }
+  }
+
+  private mutating func string() throws(JSONSyntaxError) -> String {
+    index += 1
+    var text: [UInt8] = []
+    while let byte = next {
+      switch byte {
+      case 0x22:
+        index += 1
+        return String(decoding: text, as: UTF8.self)
+      case 0x5C:
+        index += 1
+        let scalar = try escape()
+        text += Array(String(scalar).utf8)
+      case 0x00..<0x20: throw unexpected("an escaped character")
+      default:
+        text.append(byte)
+        index += 1
+      }
+    }
+    throw unexpected("a closing quote")
+  }
+
+  private mutating func escape() throws(JSONSyntaxError) -> Unicode.Scalar {
+    let simple: Unicode.Scalar
+    switch next {
+    case 0x22: simple = "\""
+    case 0x5C: simple = "\\"
+    case 0x2F: simple = "/"
+    case 0x62: simple = "\u{8}"
+    case 0x66: simple = "\u{C}"
+    case 0x6E: simple = "\n"
+    case 0x72: simple = "\r"
+    case 0x74: simple = "\t"
+    case 0x75: return try unicodeEscape()
+    default: throw unexpected("one of \"\\/bfnrtu after a backslash")
+    }
+    index += 1
+    return simple
+  }
+
+  /// `uXXXX`, or two of them that form a surrogate pair.
+  private mutating func unicodeEscape() throws(JSONSyntaxError) -> Unicode.Scalar {
+    let first = try codeUnit()
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    let expected = "the second half of a surrogate pair"
+    guard first < 0xDC00, take(0x5C), next == 0x75 else { throw unexpected(expected) }
+    let start = index
+    let second = try codeUnit()
+    guard 0xDC00...0xDFFF ~= second,
+      let scalar = Unicode.Scalar(
+        0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
+    else {
+      index = start
+      throw unexpected(expected)
+    }
+    return scalar
+  }
+
+  private mutating func codeUnit() throws(JSONSyntaxError) -> UInt16 {
+    index += 1
+    var unit: UInt16 = 0
+    for _ in 0..<4 {
+      guard let byte = next, let digit = EncodedBytes.hexDigit(byte) else {
+        throw unexpected("four hexadecimal digits")
+      }
+      unit = unit << 4 | UInt16(digit)
+      index += 1
+    }
+    return unit
+  }
+}

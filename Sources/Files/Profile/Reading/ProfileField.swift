@@ -1,0 +1,137 @@
+import ATT
+
+/// A value of the file on its way into a profile. Each property or function takes it as one
+/// type and throws what was expected where it is another.
+struct ProfileField {
+  var node: JSONNode
+  var path: ProfilePath
+
+  func mistake(_ expected: String) -> ProfileError {
+    ProfileError(path, expected: expected, found: node.found)
+  }
+
+  var bool: Bool {
+    get throws(ProfileError) {
+      guard case .bool(let value) = node.content else { throw mistake("true or false") }
+      return value
+    }
+  }
+
+  func integer(_ range: ClosedRange<Int>, unit: String = "") throws(ProfileError) -> Int {
+    guard case .number(let text) = node.content, let value = Int(text), range.contains(value)
+    else {
+      throw mistake("a whole number\(unit) from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return value
+  }
+
+  func milliseconds(_ range: ClosedRange<Int>) throws(ProfileError) -> Duration {
+    .milliseconds(try integer(range, unit: " of milliseconds"))
+  }
+
+  func string(_ expected: String) throws(ProfileError) -> String {
+    guard case .string(let text) = node.content else { throw mistake(expected) }
+    return text
+  }
+
+  /// Text of at most `limit` octets in UTF-8.
+  func text(limit: Int) throws(ProfileError) -> String {
+    let text = try string("a text")
+    guard text.utf8.count <= limit else {
+      throw ProfileError(
+        path, expected: "at most \(limit) octets", found: "\(text.utf8.count) octets")
+    }
+    return text
+  }
+
+  /// One of some words.
+  func word(_ words: [String]) throws(ProfileError) -> String {
+    let expected = "one of " + words.joined(separator: ", ")
+    let text = try string(expected)
+    guard words.contains(text) else {
+      throw ProfileError(
+        path, expected: expected, found: node.found + NearestWord.hint(for: text, among: words))
+    }
+    return text
+  }
+
+  var list: [ProfileField] {
+    get throws(ProfileError) {
+      guard case .array(let nodes) = node.content else { throw mistake("a list") }
+      return nodes.enumerated().map { ProfileField(node: $1, path: path / $0) }
+    }
+  }
+
+  /// A list of some words, none of them twice.
+  func words(_ words: [String]) throws(ProfileError) -> [String] {
+    var result: [String] = []
+    for field in try list {
+      let word = try field.word(words)
+      guard !result.contains(word) else {
+        throw ProfileError(
+          field.path, expected: "each word once", found: "\"\(word)\" a second time")
+      }
+      result.append(word)
+    }
+    return result
+  }
+
+  // MARK: - Bluetooth
+
+  var uuid: BluetoothUUID {
+    get throws(ProfileError) {
+      let expected = "a UUID such as \"180D\" or \"6e400001-b5a3-f393-e0a9-e50e24dcca9e\""
+      guard let uuid = BluetoothUUID(try string(expected)) else { throw mistake(expected) }
+      return uuid
+    }
+  }
+
+  var handle: AttributeHandle {
+    get throws(ProfileError) {
+      let expected = "a handle from \"0x0001\" to \"0xFFFF\""
+      guard let value = try prefixedNumber(expected), value > 0 else { throw mistake(expected) }
+      return AttributeHandle(value)
+    }
+  }
+
+  var errorCode: ErrorCode {
+    get throws(ProfileError) {
+      let expected = "an error code from \"0x01\" to \"0xFF\""
+      guard let value = try prefixedNumber(expected), 1...0xFF ~= value else {
+        throw mistake(expected)
+      }
+      return ErrorCode(UInt8(value))
+    }
+  }
+
+  /// `"0x0341"`, in a message as `expected`.
+  func number16(_ expected: String) throws(ProfileError) -> UInt16 {
+    guard let value = try prefixedNumber(expected) else { throw mistake(expected) }
+    return value
+  }
+
+  /// `0x` and one to four hexadecimal digits; nil for any other text.
+  private func prefixedNumber(_ expected: String) throws(ProfileError) -> UInt16? {
+    let text = try string(expected)
+    guard text.hasPrefix("0x") || text.hasPrefix("0X"), 3...6 ~= text.utf8.count else {
+      return nil
+    }
+    var value: UInt16 = 0
+    for byte in text.utf8.dropFirst(2) {
+      guard let digit = EncodedBytes.hexDigit(byte) else { return nil }
+      value = value << 4 | UInt16(digit)
+    }
+    return value
+  }
+
+  /// A service or characteristic named elsewhere: `0x…` is a handle, anything else a UUID.
+  func target(_ what: String) throws(ProfileError) -> Profile.Target {
+    let expected = "the handle of a \(what) (\"0x0001\") or its UUID (\"180A\")"
+    let text = try string(expected)
+    if text.hasPrefix("0x") || text.hasPrefix("0X"), text.utf8.count <= 6 {
+      return .handle(try handle)
+    }
+    guard let uuid = BluetoothUUID(text) else { throw mistake(expected) }
+    return .uuid(uuid)
+  }
+}

@@ -1,0 +1,96 @@
+import ATT
+
+/// Conformance cases as lines of PDUs: what a `.att` file holds. `Transcript.md` describes
+/// the format.
+public struct Transcript: Sendable, Equatable {
+  /// The profile that the server serves in every case that names none of its own, as written:
+  /// a path relative to the transcript's folder.
+  public var profile: String?
+  public var cases: [Case]
+
+  public init(profile: String? = nil, cases: [Case] = []) {
+    self.profile = profile
+    self.cases = cases
+  }
+
+  /// The profile of one of the cases.
+  public func profile(of test: Case) -> String? { test.profile ?? profile }
+
+  /// One test, on a link of its own.
+  public struct Case: Sendable, Equatable {
+    /// The name of the conformance case, `GAR/SR/BV-01-C`: one word.
+    public var name: String
+    /// What it shows; may be empty.
+    public var title: String
+    /// The profile of this case, as written.
+    public var profile: String?
+    public var steps: [Step]
+
+    public init(name: String, title: String = "", profile: String? = nil, steps: [Step] = []) {
+      self.name = name
+      self.title = title
+      self.profile = profile
+      self.steps = steps
+    }
+  }
+
+  /// One line of a case.
+  public struct Step: Sendable, Equatable {
+    public var action: Action
+    /// The line of the file, from 1; 0 if it came from none. Not part of equality.
+    public var line: Int
+
+    public init(_ action: Action, line: Int = 0) {
+      self.action = action
+      self.line = line
+    }
+
+    public static func == (a: Step, b: Step) -> Bool { a.action == b.action }
+  }
+
+  public enum Action: Sendable, Equatable {
+    /// `>`: this PDU goes from the client to the server. Empty is a PDU of no octets.
+    case client([UInt8])
+    /// `<`: a PDU like this comes from the server to the client.
+    case server(Pattern)
+    /// `wait`: the clock moves on.
+    case wait(Duration)
+    /// `silence`: for so long neither side sends anything.
+    case silence(Duration)
+    /// `security`: the link is now protected like this.
+    case security(LinkSecurity)
+    /// `disconnect`: the link ends. Always the last step.
+    case disconnect
+  }
+
+  /// What a PDU may look like.
+  public struct Pattern: Sendable, Equatable {
+    /// The octets from the first on; nil is any octet.
+    public var octets: [UInt8?]
+    /// Whether any number of further octets may follow.
+    public var isOpen: Bool
+
+    public init(_ octets: [UInt8?], isOpen: Bool = false) {
+      self.octets = octets
+      self.isOpen = isOpen
+    }
+
+    /// The only PDU that matches, or nil where several do. What a player of the server's part
+    /// sends.
+    public var bytes: [UInt8]? {
+      guard !isOpen else { return nil }
+      var bytes: [UInt8] = []
+      for octet in octets {
+        guard let octet else { return nil }
+        bytes.append(octet)
+      }
+      return bytes
+    }
+
+    /// Whether this PDU looks like the pattern.
+    public func matches(_ pdu: some Collection<UInt8>) -> Bool {
+      guard isOpen ? pdu.count >= octets.count : pdu.count == octets.count else { return false }
+      return zip(octets, pdu).allSatisfy { $0 == nil || $0 == $1 }
+    }
+  }
+}

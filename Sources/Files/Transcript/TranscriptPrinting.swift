@@ -1,0 +1,62 @@
+import ATT
+
+extension Transcript: CustomStringConvertible {
+  /// The canonical text, which reads back as the same transcript: lowercase octets parted by
+  /// one space, a blank line before each case but the first, no comments.
+  public var description: String {
+    var text = profile.map { "profile \($0)\n" } ?? ""
+    for test in cases {
+      if !text.isEmpty { text += "\n" }
+      text += test.description
+    }
+    return text
+  }
+}
+
+extension Transcript.Case: CustomStringConvertible {
+  /// The heading, the profile if there is one, and a line for each step.
+  public var description: String {
+    var text = "# \(name)" + (title.isEmpty ? "" : "  \(title)") + "\n"
+    if let profile { text += "profile \(profile)\n" }
+    for step in steps { text += "\(step.action)\n" }
+    return text
+  }
+}
+
+extension Transcript.Action: CustomStringConvertible {
+  /// The step as a line, without its end.
+  public var description: String {
+    switch self {
+    case .client(let pdu):
+      pdu.isEmpty ? ">" : "> " + EncodedBytes.hexadecimal(pdu, separator: " ")
+    case .server(let pattern):
+      pattern.octets.isEmpty && !pattern.isOpen ? "<" : "< \(pattern)"
+    case .wait(let duration): "wait " + TranscriptDuration.text(duration)
+    case .silence(let duration): "silence " + TranscriptDuration.text(duration)
+    case .security(let security): "security " + security.words
+    case .disconnect: "disconnect"
+    }
+  }
+}
+
+extension Transcript.Pattern: CustomStringConvertible {
+  /// `01 0a ?? ...`.
+  public var description: String {
+    let words = octets.map { $0.map { EncodedBytes.hexadecimal([$0]) } ?? "??" }
+    return (words + (isOpen ? ["..."] : [])).joined(separator: " ")
+  }
+}
+
+extension LinkSecurity {
+  /// The level's word, with the key size where it is not the longest.
+  fileprivate var words: String {
+    let word =
+      switch level {
+      case .low: "low"
+      case .medium: "medium"
+      case .high: "high"
+      case .fips: "fips"
+      }
+    return self == LinkSecurity(level) ? word : "\(word) \(keySize)"
+  }
+}
