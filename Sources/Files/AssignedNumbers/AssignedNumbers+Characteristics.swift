@@ -98,7 +98,7 @@ extension AssignedNumbers {
     2A5C CSC Feature
     2A5D Sensor Location
     2A5E PLX Spot-Check Measurement
-    2A5F PLX Continuous Measurement Characteristic
+    2A5F PLX Continuous Measurement
     2A60 PLX Features
     2A62 Pulse Oximetry Control Point
     2A63 Cycling Power Measurement
@@ -350,10 +350,10 @@ extension AssignedNumbers {
     2B81 Audio Location
     2B82 Volume Offset Control Point
     2B83 Audio Output Description
-    2B84 Set Identity Resolving Key Characteristic
-    2B85 Size Characteristic
-    2B86 Lock Characteristic
-    2B87 Rank Characteristic
+    2B84 Set Identity Resolving Key
+    2B85 Size
+    2B86 Lock
+    2B87 Rank
     2B88 Encrypted Data Key Material
     2B89 Apparent Energy 32
     2B8A Apparent Power

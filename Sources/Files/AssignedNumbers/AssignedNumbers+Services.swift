@@ -5,22 +5,22 @@ extension AssignedNumbers {
   /// 68 entries in the order of their numbers.
   static var services: String {
     """
-    1800 Generic Access Profile
-    1801 Generic Attribute Profile
+    1800 Generic Access
+    1801 Generic Attribute
     1802 Immediate Alert
     1803 Link Loss
     1804 Tx Power
-    1805 Current Time Service
-    1806 Reference Time Update Service
-    1807 Next DST Change Service
+    1805 Current Time
+    1806 Reference Time Update
+    1807 Next DST Change
     1808 Glucose
     1809 Health Thermometer
     180A Device Information
     180D Heart Rate
-    180E Phone Alert Status Service
-    180F Battery Service
+    180E Phone Alert Status
+    180F Battery
     1810 Blood Pressure
-    1811 Alert Notification Service
+    1811 Alert Notification
     1812 Human Interface Device
     1813 Scan Parameters
     1814 Running Speed and Cadence
@@ -54,19 +54,19 @@ extension AssignedNumbers {
     1843 Audio Input Control
     1844 Volume Control
     1845 Volume Offset Control
-    1846 Coordinated Set Identification Service
+    1846 Coordinated Set Identification
     1847 Device Time
-    1848 Media Control Service
-    1849 Generic Media Control Service
+    1848 Media Control
+    1849 Generic Media Control
     184A Constant Tone Extension
-    184B Telephone Bearer Service
-    184C Generic Telephone Bearer Service
+    184B Telephone Bearer
+    184C Generic Telephone Bearer
     184D Microphone Control
-    184E Audio Stream Control Service
-    184F Broadcast Audio Scan Service
-    1850 Published Audio Capabilities Service
-    1851 Basic Audio Announcement Service
-    1852 Broadcast Audio Announcement Service
+    184E Audio Stream Control
+    184F Broadcast Audio Scan
+    1850 Published Audio Capabilities
+    1851 Basic Audio Announcement
+    1852 Broadcast Audio Announcement
     1853 Common Audio
     1854 Hearing Access
     1855 Telephony and Media Audio

@@ -46,6 +46,9 @@ def main() -> None:
         for number, name in entries:
             # The list was made from LaTeX, whose \t Python took for a tab.
             name = re.sub(r"\textsubscript\{(\w+)\}", r"\1", name)
+            # Some names say what the table says anyway; the SIG's list does not.
+            if table != "descriptors":
+                name = re.sub(r" (Service|Profile|Characteristic)$", "", name)
             if not re.fullmatch(r"[ -~]+", name) or "\\" in name:
                 sys.exit(f"{number:04X} has a name that needs escaping: {name!r}")
             lines.append(f"    {number:04X} {name}\n")

@@ -1,6 +1,6 @@
 import ATT
 
-/// What a server serves, as a profile file states it. `Profile.md` lists every key.
+/// What a server serves, as a profile file states it; the catalog's page lists every key.
 ///
 /// Handles that the file leaves open are nil here; `layout()` assigns them.
 public struct Profile: Sendable, Equatable {

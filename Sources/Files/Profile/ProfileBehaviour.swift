@@ -2,7 +2,8 @@ import ATT
 
 extension Profile {
   /// What a characteristic's value does by itself: the means of a tester to make a server
-  /// misbehave, and of a benchmark to make it busy. `Profile.md` tells how they combine.
+  /// misbehave, and of a benchmark to make it busy. The page of `Profile` tells how
+  /// they combine.
   public struct Behaviour: Sendable, Equatable {
     /// Notifies each subscriber of the value this often.
     public var notifyEvery: Duration?

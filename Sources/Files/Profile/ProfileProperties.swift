@@ -12,6 +12,7 @@ extension Profile {
     public static let notify = Properties(rawValue: 0x10)
     public static let indicate = Properties(rawValue: 0x20)
     public static let authenticatedSignedWrites = Properties(rawValue: 0x40)
+    // swift-format-ignore: DontRepeatTypeInStaticProperties
     public static let extendedProperties = Properties(rawValue: 0x80)
 
     /// The words of profile files, in the order of the bits.
@@ -94,8 +95,7 @@ extension Profile {
     public init(for properties: Properties) {
       self = []
       if properties.contains(.read) { insert(.read) }
-      if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites])
-      {
+      if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites]) {
         insert(.write)
       }
     }

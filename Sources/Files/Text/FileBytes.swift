@@ -42,7 +42,9 @@ enum FileBytes {
       // only as many as it reports are marked initialised.
       let part = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
         var got = -1
-        repeat { got = Self.read(descriptor, buffer.baseAddress, wanted) } while got < 0
+        repeat {
+          got = Self.read(descriptor, buffer.baseAddress, wanted)
+        } while got < 0
           && errno == EINTR
         code = got < 0 ? errno : 0
         count = max(got, 0)

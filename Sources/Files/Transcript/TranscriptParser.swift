@@ -107,7 +107,8 @@ struct TranscriptParser {
     }
     guard let current = transcript.cases.indices.last else {
       guard transcript.profile == nil else { throw second() }
-      return transcript.profile = path
+      transcript.profile = path
+      return
     }
     guard transcript.cases[current].profile == nil else { throw second() }
     guard transcript.cases[current].steps.isEmpty else {

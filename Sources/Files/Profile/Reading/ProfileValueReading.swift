@@ -73,7 +73,8 @@ extension ProfileField {
       .integer(0...Profile.Value.lengthLimit)
     let expected = "1 to 512 octets in hexadecimal"
     let text = try field.string(expected)
-    guard let unit = EncodedBytes.hexadecimal(text.utf8), 1...Profile.Value.lengthLimit ~= unit.count
+    guard let unit = EncodedBytes.hexadecimal(text.utf8),
+      1...Profile.Value.lengthLimit ~= unit.count
     else { throw field.mistake(expected) }
     return Array(repeatElement(unit, count: count).joined())
   }

@@ -1,0 +1,38 @@
+/// Numbers that a seed repeats: SplitMix64. Not for secrets.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+extension SeededGenerator {
+  /// A text with one to four places changed: bytes replaced, removed, doubled, swapped in from
+  /// elsewhere, or cut off.
+  mutating func mutate(_ bytes: [UInt8]) -> [UInt8] {
+    var result = bytes
+    for _ in 0..<Int.random(in: 1...4, using: &self) where !result.isEmpty {
+      let at = Int.random(in: 0..<result.count, using: &self)
+      let length = Int.random(in: 1...min(12, result.count - at), using: &self)
+      switch Int.random(in: 0..<6, using: &self) {
+      case 0: result[at] = UInt8.random(in: 0...255, using: &self)
+      case 1: result.removeSubrange(at..<at + length)
+      case 2: result.insert(contentsOf: result[at..<at + length], at: at)
+      case 3:
+        let from = Int.random(in: 0...result.count - length, using: &self)
+        result.replaceSubrange(at..<at + length, with: result[from..<from + length])
+      case 4:
+        result[at] = Array("{}[]\",:0123456789.-+eEfx#<> \n\\".utf8).randomElement(using: &self)!
+      default: result.removeSubrange((at + length)...)
+      }
+    }
+    return result
+  }
+}
