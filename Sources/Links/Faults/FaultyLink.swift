@@ -31,6 +31,8 @@ public final class FaultyLink: Link, LinkObserver {
   private var starved = false
   /// What is due to be sent finds no room below.
   private var blocked = false
+  /// Ended by a fault or by the owner; no further faults.
+  private var disconnected = false
   private var scratch: [UInt8] = []
 
   /// One direction.
@@ -194,7 +196,10 @@ public final class FaultyLink: Link, LinkObserver {
   private func isLast(
     _ lane: inout Lane, _ direction: FaultRecord.Direction, length: Int
   ) -> Bool {
-    guard let limit = lane.faults.disconnectAfter, lane.count >= limit else { return false }
+    guard !disconnected, let limit = lane.faults.disconnectAfter, lane.count >= limit else {
+      return false
+    }
+    disconnected = true
     add(
       FaultRecord(direction: direction, index: lane.count, length: length, fault: .disconnected))
     return true
