@@ -1,4 +1,5 @@
-import CLinux
+import Glibc
+public import Links
 
 /// Why a radio could not do what it was asked.
 public enum RadioError: Error, Hashable, Sendable {
@@ -9,7 +10,7 @@ public enum RadioError: Error, Hashable, Sendable {
   /// A name is empty, has more than 64 octets of UTF-8, or control characters.
   case invalidName(String)
   /// Another radio, in this process or another, has the address.
-  case addressInUse(DeviceAddress, name: String, process: Int32?)
+  case addressInUse(BluetoothAddress, name: String, process: Int32?)
   /// The adapter advertises already.
   case alreadyAdvertising
   /// Advertising data does not fit.
@@ -23,13 +24,13 @@ public enum RadioError: Error, Hashable, Sendable {
   /// Several radios have the local name.
   case ambiguous(String, [Bystander])
   /// The device was on the air but does not take connections.
-  case notConnectable(DeviceAddress)
+  case notConnectable(BluetoothAddress)
   /// The peer answered the attempt to connect with a refusal.
-  case refused(DeviceAddress, DisconnectReason)
+  case refused(BluetoothAddress, DisconnectReason)
   /// The peer broke the rules while connecting.
-  case protocolViolation(DeviceAddress)
+  case protocolViolation(BluetoothAddress)
   /// The peer's radio exists but did not answer in time.
-  case timedOut(DeviceAddress, after: Duration)
+  case timedOut(BluetoothAddress, after: Duration)
   /// The caller's task was cancelled.
   case cancelled
   /// The adapter was closed.
@@ -37,14 +38,14 @@ public enum RadioError: Error, Hashable, Sendable {
 
   /// A radio that was on the air while another was looked for.
   public struct Bystander: Hashable, Sendable, CustomStringConvertible {
-    public let address: DeviceAddress
+    public let address: BluetoothAddress
     /// The radio's name or else its local name; empty if it has none.
     public let name: String
     public let isConnectable: Bool
 
     /// For example `"Strap" (D4:13:F6:FB:AC:EF)`.
     public var description: String {
-      let who = name.isEmpty ? "\(address)" : "\"\(name)\" (\(address))"
+      let who = name.isEmpty ? "\(address.digits)" : "\"\(name)\" (\(address.digits))"
       return isConnectable ? who : who + ", not connectable"
     }
   }
@@ -70,7 +71,7 @@ extension RadioError: CustomStringConvertible {
     case .invalidName(let name):
       "\"\(name)\" cannot be a radio's name: it must have 1 to 64 octets and no control characters"
     case .addressInUse(let address, let name, let process):
-      "the address \(address) is taken by the radio"
+      "the address \(address.digits) is taken by the radio"
         + (name.isEmpty ? "" : " \"\(name)\"")
         + (process.map { " of process \($0)" } ?? " of another process")
         + "; choose another name or address"
@@ -87,11 +88,11 @@ extension RadioError: CustomStringConvertible {
           : "; on the air: " + others.map(\.description).joined(separator: ", "))
     case .ambiguous(let name, let others):
       "several radios call themselves \"\(name)\": "
-        + others.map { "\($0.address)" }.joined(separator: ", ") + "; use an address"
-    case .notConnectable(let address): "\(address) is on the air but takes no connections"
-    case .refused(let address, let reason): "\(address) refused the connection: \(reason)"
-    case .protocolViolation(let address): "\(address) broke the rules of the virtual air"
-    case .timedOut(let address, let time): "\(address) did not answer within \(time)"
+        + others.map { "\($0.address.digits)" }.joined(separator: ", ") + "; use an address"
+    case .notConnectable(let address): "\(address.digits) is on the air but takes no connections"
+    case .refused(let address, let reason): "\(address.digits) refused the connection: \(reason)"
+    case .protocolViolation(let address): "\(address.digits) broke the rules of the virtual air"
+    case .timedOut(let address, let time): "\(address.digits) did not answer within \(time)"
     case .cancelled: "cancelled"
     case .closed: "the adapter is closed"
     }

@@ -1,4 +1,5 @@
-import ATT
+public import ATT
+public import Links
 
 /// What a scan reports, and how long it runs.
 public struct ScanOptions: Hashable, Sendable {
@@ -7,7 +8,7 @@ public struct ScanOptions: Hashable, Sendable {
   /// Reports only devices with this local name, octet by octet; nil: all.
   public var name: String?
   /// Reports only devices with one of these addresses; empty: all.
-  public var addresses: Set<DeviceAddress> = []
+  public var addresses: Set<BluetoothAddress> = []
   /// Reports only what was received at least this strong, in dBm; nil: all.
   public var minimumRSSI: Int8?
   /// Reports every advertisement that is received rather than the first and then changes.
@@ -33,7 +34,7 @@ public struct ScanOptions: Hashable, Sendable {
 
 /// A device as a scan met it.
 public struct Discovery: Hashable, Sendable {
-  public let address: DeviceAddress
+  public let address: BluetoothAddress
   /// Strength of the signal in dBm. On the virtual air a declared figure.
   public let rssi: Int8
   /// Whether the device takes connections.
@@ -46,7 +47,7 @@ public struct Discovery: Hashable, Sendable {
   public let data: AdvertisingData
 
   public init(
-    address: DeviceAddress, rssi: Int8, isConnectable: Bool, advertisement: [UInt8],
+    address: BluetoothAddress, rssi: Int8, isConnectable: Bool, advertisement: [UInt8],
     scanResponse: [UInt8]
   ) {
     self.address = address
@@ -65,7 +66,7 @@ public enum ScanEvent: Hashable, Sendable {
   /// A device that was found says something new; with `reportsDuplicates`, or the same again.
   case seen(Discovery)
   /// A device that was found advertises no more, or no longer exists.
-  case gone(DeviceAddress)
+  case gone(BluetoothAddress)
   /// So many events were lost here, because nobody took them.
   case missed(Int)
 }

@@ -1,4 +1,4 @@
-import ATT
+public import ATT
 
 /// What a device says of itself while it advertises: the fields of advertising data and scan
 /// response data. Vol 3, Part C, 11 and Supplement to the Core Specification, Part A.

@@ -1,10 +1,12 @@
 import CLinux
+import Glibc
+import Links
 
 /// An address on the virtual air that belongs to this process until the claim is released: the
 /// FIFO that shows its life, and the socket that centrals connect to.
 final class AirClaim {
   let folder: AirFolder
-  let address: DeviceAddress
+  let address: BluetoothAddress
   /// Listens; edge-triggered readers accept until EAGAIN.
   let listener: Int32
   private let life: Int32
@@ -18,7 +20,7 @@ final class AirClaim {
   /// Takes the address.
   ///
   /// - Throws: `addressInUse` if a living radio has it, `system` if a file cannot be made.
-  init(_ address: DeviceAddress, in folder: AirFolder) throws(RadioError) {
+  init(_ address: BluetoothAddress, in folder: AirFolder) throws(RadioError) {
     self.folder = folder
     self.address = address
     life = try Self.takeLife(address, folder)
@@ -68,7 +70,7 @@ final class AirClaim {
   func endAdvertising() { unlink(folder.entry(address, .advertisement)) }
 
   private static func takeLife(
-    _ address: DeviceAddress, _ folder: AirFolder
+    _ address: BluetoothAddress, _ folder: AirFolder
   ) throws(RadioError) -> Int32 {
     let name = folder.entry(address, .life)
     let temporary = folder.temporaryEntry(address)
@@ -89,15 +91,18 @@ final class AirClaim {
       case .alive(let other):
         _ = close(other)
         _ = close(life)
-        let record = AirSighting.record(of: address, in: folder)
+        let record = AirRecord.read(address, in: folder)
         throw .addressInUse(address, name: record?.name ?? "", process: record?.process)
       case .dead(let other):
         if !AirLife.sweep(address, in: folder, dead: other) { sched_yield() }
         _ = close(other)
+      case .failed(let number):
+        _ = close(life)
+        throw .system("make a radio in \(folder.path)", errno: number)
       case .absent:
         // Gone in this moment, or something that no radio made.
         var status = stat()
-        if clinux_lstat(name, &status) == 0, status.st_mode & S_IFMT != S_IFIFO { unlink(name) }
+        if clinux_lstat(name, &status) == 0, !status.isFIFO { unlink(name) }
         sched_yield()
       }
     }

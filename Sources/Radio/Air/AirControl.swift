@@ -1,4 +1,5 @@
 import ATT
+import Links
 
 /// What the two ends of a link on the virtual air say to each other beside the ATT channel: one
 /// of these in each packet of the control socket.
@@ -16,7 +17,7 @@ import ATT
 /// | 06 disconnect | reason (1) |
 enum AirControl: Hashable {
   /// The central says who it is.
-  case hello(address: DeviceAddress, name: String)
+  case hello(address: BluetoothAddress, name: String)
   /// The peripheral takes the connection.
   case accept
   /// The peripheral does not take it.
@@ -37,7 +38,7 @@ enum AirControl: Hashable {
   var octets: [UInt8] {
     switch self {
     case .hello(let address, let name):
-      [1, Self.version] + address.octets + name.utf8.prefix(Self.nameLimit)
+      [1, Self.version] + address.littleEndian + name.utf8.prefix(Self.nameLimit)
     case .accept: [2]
     case .reject(let reason): [3, reason.rawValue]
     case .raise(let security): [4, security.level.rawValue, security.keySize]
@@ -52,7 +53,7 @@ enum AirControl: Hashable {
     switch (opcode, rest.count) {
     case (1, 7...):
       guard rest[0] == Self.version,
-        let address = DeviceAddress(octets: rest[1..<7], kind: .random),
+        let address = BluetoothAddress(littleEndian: Array(rest[1..<7]), kind: .random),
         let name = String(validating: rest[7...], as: UTF8.self)
       else { return nil }
       self = .hello(address: address, name: name)

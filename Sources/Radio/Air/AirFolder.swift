@@ -1,4 +1,6 @@
 import CLinux
+import Glibc
+import Links
 
 /// The folder in which the radios of the virtual air find each other.
 ///
@@ -49,7 +51,7 @@ final class AirFolder: Sendable {
     var status = stat()
     let result = clinux_lstat(path, &status)
     guard result == 0 else { throw .folder(path: path, .system("examined", errno: -result)) }
-    guard status.st_mode & S_IFMT != S_IFLNK else { throw .folder(path: path, .symbolicLink) }
+    guard !status.isSymbolicLink else { throw .folder(path: path, .symbolicLink) }
     let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
     guard descriptor >= 0 else {
       throw .folder(
@@ -77,21 +79,21 @@ final class AirFolder: Sendable {
   /// A path to an entry, good while this folder is held.
   func entry(_ name: String) -> String { prefix + name }
 
-  func entry(_ address: DeviceAddress, _ part: Part) -> String {
+  func entry(_ address: BluetoothAddress, _ part: Part) -> String {
     entry(Self.stem(address) + "." + part.rawValue)
   }
 
   /// A name for a file that is to be renamed.
-  func temporaryEntry(_ address: DeviceAddress) -> String {
+  func temporaryEntry(_ address: BluetoothAddress) -> String {
     entry(".\(Self.stem(address)).\(getpid()).\(UInt32.random(in: .min ... .max))")
   }
 
-  private static func stem(_ address: DeviceAddress) -> String {
-    hexText(address.octets.reversed())
+  private static func stem(_ address: BluetoothAddress) -> String {
+    hexText(address.littleEndian.reversed())
   }
 
   /// What an entry's name means; nil for names that this folder does not give.
-  static func parse(_ name: some StringProtocol) -> (address: DeviceAddress, part: Part)? {
+  static func parse(_ name: some StringProtocol) -> (address: BluetoothAddress, part: Part)? {
     let octets = name.utf8
     guard octets.count > 13, let dot = octets.firstIndex(of: 0x2E),
       octets.distance(from: octets.startIndex, to: dot) == 12,
@@ -99,7 +101,7 @@ final class AirFolder: Sendable {
       let address = bytes(fromHex: octets[..<dot]),
       let part = Part(rawValue: String(name[octets.index(after: dot)...]))
     else { return nil }
-    guard let address = DeviceAddress(octets: address.reversed(), kind: .random) else { return nil }
+    guard let address = BluetoothAddress(littleEndian: address.reversed(), kind: .random) else { return nil }
     return (address, part)
   }
 
@@ -134,4 +136,12 @@ final class AirFolder: Sendable {
       unlink(entry(name))
     }
   }
+}
+
+extension stat {
+  var isSymbolicLink: Bool { has(S_IFLNK) }
+  var isFIFO: Bool { has(S_IFIFO) }
+  var isRegularFile: Bool { has(S_IFREG) }
+
+  private func has(_ type: mode_t) -> Bool { st_mode & 0o170000 == type }
 }

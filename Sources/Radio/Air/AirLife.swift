@@ -1,4 +1,6 @@
 import CLinux
+import Glibc
+import Links
 
 /// Whether a radio's process is alive, seen from another process.
 ///
@@ -18,32 +20,37 @@ enum AirLife {
     case alive(Int32)
     /// The radio is dead. Whoever holds the descriptor may sweep.
     case dead(Int32)
-    /// There is no such FIFO, or it cannot be opened.
+    /// There is no such FIFO.
     case absent
+    /// This process cannot look: the `errno`, such as EMFILE.
+    case failed(Int32)
   }
 
   /// Looks at a radio's FIFO.
   static func look(at path: String) -> Sight {
     let descriptor = clinux_open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0)
-    guard descriptor >= 0 else { return .absent }
+    switch -descriptor {
+    case EMFILE, ENFILE, ENOMEM: return .failed(-descriptor)
+    default: if descriptor < 0 { return .absent }
+    }
     var status = stat()
-    guard clinux_fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
+    guard clinux_fstat(descriptor, &status) == 0, status.isFIFO else {
       _ = close(descriptor)
       return .absent
     }
     // Nobody has a reason to write. What somebody wrote is thrown away, a pipe's worth at most.
-    var byte: [UInt8] = Array(repeating: 0, count: 4096)
+    var octets = [UInt8](repeating: 0, count: 4096)
     for _ in 0..<256 {
-      let count = read(descriptor, &byte, byte.count)
+      let count = read(descriptor, &octets, octets.count)
       if count == 0 { return .dead(descriptor) }
-      if count < 0 { return errno == EAGAIN || errno == EINTR ? .alive(descriptor) : .dead(descriptor) }
+      if count < 0, errno == EAGAIN { return .alive(descriptor) }
     }
     return .alive(descriptor)
   }
 
   /// Removes everything of a dead radio. False if somebody else is about it at this moment.
   @discardableResult
-  static func sweep(_ address: DeviceAddress, in folder: AirFolder, dead: Int32) -> Bool {
+  static func sweep(_ address: BluetoothAddress, in folder: AirFolder, dead: Int32) -> Bool {
     // One sweeper at a time, and only while the name still belongs to this FIFO: else the files
     // of a new radio could be removed. While the lock is held no new radio can take the name.
     guard clinux_flock(dead, LOCK_EX | LOCK_NB) == 0 else { return false }

@@ -1,3 +1,7 @@
+import CLinux
+import Glibc
+import Links
+
 /// What the advertising file of a radio on the virtual air says: the octets that would be in the
 /// air, and what a real scanner would learn from the controller.
 ///
@@ -91,5 +95,24 @@ struct AirRecord: Hashable {
   private static func part(_ digits: Substring.UTF8View) -> [UInt8]? {
     guard digits.count <= 2 * LegacyAdvertisement.capacity else { return nil }
     return bytes(fromHex: digits)
+  }
+}
+
+extension AirRecord {
+  /// What a radio's advertising file says; nil if there is none, or it is not a record. Whether
+  /// the radio is alive is another question.
+  static func read(_ address: BluetoothAddress, in folder: AirFolder) -> AirRecord? {
+    let descriptor = clinux_open(
+      folder.entry(address, .advertisement), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+    guard descriptor >= 0 else { return nil }
+    defer { _ = close(descriptor) }
+    var status = stat()
+    guard clinux_fstat(descriptor, &status) == 0, status.isRegularFile,
+      status.st_size <= lengthLimit
+    else { return nil }
+    var octets = [UInt8](repeating: 0, count: lengthLimit + 1)
+    // Files are replaced and never changed, so one read has it all.
+    let count = Glibc.read(descriptor, &octets, octets.count)
+    return count < 0 ? nil : AirRecord(parsing: Array(octets[..<count]))
   }
 }
