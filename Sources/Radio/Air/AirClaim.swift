@@ -7,8 +7,8 @@ import Links
 final class AirClaim {
   let folder: AirFolder
   let address: BluetoothAddress
-  /// Listens; edge-triggered readers accept until EAGAIN.
-  let listener: Int32
+  /// Listens; -1 once it was taken.
+  private var listener: Int32
   private let life: Int32
   private var isReleased = false
 
@@ -48,6 +48,13 @@ final class AirClaim {
     for part in AirFolder.Part.allCases { unlink(folder.entry(address, part)) }
     if listener >= 0 { _ = close(listener) }
     _ = close(life)
+  }
+
+  /// Gives the listening socket to the caller, who closes it. Once only.
+  func takeListener() -> Int32 {
+    precondition(listener >= 0, "the listening socket was taken before")
+    defer { listener = -1 }
+    return listener
   }
 
   /// Writes what is in the air, in one step for those who look.

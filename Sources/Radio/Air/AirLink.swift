@@ -113,7 +113,9 @@ public final class AirLink: Link {
       wanted = max(wanted ?? level, level)
       return
     }
-    guard control.send(.raise(LinkSecurity(level: level, keySize: max(7, maximum.keySize)))) else {
+    let possible = min(level, maximum.level)
+    guard possible > security.level else { return lose(.authenticationFailure, EACCES) }
+    guard control.send(.raise(LinkSecurity(level: possible, keySize: maximum.keySize))) else {
       throw LinkError(.raiseSecurity, .system(EPIPE), endpoint: peerName)
     }
     raising = level
