@@ -34,6 +34,7 @@ final class AirObserver {
   }
 
   static let radioLimit = 1024
+  private static let folderCheckDelay: Duration = .milliseconds(100)
 
   private let folder: AirFolder
   private let loop: Loop
@@ -41,6 +42,7 @@ final class AirObserver {
   private var notices: WatchedDescriptor?
   private var radios: [BluetoothAddress: Radio] = [:]
   private var isEnded = false
+  private var folderCheck: OneTimer?
 
   init(_ folder: AirFolder, on loop: Loop, _ report: @escaping (Change) -> Void) {
     self.folder = folder
@@ -79,6 +81,8 @@ final class AirObserver {
   /// Ends; reports nothing more.
   func end() {
     isEnded = true
+    folderCheck?.cancel()
+    folderCheck = nil
     notices?.end()
     notices = nil
     for radio in radios.values { radio.life.end() }
@@ -160,19 +164,32 @@ final class AirObserver {
     notices?.again()
   }
 
+  /// The kernel does not tell of the removal of a folder that is held open. It is emptied first,
+  /// so when a radio's last file goes, the folder is looked at once, a little later.
+  private func checkFolderSoon() {
+    guard folderCheck == nil, !isEnded else { return }
+    folderCheck = OneTimer(after: Self.folderCheckDelay, on: loop) { [unowned self] in
+      folderCheck = nil
+      if !folder.exists { fail(.folder(path: folder.path, .vanished)) }
+    }
+  }
+
   private func take(_ notice: InotifyNotice) {
     if notice.mask & UInt32(IN_Q_OVERFLOW) != 0 {
       for address in addresses where !isEnded { look(at: address) }
       return list()
     }
     if notice.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT) != 0 {
+      // Renamed, or the file system is gone.
       for address in addresses { forget(address) }
       return fail(.folder(path: folder.path, .vanished))
     }
     guard let (address, part) = AirFolder.parse(notice.name) else { return }
     switch part {
     case .advertisement: look(at: address)
-    case .life: if radios[address] != nil { look(at: address) }
+    case .life:
+      if radios[address] != nil { look(at: address) }
+      if notice.mask & UInt32(IN_DELETE) != 0 { checkFolderSoon() }
     case .socket: break
     }
   }
