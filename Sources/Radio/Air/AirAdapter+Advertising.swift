@@ -36,8 +36,8 @@ extension AirAdapter {
     if let own = self.claim { claim = own } else { claim = try AirClaim(address, in: folder) }
     self.claim = claim
     if listener == nil {
-      listener = try WatchedDescriptor(claim.takeListener(), on: loop) { [unowned self] _ in
-        self.assumeIsolated { $0.acceptWaiting() }
+      listener = try WatchedDescriptor(claim.takeListener(), on: loop) { [weak self] _ in
+        self?.assumeIsolated { $0.acceptWaiting() }
       }
     }
     var record = AirRecord()
@@ -110,8 +110,8 @@ extension AirAdapter {
       case EINTR, ECONNABORTED: continue
       case 1...:
         // No descriptors or memory: nobody tells when there are some again.
-        acceptPause = OneTimer(after: .milliseconds(100), on: loop) { [unowned self] in
-          self.assumeIsolated { $0.acceptWaiting() }
+        acceptPause = OneTimer(after: .milliseconds(100), on: loop) { [weak self] in
+          self?.assumeIsolated { $0.acceptWaiting() }
         }
         return
       default: greet(socket)
@@ -125,10 +125,10 @@ extension AirAdapter {
     guard let control = try? AirControlSocket(socket, on: loop, takesChannel: false) else { return }
     let id = nextID()
     handshakes[id] = AirHandshake(control, on: loop, limit: handshakeTime) {
-      [unowned self] in self.assumeIsolated { $0.endHandshake(id) }
+      [weak self] in self?.assumeIsolated { $0.endHandshake(id) }
     }
-    control.hand { [unowned self] input in
-      self.assumeIsolated { adapter in
+    control.hand { [weak self] input in
+      self?.assumeIsolated { adapter in
         guard case .control(.hello(let address, let name)) = input else {
           return adapter.endHandshake(id)
         }

@@ -85,6 +85,8 @@ public actor AirAdapter: Adapter {
     if name != nil || address != nil { claim = try AirClaim(self.address, in: self.folder) }
   }
 
+  // Runs on the loop, a turn after the last reference went: until then closures that the loop
+  // calls must hold this weakly and not unowned.
   isolated deinit { shutDown() }
 
   public var state: AdapterState { isClosed ? .gone : .poweredOn }
@@ -175,8 +177,8 @@ public actor AirAdapter: Adapter {
         let origin = AirAttempt.Origin(address: address, name: name, maximum: maximumSecurity)
         let attempt = AirAttempt(
           target, from: origin, in: folder, on: loop, timeout: timeout
-        ) { [unowned self] result in
-          self.assumeIsolated { $0.attempts[id] = nil }
+        ) { [weak self] result in
+          self?.assumeIsolated { $0.attempts[id] = nil }
           continuation.resume(returning: result)
         }
         attempts[id] = attempt
