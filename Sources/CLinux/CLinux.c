@@ -9,6 +9,8 @@ void clinux_thread_name(const char *name) {
   pthread_setname_np(pthread_self(), cut);
 }
 
+int clinux_thread_number(void) { return (int)syscall(SYS_gettid); }
+
 int clinux_accept(int fd) {
   int accepted = accept4(fd, (void *)0, (void *)0, SOCK_NONBLOCK | SOCK_CLOEXEC);
   return accepted < 0 ? -errno : accepted;

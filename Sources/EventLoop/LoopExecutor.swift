@@ -25,11 +25,15 @@ extension Loop {
   /// Whether the caller runs where actors of this loop run.
   public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  private func add(_ work: Work) {
+  private func add(_ work: consuming Work) {
     if isCurrent {
       local.append(work)
       return
     }
+    post(work)
+  }
+
+  private func post(_ work: Work) {
     inbox.withLock { $0.append(work) }
     let before = signal.bitwiseOr(Loop.filled, ordering: .acquiringAndReleasing).oldValue
     if before == Loop.asleep { clinux_eventfd_signal(wakeUp) }

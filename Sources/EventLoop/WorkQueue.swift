@@ -16,15 +16,16 @@ struct WorkQueue {
 
   var isEmpty: Bool { count == 0 }
 
-  mutating func append(_ work: Work) {
+  mutating func append(_ work: consuming Work) {
     if count == ring.count { grow() }
     ring[(head &+ count) & (ring.count &- 1)] = work
     count &+= 1
   }
 
   mutating func removeFirst() -> Work {
-    let work = ring[head]
-    ring[head] = .none
+    var work = Work.none
+    // Moved out rather than copied: no reference is counted up and down again.
+    swap(&ring[head], &work)
     head = (head &+ 1) & (ring.count &- 1)
     count &-= 1
     return work

@@ -28,9 +28,13 @@ public protocol Link: AnyObject {
   /// on `closed` is returned.
   func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome
 
-  /// Ends the link; more than once does nothing. What the peer has not received yet may still
-  /// reach it.
+  /// Ends the link and closes its descriptor; more than once does nothing. What the peer has not
+  /// received yet may still reach it. Whoever watches the descriptor unwatches it before.
   func close()
+
+  /// Ends the link and keeps its descriptor, as if the peer had ended it: for one who is not
+  /// the one that watches it. Nothing is received any more. By default the same as ``close()``.
+  func disconnect()
 
   /// How well the link is protected now. May cost a system call: ask when a permission hangs
   /// on it.
@@ -52,6 +56,7 @@ public protocol Link: AnyObject {
 }
 
 extension Link {
+  public func disconnect() { close() }
   public var deadline: Instant? { nil }
   public func advance(to now: Instant) {}
 }
@@ -105,6 +110,7 @@ public protocol LinkListener: AnyObject {
   /// the connection is taken with one held in reserve and closed at once, so that its peer sees
   /// an end and the listener does not spin; `refused` counts these. If even that fails,
   /// ``LinkError`` with EMFILE, ENFILE, ENOBUFS or ENOMEM is thrown: try again after a while.
+  /// EAGAIN is thrown after 64 dead connections in one call: try again in the next turn.
   func accept() throws(LinkError) -> SocketLink?
 
   /// Connections that were closed for want of descriptors.

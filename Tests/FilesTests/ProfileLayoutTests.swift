@@ -153,6 +153,19 @@ import Testing
     #expect(try bytes(#"{"repeat": "3132", "count": 2}"#) == [0x31, 0x32, 0x31, 0x32])
   }
 
+  @Test(.timeLimit(.minutes(1))) func everyHandleCanBeTaken() throws {
+    func json(_ count: Int) -> [UInt8] {
+      let services = repeatElement(#"{"uuid":"A007"}"#, count: count).joined(separator: ",")
+      return Array(#"{"automatic": false, "services": [\#(services)]}"#.utf8)
+    }
+    let layout = try Profile(json: json(65_535)).layout()
+    #expect(layout.attributes.count == 65_535)
+    #expect(layout.services.last?.range == HandleRange(0xFFFF, 0xFFFF))
+    let error = #expect(throws: ProfileError.self) { try Profile(json: json(65_536)) }
+    #expect(error?.path == "services[65535]")
+    #expect(error?.expected == "handles up to 0xFFFF")
+  }
+
   @Test func aBurstNumbersItsNotifications() {
     let burst = Profile.Burst(count: 300, size: 6, on: .write)
     #expect(burst.value(0, limit: 20) == [0, 0, 0, 0, 4, 5])

@@ -60,6 +60,14 @@ public struct PDUQueue: ~Copyable {
     }
   }
 
+  /// Shows the PDU that waits longest, in place; nil if there is none.
+  public borrowing func withFirst<R, E: Error>(
+    _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R? {
+    guard let first else { return nil }
+    return try body(first)
+  }
+
   /// Removes the PDU that waits longest; traps if there is none.
   public mutating func removeFirst() {
     precondition(count > 0)

@@ -27,3 +27,6 @@ static inline int clinux_thread_start(void *(*body)(void *), void *context) {
 
 // Names the calling thread, cut to 15 bytes.
 void clinux_thread_name(const char *name);
+
+// The number by which the kernel knows the calling thread, as in /proc/self/task.
+int clinux_thread_number(void);

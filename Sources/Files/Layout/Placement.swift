@@ -98,6 +98,7 @@ struct Placement {
       }
       limit = UInt32(end.rawValue)
     }
+    // `take` gives valid handles that only grow, so these ranges exist whatever the file says.
     var placed = ProfileLayout.Service(
       uuid: service.uuid, isPrimary: service.isPrimary, range: HandleRange(start, start)!)
     append(start, service.isPrimary ? 0x2800 : 0x2801, .service(placed), path)

@@ -1,6 +1,6 @@
 import ATT
 
-/// Conformance cases as lines of PDUs: what a `.att` file holds. `TranscriptFormat` describes
+/// Conformance cases as lines of PDUs: what a `.att` file holds; the catalog's page describes
 /// the format.
 public struct Transcript: Sendable, Equatable {
   /// The profile that the server serves in every case that names none of its own, as written:

@@ -7,6 +7,8 @@ import ATT
 /// has the bearer send it, and hands it the response; until it is finished or throws. While
 /// another procedure's request is on the wire, it waits: the owner asks for the request only
 /// when the bearer is free, so that it is built with the ATT_MTU of that moment.
+///
+/// One that has finished or thrown has ended and is not used again.
 public protocol Procedure {
   associatedtype Output: Sendable
 
@@ -24,6 +26,18 @@ public protocol Procedure {
   ///     opcode of the last request.
   ///   - mtu: the bearer's ATT_MTU.
   mutating func receive(_ response: borrowing PDU, mtu: Int) throws(ProcedureError) -> Step<Output>
+
+  /// Asks the procedure to end before it has done its work.
+  ///
+  /// - Returns: false, as most do, if the owner may drop it at once, together with the response
+  ///   under way. True if it has left something on the server that it must clear first: the
+  ///   owner goes on with it as before, until it throws ``ProcedureError/cancelled``.
+  mutating func cancel() -> Bool
+}
+
+extension Procedure {
+  /// Nothing to clear.
+  public mutating func cancel() -> Bool { false }
 }
 
 /// What follows a response.

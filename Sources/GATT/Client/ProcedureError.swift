@@ -32,6 +32,10 @@ public enum ProtocolViolation: Error, Equatable, Sendable {
   case valueTooLong(AttributeHandle, Int)
   /// A response that does not hold what was asked for.
   case incompleteResponse(Opcode)
+  /// What the peer says of this attribute is not what it said of it before.
+  case contradiction(AttributeHandle)
+  /// An attribute that only a service can hold, where there is no service.
+  case outsideServices(AttributeHandle)
   /// More of something than the caller's limit allows.
   case limit(ProcedureLimit, Int)
 }

@@ -29,6 +29,10 @@ public final class FaultyLink: Link, LinkObserver {
   private var incoming: Lane
   /// The sender was refused, by us or by the link below.
   private var starved = false
+  /// What is due to be sent finds no room below.
+  private var blocked = false
+  /// Ended by a fault or by the owner; no further faults.
+  private var disconnected = false
   private var scratch: [UInt8] = []
 
   /// One direction.
@@ -61,6 +65,7 @@ public final class FaultyLink: Link, LinkObserver {
   }
 
   public func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
+    if !outgoing.held.isEmpty { try releaseOutgoing() }
     guard !outgoing.held.isFull else {
       starved = true
       return .wouldBlock
@@ -68,7 +73,8 @@ public final class FaultyLink: Link, LinkObserver {
     let length = pdu.byteCount
     if outgoing.undone == nil, isLast(&outgoing, .outgoing, length: length) {
       // The PDU is lost with the link: it left, and never arrived.
-      below.close()
+      disconnect()
+      observer?.linkReady(.closed)
       return .sent
     }
     let fate =
@@ -101,26 +107,31 @@ public final class FaultyLink: Link, LinkObserver {
   public func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
     // The link below is emptied first, so that its next PDU makes an event again.
     var end: ReceiveOutcome?
-    var failure: LinkError?
     do throws(LinkError) {
+      if !outgoing.held.isEmpty { try releaseOutgoing() }
+      var fetched = 0
       while !incoming.held.isFull, end == nil {
         // In order: what is due goes up before more is fetched.
         if let first = incoming.held.first, first.release <= now { break }
         end = try fetch()
+        fetched += 1
+        if fetched == HeldPDUs.limit, end == nil {
+          // A flood of which nothing is left: others first, and then again.
+          observer?.linkReady(.readable)
+          break
+        }
       }
     } catch {
-      failure = error
+      pendingFailure = error
     }
     if let first = incoming.held.first, first.release <= now {
       let room = buffer.freeCapacity
       buffer.append(contentsOf: first.pdu.span.bytes.extracting(first: min(first.pdu.count, room)))
       incoming.held.removeFirst()
-      if let failure { pendingFailure = failure }
       let whole = first.truncatedFrom ?? first.pdu.count
       let truncated = first.truncatedFrom != nil || first.pdu.count > room
       return .pdu(truncatedFrom: truncated ? whole : nil)
     }
-    if let failure = failure { pendingFailure = failure }
     // What is held back is still to come before the end is.
     guard incoming.held.isEmpty else { return .wouldBlock }
     if let failure = pendingFailure {
@@ -153,7 +164,8 @@ public final class FaultyLink: Link, LinkObserver {
     if let failure { throw failure }
     guard case .pdu(let truncatedFrom) = outcome else { return outcome }
     if isLast(&incoming, .incoming, length: length) {
-      below.close()
+      outgoing.held.removeAll()
+      below.disconnect()
       return .closed
     }
     let fate = incoming.faults.fate(ofLength: length, using: &incoming.random)
@@ -173,16 +185,21 @@ public final class FaultyLink: Link, LinkObserver {
   private func releaseOutgoing() throws(LinkError) {
     let now = now
     while let first = outgoing.held.first, first.release <= now {
-      guard try below.send(first.pdu.span.bytes) == .sent else { return }
+      blocked = try below.send(first.pdu.span.bytes) == .wouldBlock
+      guard !blocked else { return }
       outgoing.held.removeFirst()
     }
+    blocked = false
   }
 
   /// Whether the link is to end with this PDU.
   private func isLast(
     _ lane: inout Lane, _ direction: FaultRecord.Direction, length: Int
   ) -> Bool {
-    guard let limit = lane.faults.disconnectAfter, lane.count >= limit else { return false }
+    guard !disconnected, let limit = lane.faults.disconnectAfter, lane.count >= limit else {
+      return false
+    }
+    disconnected = true
     add(
       FaultRecord(direction: direction, index: lane.count, length: length, fault: .disconnected))
     return true
@@ -226,18 +243,27 @@ public final class FaultyLink: Link, LinkObserver {
     below.close()
   }
 
-  /// The earliest moment at which something that is held back falls due.
+  public func disconnect() {
+    outgoing.held.removeAll()
+    incoming.held.removeAll()
+    below.disconnect()
+  }
+
+  /// The earliest moment at which something that is held back falls due. What is due but finds
+  /// no room below is tried again a millisecond later, since nobody may tell us of room.
   public var deadline: Instant? {
-    let now = time
-    // What is due already waits for the link below or for `receive`, not for time.
-    let moments = [
-      outgoing.held.first?.release, incoming.held.first?.release, below.deadline,
-    ].compactMap { $0 }.filter { $0 > now }
-    return moments.min()
+    var earliest = below.deadline
+    func consider(_ moment: Instant?) {
+      guard let moment, earliest.map({ moment < $0 }) ?? true else { return }
+      earliest = moment
+    }
+    consider(blocked ? time + .milliseconds(1) : outgoing.held.first?.release)
+    // What is due already waits for `receive`, not for time.
+    if let release = incoming.held.first?.release, release > time { consider(release) }
+    return earliest
   }
 
   public func advance(to now: Instant) {
-    let before = time
     time = max(time, now)
     below.advance(to: time)
     var readiness: LinkReadiness = []
@@ -252,7 +278,7 @@ public final class FaultyLink: Link, LinkObserver {
       starved = false
       readiness.insert(.writable)
     }
-    if let first = incoming.held.first, first.release > before, first.release <= time {
+    if let first = incoming.held.first, first.release <= time {
       readiness.insert(.readable)
     }
     if !readiness.isEmpty { observer?.linkReady(readiness) }

@@ -20,10 +20,13 @@ struct AcceptQueue: ~Copyable {
 
   var descriptor: Int32 { listening.rawValue }
 
-  mutating func accept(endpoint: String) throws(LinkError) -> Descriptor? {
+  /// `accept` is the system call, but for a test that runs out of descriptors.
+  mutating func accept(
+    endpoint: String, calling accept: (Int32) -> Int32 = clinux_accept
+  ) throws(LinkError) -> Descriptor? {
     var result: Int32 = 0
     for _ in 0..<AcceptQueue.attempts {
-      result = clinux_accept(listening.rawValue)
+      result = accept(listening.rawValue)
       if result >= 0 { return Descriptor(owning: result) }
       switch -result {
       case EAGAIN:
@@ -35,12 +38,18 @@ struct AcceptQueue: ~Copyable {
       case EMFILE, ENFILE:
         guard reserve != nil else { throw LinkError(.accept, result: result, endpoint: endpoint) }
         reserve = nil
-        let refusedOne = clinux_accept(listening.rawValue)
-        if refusedOne >= 0 {
-          _ = Descriptor(owning: refusedOne)
+        result = accept(listening.rawValue)
+        if result >= 0 {
+          _ = Descriptor(owning: result)
           refused += 1
         }
         reserve = AcceptQueue.openReserve()
+        // The kernel wants a descriptor before it looks whether anybody waits.
+        if result == -EAGAIN { return nil }
+        if result == -ENFILE || result == -EMFILE {
+          // Another took the one that was given back.
+          throw LinkError(.accept, result: result, endpoint: endpoint)
+        }
       default:
         throw LinkError(.accept, result: result, endpoint: endpoint)
       }

@@ -63,8 +63,8 @@ public final class SocketLink: Link {
     if errno == EAGAIN { return .wouldBlock }
     // L2CAP says so between BT_SECURITY and the encryption of the link, which makes it writable.
     if errno == ENOTCONN, raising, fatal == 0 { return .wouldBlock }
-    // L2CAP tells an error once, to whoever comes first.
-    if carrier == .l2cap, errno != EMSGSIZE, fatal == 0 { fatal = errno }
+    // L2CAP tells once that it was lost, to whoever comes first.
+    if carrier == .l2cap, fatal == 0, SocketLink.endsLink(errno) { fatal = errno }
     throw LinkError(.send, .system(errno), endpoint: peerName)
   }
 
@@ -112,6 +112,22 @@ public final class SocketLink: Link {
   public func close() {
     socket = -1
     owner = nil
+  }
+
+  public func disconnect() {
+    guard socket >= 0 else { return }
+    ended = true
+    _ = shutdown(socket, Int32(SHUT_RDWR))
+  }
+
+  /// Whether an error of sending is one of the link rather than of this PDU or of the machine.
+  private static func endsLink(_ errno: Int32) -> Bool {
+    switch errno {
+    case ECONNRESET, ECONNABORTED, ETIMEDOUT, EPIPE, ENOTCONN, EHOSTDOWN, EHOSTUNREACH, ENETDOWN,
+      ENODEV, EBADE, EACCES:
+      true
+    default: false
+    }
   }
 
   /// On L2CAP what the kernel says (BT_SECURITY); on a Unix socket, which has no keys, what

@@ -1,0 +1,44 @@
+import ATT
+import GATT
+
+extension Connection {
+  /// Reads a value as far as one response carries it: ATT_MTU - 1 octets. Vol 3, Part G, 4.8.1.
+  ///
+  /// - Throws: `refused` with the peer's code, and what ``perform(_:)`` throws.
+  public func read(_ handle: AttributeHandle) async throws(AttoError) -> [UInt8] {
+    try await perform(ReadCharacteristicValue(handle))
+  }
+
+  /// Reads a value to its end, 512 octets at the most. Vol 3, Part G, 4.8.3.
+  public func readLong(
+    _ handle: AttributeHandle, offset: UInt16 = 0
+  ) async throws(AttoError) -> [UInt8] {
+    try await perform(ReadLongValue(handle, offset: offset))
+  }
+
+  /// Reads all values of a type. Vol 3, Part G, 4.8.2.
+  public func read(
+    uuid: BluetoothUUID, in range: HandleRange = .all
+  ) async throws(AttoError) -> ReadUsingUUID.Output {
+    try await perform(ReadUsingUUID(uuid, in: range))
+  }
+
+  /// Reads several values, each with its length. Vol 3, Part G, 4.8.5.
+  public func read(
+    _ handles: [AttributeHandle]
+  ) async throws(AttoError) -> [ReadMultipleVariable.Value] {
+    try await perform(ReadMultipleVariable(handles))
+  }
+
+  /// Discovers everything.
+  ///
+  /// - Parameter cached: what was discovered before, with its hash: one round trip if the peer
+  ///   still has the same.
+  public func discover(
+    cached: RemoteDatabase? = nil, readsDatabaseHash: Bool = false,
+    limits: DiscoveryLimits = .standard
+  ) async throws(AttoError) -> RemoteDatabase {
+    try await perform(
+      DiscoverDatabase(cached: cached, readsDatabaseHash: readsDatabaseHash, limits: limits))
+  }
+}

@@ -1,0 +1,101 @@
+import ATT
+import EventLoop
+import GATT
+
+extension Connection {
+  /// Writes a value and waits for the response. Vol 3, Part G, 4.9.3 and 4.12.3.
+  ///
+  /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3.
+  public func write(_ handle: AttributeHandle, _ value: [UInt8]) async throws(AttoError) {
+    _ = try await perform(WriteValue(handle, value: value))
+  }
+
+  /// Writes a value of up to 512 octets in parts. Vol 3, Part G, 4.9.4.
+  ///
+  /// - Throws: `refused`; `violation` if the peer echoes something else. What was prepared is
+  ///   cancelled then.
+  public func writeLong(
+    _ handle: AttributeHandle, _ value: [UInt8], offset: UInt16 = 0
+  ) async throws(AttoError) {
+    _ = try await perform(WriteLongValue(handle, offset: offset, value: value))
+  }
+
+  /// Writes several values, all or none, and checks what the peer echoes. Vol 3, Part G,
+  /// 4.9.5.
+  public func writeReliably(
+    _ writes: [LongWrite]
+  ) async throws(AttoError) {
+    _ = try await perform(ReliableWrites(writes))
+  }
+
+  /// Writes a value without a response. Vol 3, Part G, 4.9.1.
+  ///
+  /// Returns when the value is on its way; waits for room if the link has none.
+  ///
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3.
+  public func writeWithoutResponse(
+    _ handle: AttributeHandle, _ value: [UInt8]
+  ) async throws(AttoError) {
+    while true {
+      let isSent: Bool = try await complete { core, completion in
+        completion.resume(core.writeWithoutResponse(handle, value.span.bytes))
+      }
+      if isSent { return }
+      try await awaitRoom()
+    }
+  }
+
+  /// Writes a value without a response, signed. Vol 3, Part G, 4.9.2.
+  ///
+  /// - Parameters:
+  ///   - counter: of this signature; never use one twice with the same key.
+  ///   - key: the CSRK, 16 octets, most significant first.
+  public func writeSigned(
+    _ handle: AttributeHandle, _ value: [UInt8], counter: UInt32, key: [UInt8]
+  ) async throws(AttoError) {
+    while true {
+      let isSent: Bool = try await complete { core, completion in
+        completion.resume(
+          core.writeSigned(handle, value.span.bytes, counter: counter, key: key))
+      }
+      if isSent { return }
+      try await awaitRoom()
+    }
+  }
+
+  /// Waits until commands have room.
+  private func awaitRoom() async throws(AttoError) {
+    let _: Void = try await complete { core, completion in core.awaitRoom(completion) }
+  }
+}
+
+extension ConnectionCore {
+  var valueLimit: Int { queueLimit }
+
+  func writeWithoutResponse(
+    _ handle: AttributeHandle, _ value: RawSpan
+  ) -> Result<Bool, AttoError> {
+    let result: Result<Bool, AttoError>
+    do throws(ProcedureError) {
+      result = .success(try session.writeWithoutResponse(handle, value))
+    } catch {
+      result = .failure(AttoError(error, end: end))
+    }
+    settle()
+    return result
+  }
+
+  func writeSigned(
+    _ handle: AttributeHandle, _ value: RawSpan, counter: UInt32, key: [UInt8]
+  ) -> Result<Bool, AttoError> {
+    let result: Result<Bool, AttoError>
+    do throws(ProcedureError) {
+      result = .success(
+        try session.writeSigned(handle, value, counter: counter, key: key))
+    } catch {
+      result = .failure(AttoError(error, end: end))
+    }
+    settle()
+    return result
+  }
+}

@@ -1,0 +1,148 @@
+import ATT
+import EventLoop
+import GATT
+import Links
+import Radio
+
+/// A connection to a peer: a GATT client and, if it was given one, a server behind it.
+///
+/// Functions may be called from any thread; everything happens on the connection's loop, and a
+/// caller that already runs there does not leave it. Calls take turns on the wire, request by
+/// request, in the order of their making.
+///
+/// A connection that is released is closed.
+public final class Connection: Sendable {
+  public let loop: Loop
+  /// The peer, as people write it.
+  public let peerName: String
+  private let core: LoopBound<ConnectionCore>
+
+  init(_ core: ConnectionCore) {
+    loop = core.loop
+    peerName = core.peerName
+    self.core = LoopBound(core, core.loop)
+  }
+
+  deinit {
+    let core = core
+    loop.execute { core.value.close() }
+  }
+
+  /// Does something on the loop and waits until it is completed there.
+  func complete<Value: Sendable>(
+    _ body: @escaping @Sendable (ConnectionCore, Completion<Value>) -> Void
+  ) async throws(AttoError) -> Value {
+    let core = core
+    return try await loop.complete { completion in body(core.value, completion) }
+  }
+
+  /// Looks at, or changes, something on the loop.
+  func onLoop<Value: Sendable>(
+    _ body: @escaping @Sendable (ConnectionCore) -> Value
+  ) async throws(AttoError) -> Value {
+    try await complete { core, completion in completion.resume(.success(body(core))) }
+  }
+
+  /// Carries out a procedure, behind those that were begun before.
+  ///
+  /// - Throws: `refused`, `violation`, `misuse`, `bearer`, `link`, `disconnected`, `cancelled`.
+  ///   A procedure that is cancelled sends nothing more.
+  public func perform<P: Procedure & Sendable>(
+    _ procedure: P
+  ) async throws(AttoError) -> P.Output {
+    try await complete { core, completion in
+      let operation = AwaitedOperation(procedure, core, completion)
+      let id = core.start(operation)
+      completion.whenCancelled = { core.cancel(id) }
+    }
+  }
+
+  /// Exchanges the MTU; once per connection. Vol 3, Part G, 4.3.1.
+  ///
+  /// What this end can receive was fixed when the connection was made
+  /// (``ConnectionOptions/receiveMTU``).
+  ///
+  /// - Returns: ATT_MTU from now on.
+  @discardableResult
+  public func exchangeMTU() async throws(AttoError) -> Int {
+    _ = try await complete { (core, completion: Completion<Int>) in
+      let mtu = core.session.bearer.configuration.receiveMTU
+      let operation = AwaitedOperation(ExchangeMTU(clientReceiveMTU: mtu), core, completion)
+      guard let id = core.startExchangeMTU(operation) else { return }
+      completion.whenCancelled = { core.cancel(id) }
+    }
+    return try await mtu
+  }
+
+  /// ATT_MTU now.
+  public var mtu: Int {
+    get async throws(AttoError) { try await onLoop { $0.session.bearer.mtu } }
+  }
+
+  /// The security of the link now.
+  public var security: LinkSecurity {
+    get async throws(AttoError) { try await onLoop { $0.security } }
+  }
+
+  /// Asks the link for at least this security. Returns when it has been asked; the link reaches
+  /// it some time later, or is lost.
+  public func raiseSecurity(to level: SecurityLevel) async throws(AttoError) {
+    try await complete { (core, completion: Completion<Void>) in
+      do throws(AttoError) {
+        try core.raiseSecurity(to: level)
+        completion.resume(.success(()))
+      } catch {
+        completion.resume(.failure(error))
+      }
+    }
+  }
+
+  /// What has passed so far.
+  public var counters: ConnectionCounters {
+    get async throws(AttoError) { try await onLoop { $0.counters } }
+  }
+
+  /// Closes the link. Calls that wait end with `disconnected`; more than once does nothing.
+  public func close() {
+    let core = core
+    loop.inline { core.value.close() }
+  }
+
+  /// Waits for the end of the connection, whoever brings it about.
+  public func closed() async throws(AttoError) {
+    try await complete { core, completion in core.awaitClose(completion) }
+  }
+
+  /// Why the connection has ended; nil while it stands.
+  public var endReason: AttoError? {
+    get async { (try? await onLoop { $0.end }) ?? nil }
+  }
+
+  /// Calls `body` with each notified and indicated value, on the loop and without a copy; nil
+  /// ends this. For those who count each nanosecond; others use ``values(of:)``.
+  public func observeValues(_ body: (@Sendable (AttributeHandle, RawSpan) -> Void)?) {
+    let core = core
+    loop.inline { core.value.valueObserver = body }
+  }
+
+  func withCore(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
+    let core = core
+    loop.inline { body(core.value) }
+  }
+}
+
+/// A procedure with a caller who waits for it.
+final class AwaitedOperation<P: Procedure>: ProcedureOperation<P> {
+  private let completion: Completion<P.Output>
+  private unowned let core: ConnectionCore
+
+  init(_ procedure: P, _ core: ConnectionCore, _ completion: Completion<P.Output>) {
+    self.core = core
+    self.completion = completion
+    super.init(procedure)
+  }
+
+  override func finish(_ result: Result<P.Output, ProcedureError>) {
+    completion.resume(result.mapError { AttoError($0, end: core.end) })
+  }
+}

@@ -1,0 +1,41 @@
+import ATT
+
+/// How a connection is made and what it may hold.
+public struct ConnectionOptions: Sendable {
+  /// What this end can receive (ATT_MTU is the lesser of both ends'): 23 to 65535. It is said
+  /// only when the MTU is exchanged.
+  public var receiveMTU: Int = 517
+  /// Whether the MTU is exchanged before the connection is given to the caller. Otherwise
+  /// nothing is on the wire but what is asked for.
+  public var exchangesMTU = false
+  /// How long opening the link may take.
+  public var connectTimeout: Duration = .seconds(30)
+  /// How long a response or confirmation may take. Vol 3, Part F, 3.3.3 says 30 s.
+  public var transactionTimeout: Duration = .seconds(30)
+  /// The security that the link shall have before anything is asked.
+  public var security: SecurityLevel = .low
+  /// Octets of commands and notifications that wait for the link before a writer must.
+  public var outboxLimit = 2048
+  /// Values that wait for one consumer before the peer is held back.
+  public var valueLimit = 1024
+  /// Sees every PDU on the loop's thread, before it has any effect. Must be quick.
+  public var monitor: (@Sendable (MonitoredPDU) -> Void)?
+
+  public init() {}
+
+  var bearer: BearerConfiguration {
+    BearerConfiguration(
+      receiveMTU: receiveMTU, transactionTimeout: transactionTimeout, outboxLimit: outboxLimit)
+  }
+}
+
+/// A PDU as a monitor sees it.
+public struct MonitoredPDU: Sendable {
+  public enum Direction: Sendable { case sent, received }
+  public let direction: Direction
+  public let octets: [UInt8]
+  /// The ATT_MTU at that moment.
+  public let mtu: Int
+  /// The loop's clock.
+  public let time: Instant
+}

@@ -1,0 +1,182 @@
+import ATT
+import EventLoop
+import GATT
+
+/// A read that an application answers.
+public struct ReadRequestContext: Equatable, Sendable {
+  public let client: ClientID
+  public let handle: AttributeHandle
+  /// Of the first octet that is wanted.
+  public let offset: Int
+}
+
+/// A write that an application accepts or refuses.
+public struct WriteRequestContext: Equatable, Sendable {
+  public let client: ClientID
+  public let handle: AttributeHandle
+  public let value: [UInt8]
+  /// Where the value begins; other than 0 only in prepared writes.
+  public let offset: Int
+  /// Whether nobody waits for an answer.
+  public let isCommand: Bool
+}
+
+/// What an application does about its attributes: closures by handle. The loop's thread only.
+final class HandlerTable: Application {
+  /// Runs at once, on the loop.
+  typealias InlineRead = @Sendable (ReadRequestContext) -> ReadAnswer
+  typealias AsyncRead = @Sendable (ReadRequestContext) async -> LateAnswer
+  /// Runs at once, on the loop, with the value where it was received.
+  typealias InlineWrite = (WriteOrigin, RawSpan) -> WriteAnswer
+  typealias AsyncWrite = @Sendable ([WriteRequestContext]) async -> ErrorCode?
+
+  enum Read { case inline(InlineRead), later(AsyncRead) }
+  enum Write { case inline(InlineWrite), later(AsyncWrite) }
+
+  var reads: [AttributeHandle: Read] = [:]
+  var writes: [AttributeHandle: Write] = [:]
+  var authorization: (@Sendable (Question) -> WriteAnswer)?
+  weak var core: ServerCore?
+
+  /// Commands to handlers that take their time: one after another per client, so that they
+  /// keep their order.
+  private var commands: [ClientID: CommandQueue] = [:]
+  /// Commands dropped because their handler was too slow.
+  private(set) var droppedCommands: UInt64 = 0
+
+  private final class CommandQueue {
+    var waiting: [(AsyncWrite, WriteRequestContext)] = []
+  }
+
+  /// Commands of one client that may wait for a handler. ATT lets a server drop commands that
+  /// it has no room for (Vol 3, Part F, 3.3.2).
+  static let commandLimit = 4096
+
+  override func read(_ question: Question, offset: Int) -> ReadAnswer {
+    let context = ReadRequestContext(
+      client: question.client, handle: question.handle, offset: offset)
+    switch reads[question.handle] {
+    case nil: return .refused(.readNotPermitted)
+    case .inline(let body): return body(context)
+    case .later(let body):
+      run(question) { await body(context) }
+      return .later
+    }
+  }
+
+  override func write(_ question: Question, _ value: RawSpan) -> WriteAnswer {
+    switch writes[question.handle] {
+    case nil: return .refused(.writeNotPermitted)
+    case .inline(let body):
+      return body(
+        WriteOrigin(
+          client: question.client, handle: question.handle, offset: 0,
+          isCommand: question.kind == .writeCommand), value)
+    case .later(let body):
+      let context = WriteRequestContext(
+        client: question.client, handle: question.handle, value: value.owned, offset: 0,
+        isCommand: question.kind == .writeCommand)
+      guard !context.isCommand else {
+        enqueue(body, context)
+        return .accepted
+      }
+      run(question) { await body([context]).map { .refused($0) } ?? .accepted }
+      return .later
+    }
+  }
+
+  /// Prepared writes of several attributes go to the handler of the first. All are inline, or
+  /// it is asked later.
+  override func execute(_ question: Question, _ writes: [PreparedWrite]) -> WriteAnswer {
+    var later: [(AsyncWrite, [WriteRequestContext])] = []
+    for write in writes {
+      switch self.writes[write.handle] {
+      case nil: return .refused(.writeNotPermitted)
+      case .inline: break
+      case .later(let body):
+        let context = WriteRequestContext(
+          client: question.client, handle: write.handle, value: write.part,
+          offset: write.offset, isCommand: false)
+        if let index = later.firstIndex(where: { $0.1[0].handle == write.handle }) {
+          later[index].1.append(context)
+        } else {
+          later.append((body, [context]))
+        }
+      }
+    }
+    for write in writes {
+      guard case .inline(let body) = self.writes[write.handle] else { continue }
+      let origin = WriteOrigin(
+        client: question.client, handle: write.handle, offset: write.offset, isCommand: false)
+      let answer = body(origin, write.part.span.bytes)
+      if case .refused = answer { return answer }
+    }
+    guard !later.isEmpty else { return .accepted }
+    let bodies = later
+    run(question) {
+      for (body, contexts) in bodies {
+        if let code = await body(contexts) { return .refused(code) }
+      }
+      return .accepted
+    }
+    return .later
+  }
+
+  override func authorize(_ question: Question) -> WriteAnswer {
+    authorization?(question) ?? .refused(.insufficientAuthorization)
+  }
+
+  /// A client is gone, and with it what it wanted.
+  func forget(_ client: ClientID) { commands[client] = nil }
+
+  private func run(_ question: Question, _ body: @escaping @Sendable () async -> LateAnswer) {
+    guard let core else { return }
+    let bound = LoopBound(core, core.loop)
+    Task(executorPreference: core.loop) {
+      let answer = await body()
+      bound.loop.execute { bound.value.answer(question, answer) }
+    }
+  }
+
+  private func enqueue(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) {
+    if let queue = commands[context.client] {
+      if queue.waiting.count < Self.commandLimit {
+        queue.waiting.append((body, context))
+      } else {
+        droppedCommands += 1
+      }
+      return
+    }
+    commands[context.client] = CommandQueue()
+    runCommand(body, context)
+  }
+
+  private func runCommand(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) {
+    guard let core else { return }
+    let bound = LoopBound(self, core.loop)
+    Task(executorPreference: core.loop) {
+      _ = await body([context])
+      bound.loop.execute { bound.value.commandEnded(context.client) }
+    }
+  }
+
+  private func commandEnded(_ client: ClientID) {
+    guard let queue = commands[client] else { return }
+    guard !queue.waiting.isEmpty else {
+      commands[client] = nil
+      return
+    }
+    let (body, context) = queue.waiting.removeFirst()
+    runCommand(body, context)
+  }
+}
+
+/// Where a value that is written comes from.
+public struct WriteOrigin: Equatable, Sendable {
+  public let client: ClientID
+  public let handle: AttributeHandle
+  /// Where the value begins; other than 0 only in prepared writes.
+  public let offset: Int
+  /// Whether nobody waits for an answer.
+  public let isCommand: Bool
+}

@@ -1,0 +1,188 @@
+import ATT
+import EventLoop
+import GATT
+import Links
+import Radio
+
+/// A place where a server waits for clients. Released, it stops; connections live on.
+public final class ServerListener: Sendable {
+  /// Where it listens, as people write it.
+  public let endpoint: String
+  private let stopper: @Sendable () -> Void
+
+  init(endpoint: String, stopper: @escaping @Sendable () -> Void) {
+    self.endpoint = endpoint
+    self.stopper = stopper
+  }
+
+  deinit { stopper() }
+
+  /// Takes no more connections.
+  public func stop() { stopper() }
+}
+
+extension LocalServer {
+  /// Waits for clients at an endpoint. On the air it also advertises.
+  ///
+  /// - Parameters:
+  ///   - advertising: what the radio says; needed by `air:` endpoints only.
+  ///   - onFailure: called on the loop when a client that came could not be served.
+  /// - Throws: `link` or `radio` if there is no listening there, `endpoint` if it is no such
+  ///   place.
+  public func listen(
+    on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
+    advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
+    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in }
+  ) async throws(AttoError) -> ServerListener {
+    switch endpoint {
+    case .unix(let path):
+      let address = UnixAddress(path: path)
+      return try await listen(endpoint, options, onFailure) {
+        () throws(LinkError) in try UnixListener(address)
+      }
+    case .leAny(let source):
+      return try await listen(endpoint, options, onFailure) {
+        () throws(LinkError) in try L2CAPListener(source: source)
+      }
+    case .descriptor(let number):
+      let core = core
+      try await loop.complete { (completion: Completion<Void>) in
+        do throws(AttoError) {
+          let link: SocketLink
+          do throws(LinkError) {
+            link = try SocketLink.adopt(number)
+          } catch {
+            throw .link(error)
+          }
+          _ = try core.value.attach(link, options: options)
+          completion.resume(.success(()))
+        } catch {
+          completion.resume(.failure(error))
+        }
+      }
+      return ServerListener(endpoint: endpoint.description, stopper: {})
+    case .air(let name): return try await listen(air: name, options, advertising, onFailure)
+    case .le:
+      throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
+    }
+  }
+
+  private func listen(
+    _ endpoint: Endpoint, _ options: ConnectionOptions,
+    _ onFailure: @escaping @Sendable (AttoError) -> Void,
+    _ makeListener: @escaping @Sendable () throws(LinkError) -> any LinkListener
+  ) async throws(AttoError) -> ServerListener {
+    let core = core
+    let loop = loop
+    let acceptor: LoopBound<Acceptor> = try await loop.complete { completion in
+      do throws(LinkError) {
+        let acceptor = Acceptor(try makeListener(), core.value, options, onFailure)
+        do throws(LoopError) {
+          try acceptor.start()
+        } catch {
+          return completion.resume(.failure(.loop(error)))
+        }
+        completion.resume(.success(LoopBound(acceptor, loop)))
+      } catch {
+        completion.resume(.failure(.link(error)))
+      }
+    }
+    return ServerListener(endpoint: endpoint.description) {
+      loop.inline { acceptor.value.stop() }
+    }
+  }
+
+  private func listen(
+    air name: String, _ options: ConnectionOptions, _ parameters: AdvertisingParameters,
+    _ onFailure: @escaping @Sendable (AttoError) -> Void
+  ) async throws(AttoError) -> ServerListener {
+    let radio: AirAdapter
+    let advertisement: Advertisement
+    do throws(RadioError) {
+      switch try AirEndpoint(name) {
+      case .own: radio = try AirAdapter(loop: loop)
+      case .name(let name): radio = try AirAdapter(name: name, loop: loop)
+      case .address(let address): radio = try AirAdapter(address: address, loop: loop)
+      }
+      advertisement = try await radio.advertise(parameters)
+    } catch {
+      throw .radio(error)
+    }
+    let core = core
+    let loop = loop
+    let task = Task(executorPreference: loop) {
+      for await connected in advertisement.links {
+        loop.inline {
+          do throws(AttoError) {
+            _ = try core.value.attach(connected.take(), options: options)
+          } catch {
+            onFailure(error)
+          }
+        }
+      }
+    }
+    return ServerListener(endpoint: "air:\(name.isEmpty ? radio.address.description : name)") {
+      task.cancel()
+      advertisement.stop()
+      _ = radio
+    }
+  }
+}
+
+/// Accepts connections and hands them to a server. The loop's thread only.
+private final class Acceptor: ReadinessHandler, TimerHandler {
+  private let listener: any LinkListener
+  private let core: ServerCore
+  private let options: ConnectionOptions
+  private let onFailure: @Sendable (AttoError) -> Void
+  private var watch: WatchID?
+
+  /// Pause after the machine had no room for another connection.
+  static let pause: Duration = .milliseconds(100)
+
+  init(
+    _ listener: any LinkListener, _ core: ServerCore, _ options: ConnectionOptions,
+    _ onFailure: @escaping @Sendable (AttoError) -> Void
+  ) {
+    self.listener = listener
+    self.core = core
+    self.options = options
+    self.onFailure = onFailure
+  }
+
+  func start() throws(LoopError) {
+    guard let descriptor = listener.descriptor else { return }
+    watch = try core.loop.watch(descriptor, self)
+  }
+
+  func ready(_ readiness: Readiness) { accept() }
+
+  func timerFired(_ id: TimerID) { accept() }
+
+  private func accept() {
+    while watch != nil {
+      do throws(LinkError) {
+        guard let link = try listener.accept() else { return }
+        do throws(AttoError) {
+          _ = try core.attach(link, options: options)
+        } catch {
+          onFailure(error)
+        }
+      } catch {
+        onFailure(.link(error))
+        if error.isTransient {
+          let later = Instant(nanoseconds: core.loop.now) + Self.pause
+          core.loop.schedule(at: later.nanoseconds, self)
+        }
+        return
+      }
+    }
+  }
+
+  func stop() {
+    guard let watch else { return }
+    core.loop.unwatch(watch)
+    self.watch = nil
+    listener.close()
+  }
+}

@@ -1,0 +1,153 @@
+import ATT
+import EventLoop
+import GATT
+
+/// What became of a value that was to be sent to those who subscribed to it.
+public struct Delivered: Equatable, Sendable {
+  /// Clients it went to.
+  public var count = 0
+  /// Clients whose connection ended, or who did not confirm in time.
+  public var failures = 0
+}
+
+extension LocalServer {
+  /// Sends a value to the clients that have asked for notifications of it. Vol 3, Part G, 4.10.
+  ///
+  /// Returns when the value is on its way to all of them; where a link has no room, waits for
+  /// it, so that a server cannot run ahead of its links. The value is cut at each client's
+  /// ATT_MTU - 3.
+  @discardableResult
+  public func notify(
+    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+  ) async throws(AttoError) -> Delivered {
+    var delivered = Delivered()
+    var remaining: [ClientID] = try await onLoop { core in
+      core.subscribers(of: handle, .notification, client)
+    }
+    while !remaining.isEmpty {
+      let targets = remaining
+      let blocked: [ClientID] = try await onLoop { core in
+        core.notify(handle, value.span.bytes, to: targets)
+      }
+      delivered.count += targets.count - blocked.count
+      remaining = []
+      for client in blocked {
+        do throws(AttoError) {
+          try await awaitRoom(client)
+          remaining.append(client)
+        } catch {
+          if error == .cancelled { throw error }
+          delivered.failures += 1
+        }
+      }
+    }
+    return delivered
+  }
+
+  /// Sends several values at once to a client that understands it (Multiple Handle Value
+  /// Notification), or one after another to one that does not. Vol 3, Part G, 4.10.2.
+  public func notify(
+    _ values: [(handle: AttributeHandle, value: [UInt8])], to client: ClientID
+  ) async throws(AttoError) {
+    let isSent: Bool = try await onLoop { core in
+      guard let connection = core.connection(client),
+        values.allSatisfy({ value in
+          !core.subscribers(of: value.handle, .notification, client).isEmpty
+        })
+      else { return false }
+      defer { connection.settle() }
+      return connection.session.notify(values)
+    }
+    if isSent { return }
+    for value in values { try await notify(value.handle, value.value, to: client) }
+  }
+
+  /// Sends a value to the clients that have asked for indications of it, and waits for their
+  /// confirmations. Vol 3, Part G, 4.11.
+  @discardableResult
+  public func indicate(
+    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+  ) async throws(AttoError) -> Delivered {
+    let targets: [ClientID] = try await onLoop { core in
+      core.subscribers(of: handle, .indication, client)
+    }
+    return await withTaskGroup(of: Bool.self) { group in
+      for target in targets {
+        group.addTask { await self.indicate(handle, value, toOne: target) }
+      }
+      var delivered = Delivered()
+      for await isConfirmed in group {
+        if isConfirmed { delivered.count += 1 } else { delivered.failures += 1 }
+      }
+      return delivered
+    }
+  }
+
+  private func indicate(
+    _ handle: AttributeHandle, _ value: [UInt8], toOne client: ClientID
+  ) async -> Bool {
+    let core = core
+    do throws(AttoError) {
+      try await loop.complete { (completion: Completion<Void>) in
+        guard let connection = core.value.connection(client) else {
+          return completion.resume(.failure(.disconnected(peer: "the client")))
+        }
+        connection.indicate(handle, value, completion)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private func awaitRoom(_ client: ClientID) async throws(AttoError) {
+    let core = core
+    try await loop.complete { (completion: Completion<Void>) in
+      guard let connection = core.value.connection(client) else {
+        return completion.resume(.failure(.disconnected(peer: "the client")))
+      }
+      connection.awaitRoom(completion)
+    }
+  }
+
+  /// Sends a notification from the loop, without waiting: for handlers and observers that run
+  /// there. Clients whose link has no room are passed over and counted.
+  ///
+  /// Traps off the loop's thread.
+  @discardableResult
+  public func notifyNow(_ handle: AttributeHandle, _ value: RawSpan) -> Delivered {
+    let core = core.value
+    let targets = core.subscribers(of: handle, .notification, nil)
+    let blocked = core.notify(handle, value, to: targets)
+    return Delivered(count: targets.count - blocked.count, failures: blocked.count)
+  }
+}
+
+extension ServerCore {
+  /// Clients that may be sent a value in this way now.
+  func subscribers(
+    of handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?
+  ) -> [ClientID] {
+    var ids: [ClientID] = []
+    for connection in connections {
+      guard let client = connection.session.client, only == nil || only == client.id,
+        server.deliveries(of: handle, to: client).contains(kind)
+      else { continue }
+      ids.append(client.id)
+    }
+    return ids
+  }
+
+  /// Notifies each client whose link has room; returns the others.
+  func notify(
+    _ handle: AttributeHandle, _ value: RawSpan, to clients: [ClientID]
+  ) -> [ClientID] {
+    var blocked: [ClientID] = []
+    for id in clients {
+      guard let connection = connection(id) else { continue }
+      if !connection.session.notify(handle, value) { blocked.append(id) }
+      connection.settle()
+    }
+    return blocked
+  }
+}

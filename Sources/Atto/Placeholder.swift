@@ -1,1 +1,0 @@
-// Gives way to the first file of this floor.

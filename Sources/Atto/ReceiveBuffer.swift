@@ -1,0 +1,34 @@
+import ATT
+import Links
+
+/// The memory that a connection receives into, used again for each PDU.
+///
+/// Unsafe because the standard library has no reusable block that a link fills and a PDU
+/// borrows from. It is right because the block lives as long as this object, `count` never
+/// exceeds what the link has written, and `withPDU` lends it only while its body
+/// runs, in which its owner does not receive again.
+final class ReceiveBuffer {
+  private let block: UnsafeMutableRawBufferPointer
+  private var count = 0
+
+  /// - Parameter capacity: octets; one more than the longest PDU, so that a longer one shows.
+  init(capacity: Int) {
+    block = .allocate(byteCount: capacity, alignment: 8)
+  }
+
+  deinit { block.deallocate() }
+
+  /// Receives one PDU, in place of the one before.
+  func receive(from link: any Link) throws(LinkError) -> ReceiveOutcome {
+    count = 0
+    var out = OutputRawSpan(buffer: block, initializedCount: 0)
+    let outcome = try link.receive(into: &out)
+    count = out.finalize(for: block)
+    return outcome
+  }
+
+  /// Shows what was received last, in place.
+  func withPDU<R>(_ body: (RawSpan) -> R) -> R {
+    body(RawSpan(_unsafeStart: block.baseAddress!, byteCount: count))
+  }
+}

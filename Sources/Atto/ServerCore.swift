@@ -1,0 +1,101 @@
+import ATT
+import EventLoop
+import GATT
+import Links
+
+/// A GATT server with its connections: everything that happens on the loop's thread.
+final class ServerCore {
+  let loop: Loop
+  let server: Server
+  let handlers: HandlerTable
+  private(set) var connections: [ConnectionCore] = []
+  private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
+  private var nextObserver = 0
+  private var isSettling = false
+
+  init(loop: Loop, handlers: HandlerTable, limits: ServerLimits) {
+    self.loop = loop
+    self.handlers = handlers
+    server = Server(application: handlers, limits: limits)
+    handlers.core = self
+  }
+
+  /// Takes a link and serves its peer.
+  func attach(_ link: any Link, options: ConnectionOptions) throws(AttoError) -> ConnectionCore {
+    guard let client = server.connect(security: link.security) else {
+      link.close()
+      throw .tooManyClients(limit: server.limits.clients)
+    }
+    let connection = ConnectionCore(
+      link, on: loop, options: options, server: self, client: client)
+    connections.append(connection)
+    do throws(AttoError) {
+      try connection.open()
+    } catch {
+      connection.close()
+      throw error
+    }
+    emit(.connected(client.id, peer: connection.peerName))
+    return connection
+  }
+
+  func ended(_ connection: ConnectionCore) {
+    guard let client = connection.session.client else { return }
+    connections.removeAll { $0 === connection }
+    server.disconnect(client)
+    handlers.forget(client.id)
+    emit(.disconnected(client.id, peer: connection.peerName))
+  }
+
+  func connection(_ id: ClientID) -> ConnectionCore? {
+    connections.first { $0.session.client?.id == id }
+  }
+
+  /// Tells what the server has noted. A listener that calls the server from within is told of
+  /// the outcome in the same pass.
+  func settle() {
+    guard !isSettling, !server.events.isEmpty else { return }
+    isSettling = true
+    defer { isSettling = false }
+    var index = 0
+    while index < server.events.count {
+      let event = server.events[index]
+      index += 1
+      emit(.server(event))
+    }
+    server.events.removeAll(keepingCapacity: true)
+  }
+
+  func observe(_ body: @escaping (ServedEvent) -> Void) -> Int {
+    defer { nextObserver += 1 }
+    observers.append((nextObserver, body))
+    return nextObserver
+  }
+
+  func removeObserver(_ id: Int) { observers.removeAll { $0.id == id } }
+
+  private func emit(_ event: ServedEvent) {
+    for observer in observers { observer.body(event) }
+  }
+
+  /// The database has changed: Service Changed goes out to those who want it.
+  func databaseChanged() {
+    for connection in connections {
+      connection.session.pump(at: connection.now)
+      connection.settle()
+    }
+  }
+
+  func answer(_ question: Question, _ answer: LateAnswer) {
+    guard let connection = connection(question.client) else { return }
+    connection.session.answer(question.id, answer, at: connection.now)
+    connection.settle()
+  }
+}
+
+/// What happens at a server.
+public enum ServedEvent: Equatable, Sendable {
+  case connected(ClientID, peer: String)
+  case disconnected(ClientID, peer: String)
+  case server(ServerEvent)
+}

@@ -1,0 +1,100 @@
+import ATT
+import GATT
+
+/// A value that a server sent unasked.
+public struct ReceivedValue: Equatable, Sendable {
+  public let handle: AttributeHandle
+  public let value: [UInt8]
+  /// Whether it was an indication, which has been confirmed, or a notification.
+  public let isIndication: Bool
+  /// How many values were lost directly before this one, because nobody took them in time.
+  public let missed: Int
+}
+
+/// Values on their way to one consumer, in order of arrival. The loop's thread only.
+///
+/// When `limit` values wait, the connection stops reading from its link, so that the peer is
+/// held back and nothing is lost. It cannot do so while a response is awaited, which may stand
+/// behind more values: then the queue goes on to four times the limit, and what comes beyond
+/// that is dropped, and counted in the value after it.
+final class ValueQueue {
+  /// The values it takes; nil for all.
+  let handle: AttributeHandle?
+  private let limit: Int
+  private var queue = PDUQueue()
+  private var missed = 0
+  private var waiting: Completion<[ReceivedValue]?>?
+  /// Set once nothing more will come: nil inside for an orderly end.
+  private var end: AttoError??
+  /// Called when there is room again.
+  var whenDrained: (() -> Void)?
+
+  init(handle: AttributeHandle?, limit: Int) {
+    self.handle = handle
+    self.limit = limit
+  }
+
+  /// Whether the connection should stop reading.
+  var isFull: Bool { queue.count >= limit }
+
+  func offer(_ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool) {
+    if let waiting {
+      self.waiting = nil
+      waiting.resume(
+        .success([
+          ReceivedValue(
+            handle: handle, value: value.owned, isIndication: isIndication, missed: missed)
+        ]))
+      missed = 0
+      return
+    }
+    guard queue.count < limit * 4 else {
+      missed += 1
+      return
+    }
+    queue.append(limit: value.byteCount + 7) { out in
+      out.append(handle)
+      out.append(isIndication ? 1 as UInt8 : 0)
+      out.append(UInt32(truncatingIfNeeded: missed), as: UInt32.self)
+      out.append(value)
+    }
+    missed = 0
+  }
+
+  /// Gives all that waits, or the first value that comes; nil at an orderly end.
+  func take(_ completion: Completion<[ReceivedValue]?>) {
+    if queue.isEmpty {
+      if let end {
+        completion.resume(end.map { .failure($0) } ?? .success(nil))
+      } else {
+        waiting = completion
+        completion.whenCancelled = { [unowned self] in waiting = nil }
+      }
+      return
+    }
+    let wasFull = isFull
+    var values: [ReceivedValue] = []
+    values.reserveCapacity(queue.count)
+    var entry: [UInt8] = []
+    while !queue.isEmpty {
+      queue.removeFirst(into: &entry)
+      let octets = entry.span.bytes
+      values.append(
+        ReceivedValue(
+          handle: AttributeHandle(UInt16(entry[0]) | UInt16(entry[1]) << 8),
+          value: Array(entry[7...]), isIndication: entry[2] == 1,
+          missed: Int(octets.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self))))
+    }
+    completion.resume(.success(values))
+    if wasFull { whenDrained?() }
+  }
+
+  /// Nothing more will come. What waits is still given.
+  func finish(_ error: AttoError?) {
+    guard end == nil else { return }
+    end = .some(error)
+    guard let waiting else { return }
+    self.waiting = nil
+    waiting.resume(error.map { .failure($0) } ?? .success(nil))
+  }
+}

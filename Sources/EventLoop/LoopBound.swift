@@ -1,0 +1,19 @@
+/// A value that may be carried anywhere but touched only on a loop's thread.
+///
+/// `@unchecked Sendable`: `value` traps on every other thread, and a reference that is carried
+/// along is only counted, which is atomic. Values must bear to be released on another thread.
+public struct LoopBound<Value>: @unchecked Sendable {
+  private let stored: Value
+  public let loop: Loop
+
+  public init(_ value: Value, _ loop: Loop) {
+    stored = value
+    self.loop = loop
+  }
+
+  /// The value; traps off the loop's thread.
+  public var value: Value {
+    precondition(loop.isCurrent, "touched off the thread of loop \(loop.name)")
+    return stored
+  }
+}

@@ -1,0 +1,46 @@
+import ATT
+
+// The values of the declarations that Read By Type Responses list, checked for their length once.
+
+/// The value of an include declaration. Vol 3, Part G, 3.2.
+struct IncludeDeclarationValue {
+  let startHandle: AttributeHandle
+  let endGroupHandle: AttributeHandle
+  /// nil if the service has a 128-bit UUID, for which there is no room.
+  let uuid: BluetoothUUID?
+
+  /// nil unless there are 4 or 6 octets.
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount == 4 || octets.byteCount == 6 else { return nil }
+    startHandle = octets.handleField(at: 0)
+    endGroupHandle = octets.handleField(at: 2)
+    uuid = octets.extracting(droppingFirst: 4).uuid
+  }
+}
+
+/// The value of a characteristic declaration. Vol 3, Part G, 3.3.1.
+struct CharacteristicDeclarationValue {
+  let properties: CharacteristicProperties
+  let valueHandle: AttributeHandle
+  let uuid: BluetoothUUID
+
+  /// nil unless there are 5 or 19 octets.
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount == 5 || octets.byteCount == 19,
+      let uuid = octets.extracting(droppingFirst: 3).uuid
+    else { return nil }
+    properties = CharacteristicProperties(
+      rawValue: octets.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
+    valueHandle = octets.handleField(at: 1)
+    self.uuid = uuid
+  }
+}
+
+extension RawSpan {
+  /// Two octets, least significant first. Only called where the length has been checked; the load
+  /// is checked by `RawSpan` too, and any octets make a `UInt16`.
+  fileprivate func handleField(at offset: Int) -> AttributeHandle {
+    let value = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)
+    return AttributeHandle(UInt16(littleEndian: value))
+  }
+}

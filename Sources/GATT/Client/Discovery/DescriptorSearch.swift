@@ -1,0 +1,150 @@
+import ATT
+
+/// The last stage of ``DiscoverDatabase``: all descriptors of all characteristics, with as few
+/// Find Information Requests as a server's responses allow.
+///
+/// Descriptors can be wherever a characteristic goes on after its value: these gaps are what is
+/// unknown. Each request begins at the first handle in a gap that has not been looked at, and ends
+/// where the last gap ends. So it skips what is known up to the next gap, but a response that has
+/// room for more runs on through known declarations and values into the gaps after them. A
+/// response can list no more than a number of attributes, so beginning each at the first unknown
+/// handle is the best that can be done.
+///
+/// What is known and lies under a response must agree with it: a different type, or a handle left
+/// out, is a contradiction; and so is a declaration in a gap that should have been found before.
+/// Only an include may turn up: the specification puts includes before characteristics, and
+/// nobody has asked for them elsewhere. Attributes between the gaps that are neither known nor
+/// declarations belong to nothing and are passed over.
+struct DescriptorSearch: Procedure, Sendable {
+  /// An attribute of which the earlier stages know.
+  struct Known: Equatable, Sendable {
+    let handle: AttributeHandle
+    let type: BluetoothUUID
+  }
+
+  /// Where one characteristic can have descriptors.
+  struct Gap: Equatable, Sendable {
+    let range: HandleRange
+    /// The characteristic's index in the list that the owner keeps.
+    let characteristic: Int
+  }
+
+  /// A descriptor with the characteristic that it belongs to.
+  struct Found: Equatable, Sendable {
+    let characteristic: Int
+    let descriptor: Descriptor
+  }
+
+  struct Output: Equatable, Sendable {
+    /// By handle.
+    var descriptors: [Found] = []
+    /// Includes among the descriptors, by handle.
+    var includes: [AttributeHandle] = []
+  }
+
+  private let known: [Known]
+  private let gaps: [Gap]
+  private let limits: DiscoveryLimits
+  private var asked: HandleRange
+  /// The first known attribute that no response has passed.
+  private var knownIndex = 0
+  /// The first gap that no response has passed.
+  private var gapIndex = 0
+  private var requests = 0
+  private var output = Output()
+
+  /// nil if there is nothing to look for.
+  ///
+  /// - Parameters:
+  ///   - known: by handle, each handle once.
+  ///   - gaps: by handle, without overlaps.
+  ///   - limits: descriptors and requests.
+  init?(known: [Known], gaps: [Gap], limits: DiscoveryLimits) {
+    guard let first = gaps.first, let last = gaps.last,
+      let range = HandleRange(first.range.start, last.range.end)
+    else { return nil }
+    self.known = known
+    self.gaps = gaps
+    self.limits = limits
+    asked = range
+  }
+
+  mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
+    FindInformationRequest(asked).encode(into: &out)
+  }
+
+  mutating func receive(
+    _ response: borrowing PDU, mtu: Int
+  ) throws(ProcedureError) -> Step<Output> {
+    requests += 1
+    switch response {
+    case .findInformationResponse(let information):
+      var last: AttributeHandle?
+      for index in 0..<information.count {
+        let (handle, type) = information[index]
+        guard asked.contains(handle) else { throw .violation(.handleOutOfRange(handle, asked)) }
+        if let last, handle <= last { throw .violation(.notAdvancing(handle)) }
+        last = handle
+        try accept(handle, type)
+      }
+      guard let last, let next = nextRange(after: last) else { return .finished(output) }
+      try limits.check(requests, of: .requests)
+      asked = next
+      return .request
+    case .errorResponse(let error):
+      guard error.code == .attributeNotFound else { throw .refused(error) }
+      try passKnown(before: nil)
+      return .finished(output)
+    default: throw .violation(.incompleteResponse(.findInformationRequest))
+    }
+  }
+
+  private mutating func accept(
+    _ handle: AttributeHandle, _ type: BluetoothUUID
+  ) throws(ProcedureError) {
+    try passKnown(before: handle)
+    if knownIndex < known.count, known[knownIndex].handle == handle {
+      guard known[knownIndex].type == type else { throw .violation(.contradiction(handle)) }
+      knownIndex += 1
+      return
+    }
+    while gapIndex < gaps.count, gaps[gapIndex].range.end < handle { gapIndex += 1 }
+    let isInGap = gapIndex < gaps.count && gaps[gapIndex].range.start <= handle
+    switch type {
+    case .primaryService, .secondaryService, .characteristic:
+      throw .violation(.contradiction(handle))
+    case .include:
+      guard isInGap else { throw .violation(.contradiction(handle)) }
+      try limits.check(output.includes.count, of: .includes)
+      output.includes.append(handle)
+    default:
+      guard isInGap else { return }
+      try limits.check(output.descriptors.count, of: .descriptors)
+      output.descriptors.append(
+        Found(
+          characteristic: gaps[gapIndex].characteristic,
+          descriptor: Descriptor(handle: handle, uuid: type)))
+    }
+  }
+
+  /// Passes the known attributes before a handle that has been reported, or up to the end of what
+  /// was asked for. One of them inside that range should have been reported.
+  private mutating func passKnown(before handle: AttributeHandle?) throws(ProcedureError) {
+    while knownIndex < known.count {
+      let next = known[knownIndex].handle
+      if let handle, next >= handle { return }
+      if next > asked.end { return }
+      guard next < asked.start else { throw .violation(.contradiction(next)) }
+      knownIndex += 1
+    }
+  }
+
+  /// From the first unknown handle after this one to the last unknown one.
+  private func nextRange(after handle: AttributeHandle) -> HandleRange? {
+    guard let next = handle.next else { return nil }
+    for gap in gaps[gapIndex...] where gap.range.end >= next {
+      return HandleRange(max(gap.range.start, next), asked.end)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,38 @@
+import ATT
+
+/// Discovers secondary services: Read By Group Type Requests for Secondary Service. GATT names no
+/// such procedure; it goes like ``DiscoverPrimaryServices``. Vol 3, Part F, 3.4.4.9.
+///
+/// A server that does not group by this type answers Unsupported Group Type (0x10), which is an
+/// error here. Limits: ``DiscoveryLimits/services`` and ``DiscoveryLimits/requests``.
+public struct DiscoverSecondaryServices: Procedure, Sendable {
+  private var found: DiscoveredServices
+
+  /// - Parameters:
+  ///   - range: where to look for declarations.
+  ///   - limits: services and requests.
+  public init(in range: HandleRange = .all, limits: DiscoveryLimits = .standard) {
+    found = DiscoveredServices(isPrimary: false, in: range, limits: limits)
+  }
+
+  public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
+    ReadByGroupTypeRequest(found.progress.rangeToAsk, type: .secondaryService).encode(into: &out)
+  }
+
+  public mutating func receive(
+    _ response: borrowing PDU, mtu: Int
+  ) throws(ProcedureError) -> Step<[Service]> {
+    try found.receive(groups: response)
+  }
+
+  /// As ``receive(_:mtu:)``, but a server that does not group by this type has no such services.
+  mutating func receiveOrEnd(
+    _ response: borrowing PDU, mtu: Int
+  ) throws(ProcedureError) -> Step<[Service]> {
+    switch response {
+    case .errorResponse(let error) where error.code == .unsupportedGroupType:
+      return .finished(found.services)
+    default: return try receive(response, mtu: mtu)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import ATT
+
+/// Read Characteristic Value, and the same for a descriptor: one Read Request. Vol 3, Part G,
+/// 4.8.1 and 4.12.1.
+///
+/// Its output is the first ATT_MTU - 1 octets of the value. Whether a value of exactly that
+/// length goes on only ``ReadLongValue`` can tell.
+public struct ReadCharacteristicValue: Procedure, Sendable {
+  public let handle: AttributeHandle
+
+  /// - Parameter handle: of a characteristic's value, or a descriptor.
+  public init(_ handle: AttributeHandle) { self.handle = handle }
+
+  public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
+    guard handle.isValid else { throw .misuse(.invalidHandle) }
+    ReadRequest(handle).encode(into: &out)
+  }
+
+  /// Throws ``ProtocolViolation/valueTooLong(_:_:)`` past 512 octets.
+  public mutating func receive(
+    _ response: borrowing PDU, mtu: Int
+  ) throws(ProcedureError) -> Step<[UInt8]> {
+    switch response {
+    case .readResponse(let read):
+      try ValueLength.check(read.value.byteCount, of: handle)
+      return .finished(read.value.owned)
+    case .errorResponse(let error): throw .refused(error)
+    default: throw .violation(.incompleteResponse(.readRequest))
+    }
+  }
+}

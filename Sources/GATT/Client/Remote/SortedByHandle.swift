@@ -1,0 +1,17 @@
+import ATT
+
+extension Array {
+  /// The last element whose handle is not after `handle`, in an array sorted by handle; nil if
+  /// all are after it. Takes as many steps as the count has binary digits.
+  func lastIndex(
+    upTo handle: AttributeHandle, by key: (Element) -> AttributeHandle
+  ) -> Int? {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = low + (high - low) / 2
+      if key(self[middle]) <= handle { low = middle + 1 } else { high = middle }
+    }
+    return low == 0 ? nil : low - 1
+  }
+}

@@ -1,0 +1,16 @@
+import ATT
+
+/// A value to be queued on the server with Prepare Write Requests, in as many parts as it takes.
+public struct LongWrite: Equatable, Sendable {
+  public let handle: AttributeHandle
+  /// Where in the attribute's value the first octet goes.
+  public let offset: UInt16
+  /// Offset and octets are 512 together at the most.
+  public let value: [UInt8]
+
+  public init(_ handle: AttributeHandle, offset: UInt16 = 0, value: [UInt8]) {
+    self.handle = handle
+    self.offset = offset
+    self.value = value
+  }
+}

@@ -1,0 +1,43 @@
+import ATT
+
+/// One Prepare Write Request: queues a part of a value on the server. Vol 3, Part F, 3.4.6.1.
+///
+/// A single step for testers, which leaves the part in the queue even if the echo is wrong;
+/// ``WriteLongValue`` and ``ReliableWrites`` clean up after themselves.
+public struct PrepareWrite: Procedure, Sendable {
+  public let handle: AttributeHandle
+  public let offset: UInt16
+  public let part: [UInt8]
+
+  /// - Parameters:
+  ///   - handle: of a characteristic's value, or a descriptor.
+  ///   - offset: where the part goes; offsets past 512 can be sent.
+  ///   - part: ATT_MTU - 5 octets at the most; a longer one is refused as
+  ///     ``Misuse/valueTooLong(_:limit:)`` when the request is to be encoded.
+  public init(_ handle: AttributeHandle, offset: UInt16, part: [UInt8]) {
+    self.handle = handle
+    self.offset = offset
+    self.part = part
+  }
+
+  public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
+    guard handle.isValid else { throw .misuse(.invalidHandle) }
+    let limit = out.freeCapacity - PrepareWriteRequest.headerLength
+    guard part.count <= limit else { throw .misuse(.valueTooLong(part.count, limit: limit)) }
+    PrepareWriteRequest.encode(handle, offset: offset, part.span.bytes, into: &out)
+  }
+
+  /// Throws ``ProtocolViolation/echoMismatch(_:offset:)`` unless the echo is exact.
+  public mutating func receive(
+    _ response: borrowing PDU, mtu: Int
+  ) throws(ProcedureError) -> Step<Void> {
+    switch response {
+    case .prepareWriteResponse(let echo):
+      guard echo.handle == handle, echo.offset == offset, echo.part.isEqual(to: part.span.bytes)
+      else { throw .violation(.echoMismatch(handle, offset: offset)) }
+      return .finished(())
+    case .errorResponse(let error): throw .refused(error)
+    default: throw .violation(.incompleteResponse(.prepareWriteRequest))
+    }
+  }
+}

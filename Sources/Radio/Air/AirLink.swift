@@ -1,0 +1,199 @@
+public import ATT
+import EventLoop
+import Glibc
+public import Links
+
+/// A link on the virtual air: an ATT channel, and a control socket beside it.
+///
+/// # Theory
+/// The ATT channel is a socket of its own that carries bare PDUs, so a link is as fast as any
+/// Unix socket. What a controller and a security manager would do goes over the control socket.
+///
+/// Security only rises. The one who asks (`raise`) waits; the other grants what was asked for up
+/// to its own maximum, and has the new level before it answers; then the asker has it too. While
+/// the answer is out, sending would block, as on an L2CAP socket: so a request that follows is
+/// seen by a peer that has the level already. If less was granted than asked for, the link ends
+/// with an authentication failure, as it does on the kernel's sockets, and if no answer comes in
+/// ``answerTime`` too.
+///
+///     open --raise--> raising --raised, enough--> open
+///       |                |----raised, too little | time--> ended
+///       '--hang-up | disconnect | violation | close--------> ended
+///
+/// After the end what the peer had sent can still be received.
+///
+/// The loop's thread only, like every link; it may be released anywhere.
+public final class AirLink: Link {
+  /// How long the other end may take to answer (Vol 3, Part H, 3.4 gives pairing 30 s).
+  static let answerTime: Duration = .seconds(30)
+
+  public let peer: BluetoothAddress
+  public let peerName: String
+  public weak var observer: (any LinkObserver)?
+  /// How well the link is protected now.
+  public private(set) var security = LinkSecurity.low
+  /// Why the link ended; nil while it stands, and if it ended without a word.
+  public private(set) var disconnectReason: DisconnectReason?
+
+  private let data: SocketLink
+  private let control: AirControlSocket
+  private let loop: Loop
+  private let maximum: LinkSecurity
+  /// What was asked for and not answered yet.
+  private var raising: SecurityLevel?
+  /// What shall be asked for after that.
+  private var wanted: SecurityLevel?
+  private var answerTimer: OneTimer?
+  private var onEnd: (() -> Void)?
+  private var hasEnded = false
+  /// To be thrown by `receive`, once.
+  private var loss: LinkError?
+
+  init(
+    data: consuming Descriptor, control: AirControlSocket, peer: BluetoothAddress, name: String,
+    maximum: LinkSecurity, on loop: Loop, onEnd: @escaping () -> Void
+  ) {
+    self.peer = peer
+    peerName = "air:" + (name.isEmpty ? peer.digits : name)
+    self.data = SocketLink(data, peerName: peerName)
+    self.control = control
+    self.loop = loop
+    self.maximum = maximum
+    self.onEnd = onEnd
+    // Weak: who drives the link holds it, and the loop holds the control socket.
+    control.hand { [weak self] input in self?.take(input) }
+  }
+
+  deinit {
+    guard !hasEnded else { return }
+    // Released without close(), perhaps by another thread than the loop's.
+    let left = LoopBound((control, answerTimer, onEnd), loop)
+    loop.execute {
+      let (control, timer, onEnd) = left.value
+      timer?.cancel()
+      control.close()
+      onEnd?()
+    }
+  }
+
+  public var descriptor: Int32? { data.descriptor }
+
+  public func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
+    raising == nil ? try data.send(pdu) : .wouldBlock
+  }
+
+  public func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
+    let outcome = try data.receive(into: &buffer)
+    if outcome == .closed, let error = loss {
+      loss = nil
+      throw error
+    }
+    return outcome
+  }
+
+  public func close() {
+    if !hasEnded { _ = control.send(.disconnect(.remoteUserTerminated)) }
+    end(.localHostTerminated)
+    data.close()
+  }
+
+  /// Ends the link and tells the peer why. Vol 4, Part E, 7.1.6.
+  public func disconnect(_ reason: DisconnectReason) {
+    if !hasEnded { _ = control.send(.disconnect(reason)) }
+    end(.localHostTerminated)
+    data.close()
+  }
+
+  /// Asks the peer for a level. It is reached when the observer is told `securityChanged`; if
+  /// the peer allows less, the link is lost, and `receive` throws EACCES.
+  public func raiseSecurity(to level: SecurityLevel) throws(LinkError) {
+    guard !hasEnded else { throw LinkError(.raiseSecurity, .closed, endpoint: peerName) }
+    guard level > max(security.level, raising ?? .low) else { return }
+    guard raising == nil else {
+      wanted = max(wanted ?? level, level)
+      return
+    }
+    let possible = min(level, maximum.level)
+    guard possible > security.level else { return lose(.authenticationFailure, EACCES) }
+    guard control.send(.raise(LinkSecurity(level: possible, keySize: maximum.keySize))) else {
+      throw LinkError(.raiseSecurity, .system(EPIPE), endpoint: peerName)
+    }
+    raising = level
+    answerTimer = OneTimer(after: Self.answerTime, on: loop) { [weak self] in
+      self?.lose(.authenticationFailure, ETIMEDOUT)
+    }
+  }
+
+  private func take(_ input: AirControlSocket.Input) {
+    switch input {
+    case .control(.raise(let asked)) where asked.level > .low: answer(asked)
+    case .control(.raised(let granted)) where raising != nil: take(granted)
+    case .control(.disconnect(let reason)): end(reason)
+    case .hangup: end(nil)
+    case .channel(let descriptor):
+      _ = Glibc.close(descriptor)
+      lose(.unspecified, EPROTO)
+    case .control, .violation: lose(.unspecified, EPROTO)
+    }
+  }
+
+  /// The peer asks for a level.
+  private func answer(_ asked: LinkSecurity) {
+    let level = min(asked.level, maximum.level)
+    let granted =
+      level == .low
+      ? .low : LinkSecurity(level: level, keySize: min(asked.keySize, maximum.keySize))
+    rise(to: granted)
+    if !control.send(.raised(granted)) { lose(.unspecified, EPIPE) }
+  }
+
+  /// The peer has answered.
+  private func take(_ granted: LinkSecurity) {
+    guard let asked = raising else { return }
+    answerTimer?.cancel()
+    answerTimer = nil
+    raising = nil
+    guard granted.level <= asked, granted.keySize <= maximum.keySize else {
+      return lose(.unspecified, EPROTO)
+    }
+    rise(to: granted)
+    guard granted.level == asked else { return lose(.authenticationFailure, EACCES) }
+    observer?.linkReady(.writable)
+    if let wanted, !hasEnded {
+      self.wanted = nil
+      do { try raiseSecurity(to: wanted) } catch { lose(.unspecified, EPIPE) }
+    }
+  }
+
+  private func rise(to granted: LinkSecurity) {
+    guard granted.level > security.level else { return }
+    security = granted
+    observer?.linkReady(.securityChanged)
+  }
+
+  /// Ends the link with an error for whoever receives.
+  private func lose(_ reason: DisconnectReason, _ errno: Int32) {
+    guard !hasEnded else { return }
+    let operation: LinkError.Operation = errno == EPROTO ? .receive : .raiseSecurity
+    loss = LinkError(operation, .system(errno), endpoint: peerName)
+    _ = control.send(.disconnect(reason))
+    end(reason)
+  }
+
+  /// Ends the link. The ATT channel is shut down and not closed: what came before can still be
+  /// received, then the descriptor shows the end.
+  private func end(_ reason: DisconnectReason?) {
+    guard !hasEnded else { return }
+    hasEnded = true
+    disconnectReason = reason
+    raising = nil
+    answerTimer?.cancel()
+    answerTimer = nil
+    control.close()
+    if let socket = data.descriptor { _ = shutdown(socket, Int32(SHUT_RDWR)) }
+    let onEnd = onEnd
+    self.onEnd = nil
+    onEnd?()
+    observer?.linkReady(.closed)
+  }
+}

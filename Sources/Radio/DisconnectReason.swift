@@ -1,0 +1,39 @@
+/// Why a link ended or was not made: the controller's error codes. Vol 1, Part F, 1.3.
+/// The space is open: unknown codes travel.
+public struct DisconnectReason: RawRepresentable, Hashable, Sendable {
+  public var rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  public static let authenticationFailure = DisconnectReason(rawValue: 0x05)
+  public static let connectionTimeout = DisconnectReason(rawValue: 0x08)
+  public static let connectionLimitExceeded = DisconnectReason(rawValue: 0x09)
+  public static let connectionAlreadyExists = DisconnectReason(rawValue: 0x0B)
+  public static let limitedResources = DisconnectReason(rawValue: 0x0D)
+  public static let remoteUserTerminated = DisconnectReason(rawValue: 0x13)
+  public static let remoteLowResources = DisconnectReason(rawValue: 0x14)
+  public static let remotePowerOff = DisconnectReason(rawValue: 0x15)
+  public static let localHostTerminated = DisconnectReason(rawValue: 0x16)
+  /// The peer broke the rules of the link.
+  public static let unspecified = DisconnectReason(rawValue: 0x1F)
+  /// Nobody advertises there, or does not take connections.
+  public static let failedToBeEstablished = DisconnectReason(rawValue: 0x3E)
+}
+
+extension DisconnectReason: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .authenticationFailure: "authentication failure"
+    case .connectionTimeout: "connection timeout"
+    case .connectionLimitExceeded: "connection limit exceeded"
+    case .connectionAlreadyExists: "a connection exists already"
+    case .limitedResources: "rejected for limited resources"
+    case .remoteUserTerminated: "the remote user ended it"
+    case .remoteLowResources: "the remote device is low on resources"
+    case .remotePowerOff: "the remote device is powering off"
+    case .localHostTerminated: "ended by this host"
+    case .unspecified: "unspecified error"
+    case .failedToBeEstablished: "the connection could not be established"
+    default: "reason 0x" + hexText(rawValue, uppercase: true)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import CLinux
+import EventLoop
+import Glibc
+import Synchronization
+
+/// Descriptors of a Unix socket pair, closed at the end.
+final class Pair: Sendable {
+  let a: Int32
+  let b: Int32
+
+  init() {
+    var both: (Int32, Int32) = (-1, -1)
+    let result = withUnsafeMutableBytes(of: &both) {
+      clinux_seqpacket_pair($0.assumingMemoryBound(to: Int32.self).baseAddress!)
+    }
+    precondition(result == 0)
+    (a, b) = both
+  }
+
+  deinit {
+    close(a)
+    close(b)
+  }
+
+  func send(_ count: Int = 1, to end: Int32) {
+    let bytes = [UInt8](repeating: 7, count: count)
+    precondition(clinux_send(end, bytes, count) == count)
+  }
+
+  /// Receives until it would block; how many PDUs there were.
+  static func drain(_ descriptor: Int32) -> Int {
+    var bytes = [UInt8](repeating: 0, count: 64)
+    var count = 0
+    while clinux_receive(descriptor, &bytes, 64) > 0 { count += 1 }
+    return count
+  }
+}
+
+/// Handlers that call a closure.
+final class OnReady: ReadinessHandler {
+  var body: (Readiness) -> Void
+  init(_ body: @escaping (Readiness) -> Void = { _ in }) { self.body = body }
+  func ready(_ readiness: Readiness) { body(readiness) }
+}
+
+final class OnTimer: TimerHandler {
+  var body: (TimerID) -> Void
+  init(_ body: @escaping (TimerID) -> Void) { self.body = body }
+  func timerFired(_ timer: TimerID) { body(timer) }
+}
+
+/// A value that only the loop's thread touches. `@unchecked Sendable`: that is the tests' care.
+final class Box<Value>: @unchecked Sendable {
+  var value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+extension Loop {
+  /// Runs the loop on the calling thread: `setUp` first, on the loop, until `stop()` or, as a
+  /// failure, until so many seconds have passed.
+  func run(seconds: Int64 = 10, _ setUp: @escaping @Sendable () -> Void) -> Bool {
+    let inTime = Box(true)
+    execute {
+      let guardian = OnTimer { _ in
+        inTime.value = false
+        self.stop()
+      }
+      self.schedule(at: self.now + seconds * 1_000_000_000, guardian)
+      setUp()
+    }
+    run()
+    return inTime.value
+  }
+}
+
+/// Looks again and again, giving way to other threads, until `condition` or a deadline.
+func eventually(seconds: Int64 = 10, _ condition: () -> Bool) -> Bool {
+  let deadline = clinux_monotonic() + seconds * 1_000_000_000
+  while !condition() {
+    guard clinux_monotonic() < deadline else { return false }
+    sched_yield()
+  }
+  return true
+}

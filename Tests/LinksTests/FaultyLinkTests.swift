@@ -1,0 +1,282 @@
+import ATT
+import Testing
+
+@testable import Links
+
+@Suite("Faults")
+struct FaultyLinkTests {
+  private func pair(
+    seed: UInt64 = 1, outgoing: Faults = Faults(), incoming: Faults = Faults(),
+    capacity: Int = 4096
+  ) -> (faulty: FaultyLink, peer: MemoryLink, observer: Observer) {
+    let (a, b) = MemoryLink.pair(capacity: capacity)
+    let faulty = FaultyLink(a, seed: seed, outgoing: outgoing, incoming: incoming)
+    let observer = Observer()
+    faulty.observer = observer
+    return (faulty, b, observer)
+  }
+
+  @Test("Without faults it is the link below")
+  func transparent() throws {
+    let (faulty, peer, observer) = pair()
+    for length in [0, 1, 23, 517] {
+      #expect(try faulty.send(octets(length)) == .sent)
+      #expect(try peer.receive() == .pdu(octets(length)))
+      try peer.send(octets(length))
+      #expect(try faulty.receive() == .pdu(octets(length)))
+    }
+    try peer.send(octets(100))
+    #expect(try faulty.receive(room: 23) == .cut(Array(octets(100)[..<23]), from: 100))
+    #expect(observer.told == Array(repeating: .readable, count: 5))
+    #expect(faulty.records.isEmpty)
+    #expect(faulty.deadline == nil)
+    try faulty.raiseSecurity(to: .high)
+    #expect(peer.security.level == .high)
+    #expect(observer.told.last == .securityChanged)
+    peer.close()
+    #expect(try faulty.receive() == .closed)
+    #expect(throws: LinkError.self) { try faulty.send([1]) }
+  }
+
+  @Test("Drop, in each direction, at its rate; the same seed the same PDUs")
+  func drop() throws {
+    var first: [FaultRecord]?
+    for _ in 0..<2 {
+      let (faulty, peer, _) = pair(
+        seed: 7, outgoing: Faults(drop: 0.25), incoming: Faults(drop: 0.5))
+      for index in 0..<1000 {
+        #expect(try faulty.send([UInt8(index & 255)]) == .sent)
+        try peer.send([UInt8(index & 255)])
+      }
+      let out = try peer.receiveAll()
+      let back = try faulty.receiveAll()
+      #expect((700...800).contains(out.count))
+      #expect((450...550).contains(back.count))
+      #expect(faulty.records.count { $0.direction == .outgoing } == 1000 - out.count)
+      #expect(faulty.records.count { $0.direction == .incoming } == 1000 - back.count)
+      #expect(faulty.records.allSatisfy { $0.fault == .dropped })
+      if let first { #expect(first == faulty.records) }
+      first = faulty.records
+    }
+    let (other, peer, _) = pair(seed: 8, outgoing: Faults(drop: 0.25))
+    for index in 0..<1000 { try other.send([UInt8(index & 255)]) }
+    #expect(other.records != first)
+    withExtendedLifetime(peer) {}
+  }
+
+  @Test("Cut keeps a beginning")
+  func cut() throws {
+    let (faulty, peer, _) = pair(seed: 3, outgoing: Faults(cut: 1), incoming: Faults(cut: 1))
+    try faulty.send(octets(23))
+    try faulty.send([])
+    try peer.send(octets(23))
+    guard case .cut(let length) = faulty.records[0].fault else {
+      Issue.record("\(faulty)")
+      return
+    }
+    #expect(length < 23)
+    #expect(try peer.receiveAll() == [.pdu(Array(octets(23)[..<length])), .pdu([])])
+    guard case .pdu(let octets) = try faulty.receive() else {
+      Issue.record("\(faulty)")
+      return
+    }
+    #expect(octets.count < 23)
+    #expect(faulty.records.count == 2)
+    #expect(faulty.description.contains("outgoing 0 (23 octets): cut to \(length)"))
+    #expect(faulty.description.hasPrefix("faults with seed 3:"))
+  }
+
+  @Test("Duplicate brings a PDU twice, in order")
+  func duplicate() throws {
+    let (faulty, peer, _) = pair(
+      outgoing: Faults(duplicate: 1), incoming: Faults(duplicate: 1))
+    try faulty.send([1])
+    try faulty.send([2])
+    try peer.send([3])
+    #expect(try peer.receiveAll() == [.pdu([1]), .pdu([1]), .pdu([2]), .pdu([2])])
+    #expect(try faulty.receiveAll() == [.pdu([3]), .pdu([3])])
+  }
+
+  @Test("A duplicate that finds no room waits and comes before what follows")
+  func duplicateWithoutRoom() throws {
+    let (faulty, peer, _) = pair(outgoing: Faults(duplicate: 1), capacity: 1)
+    #expect(try faulty.send([1]) == .sent)
+    #expect(faulty.deadline == Instant.zero + .milliseconds(1))
+    #expect(try faulty.send([2]) == .sent)
+    var received: [Received] = []
+    for _ in 0..<4 {
+      received.append(try peer.receive())
+      faulty.advance(to: faulty.deadline ?? .zero)
+    }
+    #expect(received == [.pdu([1]), .pdu([1]), .pdu([2]), .pdu([2])])
+    #expect(faulty.deadline == nil)
+  }
+
+  @Test("Delay holds PDUs back until their moment, keeps the order, and tells the observer")
+  func delay() throws {
+    let late = Faults(delay: 1, delays: .milliseconds(10)...(.milliseconds(10)))
+    let (faulty, peer, observer) = pair(outgoing: late, incoming: late)
+    faulty.advance(to: Instant(nanoseconds: 5_000_000))
+    try faulty.send([1])
+    try peer.send([2])
+    #expect(try faulty.receive() == .wouldBlock)
+    #expect(try peer.receive() == .wouldBlock)
+    observer.told = []
+    #expect(faulty.deadline == Instant(nanoseconds: 15_000_000))
+    faulty.advance(to: Instant(nanoseconds: 14_999_999))
+    #expect(try faulty.receive() == .wouldBlock)
+    #expect(try peer.receive() == .wouldBlock)
+    #expect(observer.told.isEmpty)
+    faulty.advance(to: Instant(nanoseconds: 15_000_000))
+    #expect(observer.told == [.readable])
+    #expect(try faulty.receive() == .pdu([2]))
+    #expect(try peer.receive() == .pdu([1]))
+    #expect(faulty.deadline == nil)
+  }
+
+  @Test("Whatever is delayed, the order stays", arguments: [1, 2, 3] as [UInt64])
+  func delayKeepsOrder(seed: UInt64) throws {
+    let faults = Faults(delay: 0.3, delays: .zero...(.milliseconds(5)))
+    let (faulty, peer, _) = pair(seed: seed, outgoing: faults, incoming: faults)
+    var out: [Received] = []
+    var back: [Received] = []
+    for index in 0..<500 {
+      faulty.advance(to: Instant(nanoseconds: Int64(index) * 500_000))
+      #expect(try faulty.send([UInt8(index & 255), UInt8(index >> 8)]) == .sent)
+      try peer.send([UInt8(index & 255), UInt8(index >> 8)])
+      out += try peer.receiveAll()
+      back += try faulty.receiveAll()
+    }
+    while let deadline = faulty.deadline {
+      faulty.advance(to: deadline)
+      out += try peer.receiveAll()
+      back += try faulty.receiveAll()
+    }
+    let sent = (0..<500).map { Received.pdu([UInt8($0 & 255), UInt8($0 >> 8)]) }
+    #expect(out == sent, "\(faulty)")
+    #expect(back == sent, "\(faulty)")
+  }
+
+  @Test("What is held back has a limit; then sending blocks, and is told to go on")
+  func heldLimit() throws {
+    let late = Faults(delay: 1, delays: .milliseconds(10)...(.milliseconds(10)))
+    let (faulty, peer, observer) = pair(outgoing: late)
+    var sent = 0
+    while try faulty.send([1]) == .sent { sent += 1 }
+    #expect(sent <= HeldPDUs.limit && sent > HeldPDUs.limit - 3)
+    faulty.advance(to: Instant(nanoseconds: 10_000_000))
+    #expect(observer.told == [.writable])
+    #expect(try peer.receiveAll().count == sent)
+  }
+
+  @Test("The fate of a PDU that finds no room is not drawn again")
+  func undone() throws {
+    let (faulty, peer, observer) = pair(
+      seed: 11, outgoing: Faults(drop: 0.3, cut: 0.3), capacity: 4)
+    let (twin, twinPeer, _) = pair(seed: 11, outgoing: Faults(drop: 0.3, cut: 0.3))
+    var received: [Received] = []
+    for index in 0..<200 {
+      try twin.send(octets(index))
+      while try faulty.send(octets(index)) == .wouldBlock {
+        #expect(try faulty.send(octets(index)) == .wouldBlock)
+        received += try peer.receiveAll()
+      }
+    }
+    received += try peer.receiveAll()
+    #expect(faulty.records == twin.records)
+    #expect(try twinPeer.receiveAll() == received)
+    #expect(observer.told.contains(.writable))
+  }
+
+  @Test("Disconnect after N, sending and receiving")
+  func disconnect() throws {
+    let (sender, peer, observer) = pair(outgoing: Faults(disconnectAfter: 2))
+    for index in 0..<3 { #expect(try sender.send([UInt8(index)]) == .sent) }
+    #expect(observer.told == [.closed])
+    #expect(try sender.receive() == .closed)
+    #expect(throws: LinkError.self) { try sender.send([1]) }
+    #expect(try peer.receiveAll() == [.pdu([0]), .pdu([1]), .closed])
+    #expect(
+      sender.records
+        == [FaultRecord(direction: .outgoing, index: 2, length: 1, fault: .disconnected)])
+
+    let (receiver, other, _) = pair(incoming: Faults(disconnectAfter: 1))
+    try other.send([1])
+    try other.send([2])
+    #expect(try receiver.receiveAll() == [.pdu([1]), .closed])
+    #expect(throws: LinkError.self) { try other.send([3]) }
+  }
+
+  @Test("Over a socket the descriptor stays until the owner closes it")
+  func overSocket() throws {
+    let (a, b) = try SocketLink.pair()
+    let late = Faults(delay: 1, delays: .milliseconds(1)...(.milliseconds(1)))
+    let faulty = FaultyLink(a, seed: 5, outgoing: Faults(disconnectAfter: 1), incoming: late)
+    let observer = Observer()
+    faulty.observer = observer
+    #expect(faulty.descriptor == a.descriptor)
+    try b.send([7])
+    #expect(try faulty.receive() == .wouldBlock)
+    try faulty.send([1])
+    faulty.advance(to: faulty.deadline!)
+    #expect(observer.told == [.readable])
+    #expect(try faulty.receiveAll() == [.pdu([7])])
+    try faulty.send([2])
+    #expect(observer.told == [.readable, .closed])
+    #expect(faulty.descriptor != nil)
+    #expect(try faulty.receive() == .closed)
+    #expect(try b.receiveAll() == [.pdu([1]), .closed])
+    faulty.close()
+    #expect(faulty.descriptor == nil)
+  }
+
+  @Test("What is held back comes before the end")
+  func heldBeforeEnd() throws {
+    let late = Faults(delay: 1, delays: .milliseconds(1)...(.milliseconds(1)))
+    let (faulty, peer, _) = pair(incoming: late)
+    try peer.send([1])
+    peer.close()
+    #expect(try faulty.receive() == .wouldBlock)
+    faulty.advance(to: faulty.deadline!)
+    #expect(try faulty.receiveAll() == [.pdu([1]), .closed])
+  }
+
+  @Test("A clock that is given is used")
+  func clock() throws {
+    let (a, b) = MemoryLink.pair()
+    var now = Instant.zero
+    let late = Faults(delay: 1, delays: .milliseconds(1)...(.milliseconds(1)))
+    let faulty = FaultyLink(a, seed: 1, incoming: late) { now }
+    now = Instant(nanoseconds: 7)
+    try b.send([1])
+    #expect(try faulty.receive() == .wouldBlock)
+    #expect(faulty.deadline == Instant(nanoseconds: 1_000_007))
+    now = Instant(nanoseconds: 1_000_007)
+    #expect(try faulty.receive() == .pdu([1]))
+  }
+}
+
+@Suite("SplitMix64")
+struct SplitMix64Tests {
+  @Test("Known numbers")
+  func known() {
+    var random = SplitMix64(seed: 0)
+    #expect(random.next() == 0xE220_A839_7B1D_CDAF)
+    #expect(random.next() == 0x6E78_9E6A_A1B9_65F4)
+    #expect(random.next() == 0x06C4_5D18_8009_454F)
+  }
+
+  @Test("Probabilities and bounds keep their ends")
+  func ends() {
+    var random = SplitMix64(seed: 42)
+    for _ in 0..<1000 {
+      let never = random.chance(0)
+      let always = random.chance(1)
+      #expect(!never && always)
+      let small = random.below(3)
+      #expect((0..<3).contains(small))
+      let only = random.below(1)
+      #expect(only == 0)
+    }
+  }
+}

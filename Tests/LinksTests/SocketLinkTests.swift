@@ -1,0 +1,208 @@
+import ATT
+import CLinux
+import Glibc
+import Testing
+
+@testable import Links
+
+@Suite("Socket links", .timeLimit(.minutes(1)))
+struct SocketLinkTests {
+  @Test(
+    "Whole PDUs, of every length that matters",
+    arguments: [0, 1, 22, 23, 512, 517, 600, 65_535])
+  func whole(length: Int) throws {
+    let (a, b) = try SocketLink.pair()
+    #expect(try b.receive() == .wouldBlock)
+    #expect(try a.send(octets(length)) == .sent)
+    #expect(try a.send([0x0A, 3, 0]) == .sent)
+    #expect(try b.receive(room: 65_536) == .pdu(octets(length)))
+    #expect(try b.receive() == .pdu([0x0A, 3, 0]))
+    #expect(try b.receive() == .wouldBlock)
+  }
+
+  @Test("A PDU behind what the buffer holds already")
+  func appends() throws {
+    let (a, b) = try SocketLink.pair()
+    try a.send([1, 2, 3])
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 1)
+    defer { bytes.deallocate() }
+    bytes.initializeMemory(as: UInt8.self, repeating: 9)
+    var buffer = OutputRawSpan(buffer: bytes, initializedCount: 2)
+    #expect(try b.receive(into: &buffer) == .pdu(truncatedFrom: nil))
+    #expect(buffer.finalize(for: bytes) == 5)
+    #expect(Array(bytes) == [9, 9, 1, 2, 3, 9, 9, 9])
+  }
+
+  @Test("A PDU longer than the room tells its length; the next is whole")
+  func truncation() throws {
+    let (a, b) = try SocketLink.pair()
+    try a.send(octets(600))
+    try a.send(octets(5))
+    try a.send([1])
+    #expect(try b.receive(room: 23) == .cut(Array(octets(600)[..<23]), from: 600))
+    #expect(try b.receive(room: 0) == .cut([], from: 5))
+    #expect(try b.receive(room: 1) == .pdu([1]))
+  }
+
+  @Test("A full socket would block, takes no part of the PDU, and becomes writable again")
+  func backPressure() throws {
+    let (a, b) = try SocketLink.pair(options: SocketOptions(sendBuffer: 4096))
+    var sent = 0
+    while try a.send(octets(100)) == .sent { sent += 1 }
+    #expect(sent > 0 && sent < 100)
+    #expect(clinux_poll_now(a.descriptor!) & CLINUX_POLLOUT == 0)
+    var received = 0
+    while try b.receive() == .pdu(octets(100)) { received += 1 }
+    #expect(received == sent)
+    #expect(clinux_poll_now(a.descriptor!) & CLINUX_POLLOUT != 0)
+    #expect(try a.send([1]) == .sent)
+  }
+
+  @Test("Empty PDUs are not the end; the end is")
+  func emptyAndEnd() throws {
+    let (a, b) = try SocketLink.pair()
+    try a.send([])
+    try a.send([])
+    #expect(try b.receiveAll() == [.pdu([]), .pdu([])])
+    try a.send([])
+    try a.send([7])
+    a.close()
+    a.close()
+    // The peer has gone, but what it sent is received first, the empty PDU too.
+    #expect(try b.receiveAll() == [.pdu([]), .pdu([7]), .closed])
+    #expect(try b.receive() == .closed)
+    #expect(b.loss == nil)
+    #expect(throws: LinkError(.send, .system(EPIPE), endpoint: b.peerName)) { try b.send([1]) }
+  }
+
+  @Test("A peer that closes with unread PDUs: what it sent is still received")
+  func unread() throws {
+    let (a, b) = try SocketLink.pair()
+    try b.send([1])
+    try a.send([0x0B, 9])
+    try a.send([0x0B, 8])
+    a.close()
+    #expect(try b.receiveAll() == [.pdu([0x0B, 9]), .pdu([0x0B, 8]), .closed])
+  }
+
+  @Test("disconnect() ends both ends and keeps the descriptor until close()")
+  func disconnect() throws {
+    let (a, b) = try SocketLink.pair()
+    try b.send([1])
+    a.disconnect()
+    #expect(a.descriptor != nil)
+    #expect(try a.receive() == .closed)
+    #expect(try b.receive() == .closed)
+    #expect(throws: LinkError.self) { try a.send([1]) }
+    a.close()
+    #expect(a.descriptor == nil)
+    #expect(throws: LinkError(.send, .closed, endpoint: a.peerName)) { try a.send([1]) }
+  }
+
+  @Test("A PDU that no socket can carry is an error, and the link lives on")
+  func tooLong() throws {
+    let (a, b) = try SocketLink.pair(options: SocketOptions(sendBuffer: 4608))
+    #expect(throws: LinkError(.send, .system(EMSGSIZE), endpoint: a.peerName)) {
+      try a.send(octets(100_000))
+    }
+    try a.send([1])
+    #expect(try b.receive() == .pdu([1]))
+  }
+
+  @Test("The security of a Unix socket is what its owner says")
+  func security() throws {
+    let (a, b) = try SocketLink.pair()
+    #expect(a.security == .low)
+    try a.raiseSecurity(to: .high)
+    try a.raiseSecurity(to: .medium)
+    #expect(a.security == LinkSecurity(.high))
+    #expect(b.security == .low)
+    b.assume(LinkSecurity(level: .medium, keySize: 7))
+    #expect(b.security.keySize == 7)
+  }
+
+  @Test("The peer of a Unix socket has an identity")
+  func credentials() throws {
+    let (a, b) = try SocketLink.pair()
+    let expected = PeerCredentials(process: getpid(), user: getuid(), group: getgid())
+    #expect(a.peerCredentials == expected)
+    b.close()
+    #expect(b.peerCredentials == nil)
+  }
+
+  @Test("A closed link gives its descriptor back to the system")
+  func noLeak() throws {
+    let before = openDescriptors()
+    for _ in 0..<100 {
+      let (a, b) = try SocketLink.pair()
+      a.close()
+      _ = b
+    }
+    // Other tests open some of their own at the same time, but not 200.
+    #expect(openDescriptors() < before + 100)
+  }
+
+  private func openDescriptors() -> Int {
+    (0..<1024).count { fcntl(Int32($0), F_GETFD) >= 0 }
+  }
+}
+
+@Suite("Inherited descriptors")
+struct InheritedDescriptorTests {
+  private func text(_ descriptor: Int32) -> String {
+    do throws(LinkError) {
+      _ = try SocketLink.adopt(descriptor)
+      return "taken"
+    } catch {
+      return error.description
+    }
+  }
+
+  @Test("A connected SOCK_SEQPACKET socket is taken, and closes on exec")
+  func taken() throws {
+    let (a, b) = try SocketLink.pair()
+    let copy = dup(a.descriptor!)
+    let link = try SocketLink.adopt(copy)
+    #expect(link.peerName == "fd:\(copy)")
+    #expect(link.carrier == .unix)
+    #expect(fcntl(copy, F_GETFD) & FD_CLOEXEC != 0)
+    try link.send([1])
+    #expect(try b.receive() == .pdu([1]))
+  }
+
+  @Test("A socket that blocks is used without waiting")
+  func blocking() throws {
+    var both: (Int32, Int32) = (-1, -1)
+    let result = withUnsafeMutableBytes(of: &both) {
+      socketpair(
+        AF_UNIX, CLINUX_SOCK_SEQPACKET, 0, $0.assumingMemoryBound(to: Int32.self).baseAddress!)
+    }
+    try #require(result == 0)
+    let link = try SocketLink.adopt(both.0)
+    let peer = try SocketLink.adopt(both.1)
+    #expect(try link.receive() == .wouldBlock)
+    while try link.send(octets(500)) == .sent {}
+    #expect(try peer.receive() == .pdu(octets(500)))
+  }
+
+  @Test("Anything else is named for what it is")
+  func refused() throws {
+    let folder = Folder()
+    #expect(text(998).hasPrefix("cannot use fd:998: no such descriptor was inherited"))
+    let file = open("/proc/self/exe", O_RDONLY)
+    #expect(text(file).contains("there is a regular file, not a socket"))
+    var pipes: [Int32] = [-1, -1]
+    pipe(&pipes)
+    #expect(text(pipes[0]).contains("there is a pipe, not a socket"))
+    let stream = socket(AF_UNIX, CLINUX_SOCK_STREAM, 0)
+    #expect(text(stream).contains("it is a socket of type SOCK_STREAM; a connected socket"))
+    let lonely = socket(AF_UNIX, CLINUX_SOCK_SEQPACKET, 0)
+    #expect(text(lonely).contains("it is a socket that is not connected"))
+    let epoll = clinux_epoll_create()
+    #expect(text(epoll).contains("a descriptor that is no file"))
+    let listener = try UnixListener(folder("l"))
+    let copy = dup(listener.descriptor!)
+    #expect(text(copy).contains("it is a listening socket"))
+    for descriptor in [file, pipes[0], pipes[1], stream, lonely, epoll, copy] { close(descriptor) }
+  }
+}

@@ -1,0 +1,330 @@
+import ATT
+import CLinux
+import Glibc
+import Testing
+
+@testable import Links
+
+@Suite("Unix addresses", .timeLimit(.minutes(1)))
+struct UnixTests {
+  private func failure(_ body: () throws(LinkError) -> Void) -> LinkError? {
+    do throws(LinkError) {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test("Connect, accept, both ways, and the end")
+  func connect() throws {
+    let folder = Folder()
+    let listener = try UnixListener(folder("s"))
+    #expect(try listener.accept() == nil)
+    let client = try folder("s").connect()
+    #expect(client.peerName == "unix:\(folder.path)/s")
+    let server = try #require(try listener.accept())
+    #expect(try listener.accept() == nil)
+    #expect(server.peerCredentials?.process == getpid())
+    try client.send([0x02, 0x17, 0])
+    #expect(try server.receive() == .pdu([0x02, 0x17, 0]))
+    try server.send([0x03, 0x17, 0])
+    #expect(try client.receive() == .pdu([0x03, 0x17, 0]))
+    client.close()
+    #expect(try server.receive() == .closed)
+  }
+
+  @Test("In steps")
+  func steps() throws {
+    let folder = Folder()
+    let listener = try UnixListener(folder("s"))
+    let connector = try SocketConnector(folder("s"))
+    #expect(connector.descriptor != nil)
+    #expect(try connector.start() == .connected)
+    let link = try #require(try connector.finish())
+    #expect(connector.descriptor == nil)
+    #expect(try listener.accept() != nil)
+    _ = link
+  }
+
+  @Test("500 connections wait in the queue until they are accepted")
+  func queue() throws {
+    let folder = Folder()
+    let listener = try UnixListener(folder("s"))
+    let clients = try (0..<200).map { _ in try folder("s").connect() }
+    var accepted: [SocketLink] = []
+    while let link = try listener.accept() { accepted.append(link) }
+    #expect(accepted.count == clients.count)
+  }
+
+  @Test("A full queue says so, and lets in again")
+  func fullQueue() throws {
+    let folder = Folder()
+    let listener = try UnixListener(folder("s"), options: .init(backlog: 1))
+    var clients: [SocketLink] = []
+    let error = failure { () throws(LinkError) in
+      for _ in 0..<10 { clients.append(try folder("s").connect()) }
+    }
+    #expect(error?.errno == EAGAIN)
+    #expect(error?.isTransient == true)
+    #expect("\(error!)".contains("the server's queue of connections is full"))
+    while try listener.accept() != nil {}
+    _ = try folder("s").connect()
+  }
+
+  @Test("A path that nobody listens on, is too long, or leads elsewhere")
+  func connectErrors() throws {
+    let folder = Folder()
+    #expect(
+      "\(failure { () throws(LinkError) in _ = try folder("none").connect() }!)"
+        == "cannot connect to unix:\(folder.path)/none: there is no such socket; start the "
+        + "server first, or check the path (No such file or directory)")
+    let long = folder(String(repeating: "x", count: 200))
+    #expect(
+      failure { () throws(LinkError) in _ = try long.connect() }?.reason
+        == .pathTooLong(length: long.path.utf8.count, limit: 107))
+    #expect(
+      failure { () throws(LinkError) in _ = try UnixAddress(path: "").connect() }?.reason
+        == .invalidPath)
+    #expect(
+      failure { () throws(LinkError) in _ = try UnixAddress(path: "a\0b").connect() }?.reason
+        == .invalidPath)
+    close(open(folder("file").path, O_CREAT | O_WRONLY, 0o600))
+    #expect(
+      failure { () throws(LinkError) in _ = try folder("file").connect() }?.reason
+        == .notASocket(found: "a regular file"))
+    #expect(
+      failure { () throws(LinkError) in _ = try folder("file/x").connect() }?.errno == ENOTDIR)
+    let datagrams = clinux_datagram_socket(AF_UNIX)
+    defer { close(datagrams) }
+    let path = folder("datagrams").path
+    #expect(clinux_unix_bind(datagrams, path, path.utf8.count) == 0)
+    #expect(
+      failure { () throws(LinkError) in _ = try folder("datagrams").connect() }?.errno
+        == EPROTOTYPE)
+  }
+
+  @Test("The longest path works")
+  func longestPath() throws {
+    let folder = Folder()
+    let room = UnixAddress.pathLimit - folder.path.utf8.count - 1
+    let address = folder(String(repeating: "y", count: room))
+    #expect(address.path.utf8.count == 107)
+    let listener = try UnixListener(address)
+    _ = try address.connect()
+    #expect(try listener.accept() != nil)
+  }
+
+  @Test("A socket file whose process has died is replaced")
+  func deadSocket() throws {
+    let folder = Folder()
+    let dead = clinux_seqpacket_socket(AF_UNIX, 0)
+    let path = folder("s").path
+    #expect(clinux_unix_bind(dead, path, path.utf8.count) == 0)
+    #expect(clinux_listen(dead, 1) == 0)
+    close(dead)
+    let refused = failure { () throws(LinkError) in _ = try folder("s").connect() }
+    #expect("\(refused!)".contains("nobody listens; its server has ended"))
+    let listener = try UnixListener(folder("s"))
+    _ = try folder("s").connect()
+    #expect(try listener.accept() != nil)
+  }
+
+  @Test("A listener in use is left alone, full or not, and so is anything that is no socket")
+  func inUse() throws {
+    let folder = Folder()
+    let listener = try UnixListener(folder("s"), options: .init(backlog: 0))
+    for _ in 0..<5 {
+      let error = failure { () throws(LinkError) in _ = try UnixListener(folder("s")) }
+      #expect(error?.reason == .alreadyListening)
+    }
+    while let link = try listener.accept() { link.close() }
+    _ = try folder("s").connect()
+    close(open(folder("file").path, O_CREAT | O_WRONLY, 0o600))
+    #expect(
+      failure { () throws(LinkError) in _ = try UnixListener(folder("file")) }?.reason
+        == .notASocket(found: "a regular file"))
+    #expect(access(folder("file").path, F_OK) == 0)
+    #expect(
+      failure { () throws(LinkError) in _ = try UnixListener(folder("no/s")) }?.errno == ENOENT)
+  }
+
+  @Test("The socket file has the mode that was asked for, and goes with its listener")
+  func modeAndRemoval() throws {
+    let folder = Folder()
+    for mode in [0o600, 0o666, 0o660] as [UInt32] {
+      let listener = try UnixListener(folder("s"), options: .init(mode: mode))
+      var status = stat()
+      #expect(lstat(folder("s").path, &status) == 0)
+      #expect(status.st_mode & 0o777 == mode)
+      listener.close()
+      listener.close()
+      #expect(listener.descriptor == nil)
+      #expect(access(folder("s").path, F_OK) != 0)
+      #expect(throws: LinkError.self) { try listener.accept() }
+    }
+    do { _ = try UnixListener(folder("s")) }
+    #expect(access(folder("s").path, F_OK) != 0)
+  }
+
+  @Test("A listener does not remove the socket file of another")
+  func removesOnlyItsOwn() throws {
+    let folder = Folder()
+    let old = try UnixListener(folder("s"))
+    unlink(folder("s").path)
+    let new = try UnixListener(folder("s"))
+    old.close()
+    _ = try folder("s").connect()
+    #expect(try new.accept() != nil)
+  }
+
+  @Test("Two that find the same dead socket at once: one listens, the other is told")
+  func race() async throws {
+    for _ in 0..<20 {
+      let folder = Folder()
+      let path = folder("s").path
+      let dead = clinux_seqpacket_socket(AF_UNIX, 0)
+      #expect(clinux_unix_bind(dead, path, path.utf8.count) == 0)
+      close(dead)
+      let outcomes = await withTaskGroup(of: LinkError.Reason?.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            do throws(LinkError) {
+              let listener = try UnixListener(UnixAddress(path: path))
+              // Stays for as long as the test lasts.
+              _ = Unmanaged.passRetained(listener)
+              return nil
+            } catch {
+              return error.reason
+            }
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(outcomes.count { $0 == nil } == 1)
+      #expect(outcomes.count { $0 == .alreadyListening } == 3)
+    }
+  }
+
+  @Test("Out of descriptors: the connection is refused, the listener goes on")
+  func outOfDescriptors() throws {
+    let folder = Folder()
+    let path = folder("s").path
+    let listening = clinux_seqpacket_socket(AF_UNIX, 0)
+    #expect(clinux_unix_bind(listening, path, path.utf8.count) == 0)
+    #expect(clinux_listen(listening, 16) == 0)
+    var queue = AcceptQueue(Descriptor(owning: listening))
+    let clients = [try folder("s").connect(), try folder("s").connect()]
+    // The kernel says EMFILE, whether or not anybody waits, until the reserve is given back.
+    var calls = 0
+    let full = { (socket: Int32) -> Int32 in
+      calls += 1
+      return calls % 2 == 1 ? -EMFILE : clinux_accept(socket)
+    }
+    #expect(try queue.accept(endpoint: "unix:\(path)", calling: full).isNil)
+    #expect(queue.refused == 2)
+    for client in clients { #expect(try client.receive() == .closed) }
+    // Descriptors are there again.
+    let third = try folder("s").connect()
+    #expect(try !queue.accept(endpoint: "unix:\(path)").isNil)
+    #expect(queue.refused == 2)
+    withExtendedLifetime(third) {}
+  }
+
+  @Test("Out of descriptors for good, dead connections, and errors of the listener")
+  func acceptErrors() throws {
+    let folder = Folder()
+    let path = folder("s").path
+    func accept(_ results: [Int32]) -> (error: LinkError?, calls: Int) {
+      var queue = AcceptQueue(Descriptor(owning: clinux_seqpacket_socket(AF_UNIX, 0)))
+      var calls = 0
+      let error = failure { () throws(LinkError) in
+        _ = try queue.accept(endpoint: path) { _ in
+          calls += 1
+          return results[min(calls, results.count) - 1]
+        }
+      }
+      return (error, calls)
+    }
+    #expect(accept([-EMFILE]) == (LinkError(.accept, .system(EMFILE), endpoint: path), 2))
+    #expect(accept([-ECONNABORTED, -EINTR, -EPROTO, -EAGAIN]) == (nil, 4))
+    #expect(accept([-ECONNABORTED]) == (LinkError(.accept, .system(EAGAIN), endpoint: path), 64))
+    #expect(accept([-EINVAL]) == (LinkError(.accept, .system(EINVAL), endpoint: path), 1))
+    #expect(accept([-ENOMEM]).error?.isTransient == true)
+  }
+}
+
+extension Optional where Wrapped: ~Copyable {
+  fileprivate var isNil: Bool {
+    switch self {
+    case .none: true
+    case .some: false
+    }
+  }
+}
+
+@Suite("Bluetooth")
+struct BluetoothTests {
+  @Test("Addresses are read and written")
+  func addresses() {
+    let address = BluetoothAddress("aa:BB:0c:DD:eE:0F/random")
+    #expect(address == BluetoothAddress(0xAABB_0CDD_EE0F, kind: .random))
+    #expect(address?.description == "AA:BB:0C:DD:EE:0F/random")
+    #expect(address?.littleEndian == [0x0F, 0xEE, 0xDD, 0x0C, 0xBB, 0xAA])
+    #expect(
+      BluetoothAddress(littleEndian: [0x0F, 0xEE, 0xDD, 0x0C, 0xBB, 0xAA], kind: .random)
+        == address)
+    #expect(BluetoothAddress("00:00:00:00:00:01/public")?.description == "00:00:00:00:00:01")
+    for wrong in [
+      "", "AA:BB:CC:DD:EE", "AA:BB:CC:DD:EE:FF:00", "AA:BB:CC:DD:EE:+F", "AA:BB:CC:DD:EE:F",
+      "AA-BB-CC-DD-EE-FF", "AA:BB:CC:DD:EE:FF/", "AA:BB:CC:DD:EE:FF/static",
+      "AA:BB:CC:DD:EE:FF/random/x", "GG:BB:CC:DD:EE:FF", "AA:BB:CC:DD:EE:FF ",
+    ] {
+      #expect(BluetoothAddress(wrong) == nil, "\(wrong)")
+    }
+    #expect(BluetoothAddress(littleEndian: [1, 2, 3], kind: .public) == nil)
+    #expect(
+      L2CAPAddress(address!, source: .adapter(1)).description
+        == "le:AA:BB:0C:DD:EE:0F/random@hci1")
+  }
+
+  @Test("The kernel's address structures have the shape that is meant")
+  func layout() {
+    #expect(MemoryLayout<sockaddr_l2>.size == 14)
+    #expect(MemoryLayout<bt_security>.size == 2)
+    #expect(BDADDR_LE_PUBLIC == Int32(BluetoothAddress.Kind.public.rawValue))
+    #expect(BDADDR_LE_RANDOM == Int32(BluetoothAddress.Kind.random.rawValue))
+    #expect(SOL_BLUETOOTH == 274)
+  }
+
+  @Test("Without Bluetooth in the kernel the cause and the way out are named")
+  func noBluetooth() throws {
+    let probe = clinux_seqpacket_socket(AF_BLUETOOTH, BTPROTO_L2CAP)
+    guard probe == -EAFNOSUPPORT else {
+      // This machine has it; the texts are tested below.
+      if probe >= 0 { close(probe) }
+      return
+    }
+    let peer = BluetoothAddress(0xAABB_CCDD_EEFF)
+    #expect {
+      _ = try SocketConnector(L2CAPAddress(peer))
+    } throws: {
+      "\($0)".hasPrefix("cannot open a socket for le:AA:BB:CC:DD:EE:FF: there is no Bluetooth")
+        && "\($0)".contains("air:")
+    }
+    #expect(throws: LinkError(.open, .system(EAFNOSUPPORT), endpoint: "le:")) {
+      _ = try L2CAPListener()
+    }
+  }
+
+  @Test(
+    "Errors of a Bluetooth link say what to do",
+    arguments: [
+      (ECONNREFUSED, "the other kind of address"), (EBUSY, "bluetoothd"),
+      (EHOSTUNREACH, "atto adapters"), (EBADE, "remove the bond"), (ENODEV, "no such adapter"),
+    ])
+  func texts(errno: Int32, expected: String) {
+    let error = LinkError(.connect, .system(errno), endpoint: "le:AA:BB:CC:DD:EE:FF")
+    #expect(error.description.contains(expected))
+  }
+}

@@ -1,0 +1,322 @@
+import ATT
+import Foundation
+import Glibc
+import Links
+import Testing
+
+@testable import Radio
+
+@Suite(.timeLimit(.minutes(1))) struct AirScanTests {
+  let air: Air
+  init() throws { air = try Air() }
+
+  @Test func anAdvertiserIsFoundAndGone() async throws {
+    let strapRadio = try air.adapter("Strap")
+    let scanner = try air.adapter()
+    var parameters = strap()
+    parameters.simulatedRSSI = -61
+    let advertisement = try await strapRadio.advertise(parameters)
+    var events = scanner.scan().makeAsyncIterator()
+    guard case .found(let discovery) = try await events.next() else {
+      Issue.record("not found")
+      return
+    }
+    #expect(discovery.address == strapRadio.address)
+    #expect(discovery.address == .staticRandom(name: "Strap"))
+    #expect(discovery.rssi == -61 && discovery.isConnectable)
+    let octets: [UInt8] = [2, 1, 6, 3, 3, 0x0D, 0x18, 6, 9, 0x53, 0x74, 0x72, 0x61, 0x70]
+    #expect(discovery.advertisement == octets && discovery.scanResponse == [])
+    #expect(discovery.data.serviceUUIDs == [0x180D] && discovery.data.localName == "Strap")
+    advertisement.stop()
+    #expect(try await events.next() == .gone(strapRadio.address))
+    // And again, after the scan began.
+    let second = try await strapRadio.advertise(parameters)
+    #expect(try await events.next() == .found(discovery))
+    withExtendedLifetime(second) {}
+  }
+
+  @Test func releaseStops() async throws {
+    let scanner = try air.adapter()
+    var events = scanner.scan().makeAsyncIterator()
+    let address: BluetoothAddress
+    do {
+      let radio = try air.adapter("Strap")
+      address = radio.address
+      let advertisement = try await radio.advertise(strap())
+      guard case .found = try await events.next() else {
+        Issue.record("not found")
+        return
+      }
+      withExtendedLifetime(advertisement) {}
+    }
+    #expect(try await events.next() == .gone(address))
+    // The adapter is released as well, and with it its files.
+    let again = try await claim("Strap")
+    #expect(again.address == address)
+  }
+
+  /// Opens a radio whose name is just being given up.
+  private func claim(_ name: String) async throws -> AirAdapter {
+    while true {
+      do { return try air.adapter(name) } catch RadioError.addressInUse { await Task.yield() }
+    }
+  }
+
+  @Test func changesAreSeenOnce() async throws {
+    let radio = try air.adapter("Strap")
+    let advertisement = try await radio.advertise(strap())
+    var events = try air.adapter().scan().makeAsyncIterator()
+    _ = try await events.next()
+    var changed = strap()
+    changed.isConnectable = false
+    try await advertisement.update(changed)
+    try await advertisement.update(changed)
+    try await advertisement.update(strap("Belt"))
+    guard case .seen(let first) = try await events.next(),
+      case .seen(let second) = try await events.next()
+    else {
+      Issue.record("not seen")
+      return
+    }
+    // Updates that follow each other closely may be seen as one, but never out of order.
+    #expect(first.isConnectable == false || first.data.localName == "Belt")
+    #expect(second.data.localName == "Belt" && second.isConnectable)
+  }
+
+  @Test func duplicatesComeAtTheirInterval() async throws {
+    let radio = try air.adapter("Strap")
+    var parameters = strap()
+    parameters.interval = .milliseconds(20)
+    let advertisement = try await radio.advertise(parameters)
+    var options = ScanOptions()
+    options.reportsDuplicates = true
+    var events = try air.adapter().scan(options).makeAsyncIterator()
+    guard case .found(let discovery) = try await events.next() else {
+      Issue.record("not found")
+      return
+    }
+    let start = ContinuousClock.now
+    for _ in 0..<5 { #expect(try await events.next() == .seen(discovery)) }
+    #expect(ContinuousClock.now - start >= .milliseconds(80))
+    advertisement.stop()
+    while let event = try await events.next(), event != .gone(radio.address) {}
+  }
+
+  @Test func filters() async throws {
+    var parameters: [String: AdvertisingParameters] = [:]
+    for (index, name) in ["Alpha", "Beta", "Gamma"].enumerated() {
+      parameters[name] = AdvertisingParameters(
+        AdvertisingData(
+          serviceUUIDs: [0x180D, BluetoothUUID(UInt16(0x1800 + index))], localName: name))
+      parameters[name]?.simulatedRSSI = Int8(-40 - 10 * index)
+    }
+    var radios: [String: AirAdapter] = [:]
+    var held: [Advertisement] = []
+    for (name, parameters) in parameters {
+      let radio = try air.adapter(name)
+      radios[name] = radio
+      held.append(try await radio.advertise(parameters))
+    }
+    let scanner = try air.adapter()
+    func found(_ change: (inout ScanOptions) -> Void) async throws -> Set<String> {
+      var options = ScanOptions()
+      // What is on the air already is reported before the timer can fire.
+      options.timeout = .milliseconds(1)
+      change(&options)
+      var names: Set<String> = []
+      for try await event in scanner.scan(options) {
+        if case .found(let discovery) = event { names.insert(discovery.data.localName ?? "-") }
+      }
+      return names
+    }
+    #expect(try await found { _ in } == ["Alpha", "Beta", "Gamma"])
+    #expect(try await found { $0.services = [0x180D] } == ["Alpha", "Beta", "Gamma"])
+    #expect(try await found { $0.services = [0x1801, 0x1234] } == ["Beta"])
+    #expect(try await found { $0.services = [0x1234] } == [])
+    #expect(try await found { $0.name = "Gamma" } == ["Gamma"])
+    #expect(try await found { $0.name = "gamma" } == [])
+    #expect(try await found { $0.minimumRSSI = -50 } == ["Alpha", "Beta"])
+    #expect(try await found { $0.addresses = [.staticRandom(name: "Beta")] } == ["Beta"])
+    #expect(
+      try await found {
+        $0.services = [0x180D]
+        $0.minimumRSSI = -45
+        $0.name = "Beta"
+      } == [])
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func aPassiveScanLacksTheScanResponse() async throws {
+    let radio = try air.adapter("Long")
+    let advertisement = try await radio.advertise(strap("A name of twenty-nine octets."))
+    var options = ScanOptions()
+    options.isActive = false
+    var events = try air.adapter().scan(options).makeAsyncIterator()
+    guard case .found(let discovery) = try await events.next() else {
+      Issue.record("not found")
+      return
+    }
+    #expect(discovery.data.localName == nil && discovery.scanResponse == [])
+    withExtendedLifetime(advertisement) {}
+  }
+
+  @Test func everyAwaitEnds() async throws {
+    let scanner = try air.adapter()
+    var options = ScanOptions()
+    options.timeout = .milliseconds(5)
+    var events = scanner.scan(options).makeAsyncIterator()
+    #expect(try await events.next() == nil)
+
+    let task = Task { () -> ScanEvent? in
+      for try await event in scanner.scan() { return event }
+      return nil
+    }
+    task.cancel()
+    #expect(try await task.value == nil)
+
+    var last = scanner.scan().makeAsyncIterator()
+    await scanner.close()
+    await #expect(throws: RadioError.closed) { try await last.next() }
+    #expect(await scanner.state == .gone)
+  }
+
+  @Test func aFolderThatVanishesEndsTheScan() async throws {
+    let scanner = try air.adapter()
+    let radio = try air.adapter("Strap")
+    let advertisement = try await radio.advertise(strap())
+    var events = scanner.scan().makeAsyncIterator()
+    guard case .found = try await events.next() else {
+      Issue.record("not found")
+      return
+    }
+    try FileManager.default.removeItem(atPath: air.path)
+    #expect(try await events.next() == .gone(radio.address))
+    await #expect(throws: RadioError.folder(path: air.path, .vanished)) { try await events.next() }
+    withExtendedLifetime(advertisement) {}
+  }
+
+  @Test func whatNobodyTakesIsCounted() async throws {
+    var (events, sink): (ScanEvents?, ScanEvents.Sink) = ScanEvents.make {}
+    let address = BluetoothAddress(1, kind: .random)
+    for _ in 0..<5000 { sink.yield(.gone(address)) }
+    var iterator = events!.makeAsyncIterator()
+    events = nil
+    #expect(try await iterator.next() == .gone(address))
+    sink.yield(.gone(address))
+    sink.finish(throwing: .closed)
+    for _ in 0..<4095 { #expect(try await iterator.next() == .gone(address)) }
+    #expect(try await iterator.next() == .missed(904))
+    #expect(try await iterator.next() == .gone(address))
+    await #expect(throws: RadioError.closed) { try await iterator.next() }
+  }
+
+  // MARK: Death
+
+  @Test func aRadioThatIsKilledIsGone() async throws {
+    let scanner = try air.adapter()
+    var events = scanner.scan().makeAsyncIterator()
+    // A shell that lives as a radio does, and waits for input that never comes.
+    let record = air.file("record")
+    var text = AirRecord()
+    text.name = "Child"
+    try Data(text.text.utf8).write(to: URL(fileURLWithPath: record))
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: "/bin/sh")
+    child.arguments = [
+      "-c",
+      """
+      cd "$0" && mkfifo x && exec 3<>x && mv x c00000000001.life && mv record c00000000001.adv \
+      && read line
+      """, air.path,
+    ]
+    let input = Pipe()
+    child.standardInput = input
+    try child.run()
+    let address = BluetoothAddress(0xC000_0000_0001, kind: .random)
+    guard case .found(let discovery) = try await events.next() else {
+      Issue.record("not found")
+      return
+    }
+    #expect(discovery.address == address)
+    #expect(throws: RadioError.addressInUse(address, name: "Child", process: 0)) {
+      try air.adapter(address: address)
+    }
+    kill(child.processIdentifier, SIGKILL)
+    #expect(try await events.next() == .gone(address))
+    child.waitUntilExit()
+    withExtendedLifetime(input) {}
+    // Swept by the one who saw it, and free for the next.
+    while air.entries.contains("c00000000001.life") { await Task.yield() }
+    #expect(air.entries == [])
+    _ = try air.adapter(address: address)
+  }
+
+  @Test func theDeadAreNotShownAndAreSwept() async throws {
+    air.plantDeadRadio("c00000000001")
+    air.plantDeadRadio("c00000000002")
+    // A record without a FIFO, things with strange names, and a file of a process that is dead.
+    air.plantRecord("c00000000003", named: "Orphan")
+    air.plantRecord("C00000000004", named: "Capital")
+    air.plantRecord("c0000000000", named: "Short")
+    for name in ["x.adv", "c00000000005.adv.adv", ".c00000000006.2147483600.1", "c00000000007.x"] {
+      try Data().write(to: URL(fileURLWithPath: air.file(name)))
+    }
+    mkdir(air.file("c00000000008.adv"), 0o700)
+    symlink("/etc/passwd", air.file("c00000000009.adv"))
+    mkfifo(air.file("c0000000000a.adv"), 0o600)
+    var options = ScanOptions()
+    options.timeout = .milliseconds(1)
+    for try await event in try air.adapter().scan(options) { Issue.record("\(event)") }
+    #expect(
+      air.entries == [
+        "C00000000004.adv", "c0000000000.adv", "c00000000003.adv", "c00000000005.adv.adv",
+        "c00000000007.x", "c00000000008.adv", "c00000000009.adv", "c0000000000a.adv", "x.adv",
+      ])
+  }
+
+  @Test func aNewRadioTakesTheAddressOfADeadOne() async throws {
+    air.plantDeadRadio("d413f6fbacef", named: "Old")
+    try Data().write(to: URL(fileURLWithPath: air.file("d413f6fbacef.sock")))
+    let radio = try air.adapter("Strap")
+    #expect(air.entries == ["d413f6fbacef.life", "d413f6fbacef.sock"])
+    let advertisement = try await radio.advertise(strap())
+    var events = try air.adapter().scan().makeAsyncIterator()
+    guard case .found(let discovery) = try await events.next() else {
+      Issue.record("not found")
+      return
+    }
+    #expect(discovery.data.localName == "Strap")
+    withExtendedLifetime(advertisement) {}
+    await radio.close()
+    #expect(air.entries == [])
+  }
+
+  @Test func manyClaimOneWins() async throws {
+    for round in 0..<20 {
+      air.plantDeadRadio("d413f6fbacef")
+      let air = air
+      let winners = await withTaskGroup(of: AirAdapter?.self) { group in
+        for _ in 0..<8 { group.addTask { try? air.adapter("Strap") } }
+        var winners: [AirAdapter] = []
+        for await adapter in group { if let adapter { winners.append(adapter) } }
+        return winners
+      }
+      #expect(winners.count == 1, "round \(round)")
+      for winner in winners { await winner.close() }
+      #expect(air.entries == [], "round \(round)")
+    }
+  }
+
+  @Test func sameAddressTwice() async throws {
+    let first = try air.adapter("Strap")
+    let advertisement = try await first.advertise(strap())
+    let error = #expect(throws: RadioError.self) { try air.adapter("Strap") }
+    #expect(
+      error?.description == """
+        the address D4:13:F6:FB:AC:EF is taken by the radio "Strap" of process \
+        \(getpid()); choose another name or address
+        """)
+    await #expect(throws: RadioError.alreadyAdvertising) { try await first.advertise(strap()) }
+    withExtendedLifetime(advertisement) {}
+  }
+}
