@@ -62,7 +62,7 @@ final class Station {
       #expect(got == expected, "after \(last)", sourceLocation: sourceLocation)
     }
     for line in transcript.split(separator: "\n") {
-      let line = line.prefix { $0 != "#" }.trimming()
+      let line = trimmed(line.prefix { $0 != "#" })
       guard let first = line.first else { continue }
       let pdu = octets(String(line.dropFirst()))
       if first == ">" {
@@ -131,3 +131,10 @@ let genericAttributeService = ServiceDefinition(
       .clientSupportedFeatures, properties: [.read, .write], value: .clientSupportedFeatures),
     CharacteristicDefinition(.databaseHash, properties: .read, value: .databaseHash),
   ])
+
+private func trimmed(_ line: Substring) -> Substring {
+  var line = line
+  while line.first?.isWhitespace == true { line.removeFirst() }
+  while line.last?.isWhitespace == true { line.removeLast() }
+  return line
+}
