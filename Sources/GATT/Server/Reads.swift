@@ -22,6 +22,7 @@ extension Server {
     let index = try index(of: request.handle)
     try checkRead(index, client, &transaction)
     let offset = Int(request.offset)
+    guard offset <= ValueLimits.longest else { throw .refused(.invalidOffset, request.handle) }
     let value = try value(index, from: offset, client, &transaction)
     guard offset <= value.start + value.octets.count else {
       throw .refused(.invalidOffset, request.handle)
