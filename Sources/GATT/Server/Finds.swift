@@ -34,7 +34,8 @@ extension Server {
     var position = AttributeTable.lowerBound(handles, range.start)
     FindByTypeValueResponse.begin(into: &out)
     var isEmpty = true
-    while position < handles.count, handles[position] <= range.end {
+    // Nobody is asked for a value that there is no room for.
+    while position < handles.count, handles[position] <= range.end, out.freeCapacity >= 4 {
       let handle = handles[position]
       position += 1
       let index = try index(of: handle)
@@ -46,11 +47,9 @@ extension Server {
         if case .waits = error { throw error }
         continue
       }
-      guard
-        FindByTypeValueResponse.append(
+      isEmpty =
+        !FindByTypeValueResponse.append(
           handle, groupEnd: database.table[index].groupEnd, to: &out)
-      else { break }
-      isEmpty = false
     }
     if isEmpty { throw .refused(.attributeNotFound, range.start) }
   }
