@@ -44,8 +44,10 @@ extension Server {
         let octets = try value(index, client, &transaction).octets
         guard octets.span.bytes.isEqual(to: request.value) else { continue }
       } catch {
-        if case .waits = error { throw error }
-        continue
+        switch error {
+        case .waits, .refused(.databaseOutOfSync, _): throw error
+        case .refused: continue
+        }
       }
       isEmpty =
         !FindByTypeValueResponse.append(
