@@ -99,16 +99,20 @@ public final class Session {
 
   // MARK: Server side
 
-  /// The response is written beside the bearer and then handed to it, because the application
-  /// that the server asks may use this session: to notify, for one.
+  /// The response is written beside the bearer and then handed to it, and the transaction is
+  /// taken out of the session meanwhile, because the application that the server asks may use
+  /// this session: to notify, or to end it.
   private func respond(to pdu: borrowing PDU, _ octets: RawSpan) {
     var isAnswered = true
+    var transaction = ServerTransaction()
+    swap(&transaction, &self.transaction)
     response.append(limit: bearer.mtu) { (out: inout OutputRawSpan) in
       guard let server, let client else { return Self.refuse(pdu, octets, &out) }
       let action = server.execute(
         pdu, octets: octets, from: client, transaction: &transaction, into: &out)
       isAnswered = action == .respond
     }
+    if bearer.failure == nil { self.transaction = transaction }
     if isAnswered, let pdu = response.first { bearer.respond(pdu) }
     response.removeAll()
   }
