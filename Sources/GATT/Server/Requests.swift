@@ -78,6 +78,10 @@ extension Server {
       try write(request.handle, request.value, .write, client, &transaction)
       out.append(Opcode.writeResponse)
     case .prepareWriteRequest(let request):
+      // The ATT_MTU may have shrunk while the application thought.
+      guard PrepareWriteRequest.headerLength + request.part.byteCount <= out.freeCapacity else {
+        throw .refused(.invalidPDU, request.handle)
+      }
       try prepareWrite(request, client, &transaction)
       PrepareWriteResponse.encode(request, into: &out)
     case .executeWriteRequest(let request):
