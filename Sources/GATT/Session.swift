@@ -166,9 +166,10 @@ public final class Session {
   /// Sends a value as a notification. Vol 3, Part G, 4.10.1.
   ///
   /// - Returns: false, and nothing sent, while the bearer exchanges its ATT_MTU or has too
-  ///   much waiting for the link: try again when it has less. The value is cut at ATT_MTU - 3.
+  ///   much waiting for the link: try again when it has less. Also on a dead bearer, for ever.
+  ///   The value is cut at ATT_MTU - 3.
   public func notify(_ handle: AttributeHandle, _ value: RawSpan) -> Bool {
-    guard !bearer.holdsValues, !bearer.isCongested else { return false }
+    guard bearer.failure == nil, !bearer.holdsValues, !bearer.isCongested else { return false }
     bearer.notify { out in HandleValueNotification.encode(handle, value, into: &out) }
     return true
   }
@@ -177,7 +178,8 @@ public final class Session {
   /// Vol 3, Part G, 4.10.2. False, and nothing sent, otherwise.
   public func notify(_ values: [(handle: AttributeHandle, value: [UInt8])]) -> Bool {
     let length = values.reduce(1) { $0 + 4 + $1.value.count }
-    guard values.count > 1, length <= bearer.mtu, !bearer.holdsValues, !bearer.isCongested,
+    guard values.count > 1, length <= bearer.mtu, bearer.failure == nil, !bearer.holdsValues,
+      !bearer.isCongested,
       client?.features.contains(.multipleNotifications) == true
     else { return false }
     bearer.notify { out in
