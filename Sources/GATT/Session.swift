@@ -31,7 +31,8 @@ public final class Session {
     let id: TransactionID
     let handle: AttributeHandle
     let value: [UInt8]
-    let isServiceChanged: Bool
+    /// For Service Changed: the revision of the database that it tells of.
+    let revision: UInt32?
   }
 
   /// - Parameters:
@@ -197,17 +198,17 @@ public final class Session {
   public func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], at now: Instant
   ) throws(ProcedureError) -> TransactionID {
-    try indicate(handle, value, isServiceChanged: false, at: now)
+    try indicate(handle, value, revision: nil, at: now)
   }
 
   private func indicate(
-    _ handle: AttributeHandle, _ value: [UInt8], isServiceChanged: Bool, at now: Instant
+    _ handle: AttributeHandle, _ value: [UInt8], revision: UInt32?, at now: Instant
   ) throws(ProcedureError) -> TransactionID {
     let id = takeTransactionID()
     switch bearer.enqueueIndication(id) {
     case .waiting:
       indications.append(
-        Indication(id: id, handle: handle, value: value, isServiceChanged: isServiceChanged))
+        Indication(id: id, handle: handle, value: value, revision: revision))
     case .refused(let limit): throw .misuse(.tooManyIndications(limit: limit))
     case .dead(let failure): throw .bearer(failure)
     }
@@ -224,8 +225,8 @@ public final class Session {
   private func confirmed(_ id: TransactionID) -> SessionAction {
     guard let index = indications.firstIndex(where: { $0.id == id }) else { return .none }
     let indication = indications.remove(at: index)
-    guard indication.isServiceChanged else { return .confirmed(id) }
-    if let server, let client { server.confirmServiceChanged(client, indication.value) }
+    guard let revision = indication.revision else { return .confirmed(id) }
+    if let server, let client { server.confirmServiceChanged(client, revision) }
     return .none
   }
 
@@ -377,11 +378,13 @@ public final class Session {
   }
 
   private func pumpServiceChanged(at now: Instant) {
-    guard let server, let client, client.changed != nil, bearer.failure == nil,
-      !indications.contains(where: { $0.isServiceChanged }),
-      let owed = server.serviceChanged(for: client)
+    guard let server, let client, client.changed != nil, !client.isBeingTold,
+      bearer.failure == nil, let owed = server.serviceChanged(for: client)
     else { return }
-    _ = try? indicate(owed.handle, owed.value, isServiceChanged: true, at: now)
+    do throws(ProcedureError) {
+      _ = try indicate(owed.handle, owed.value, revision: server.database.revision, at: now)
+      client.isBeingTold = true
+    } catch {}  // As many indications wait as may: after one of them.
   }
 
   /// When ``advance(to:)`` wants to be called; nil if nothing is in flight.
@@ -403,6 +406,8 @@ public final class Session {
   private func end(_ failure: BearerFailure) {
     let ended = operations
     operations = []
+    // Another bearer of the client may tell it.
+    if indications.contains(where: { $0.revision != nil }) { client?.isBeingTold = false }
     indications = []
     transaction.end()
     for entry in ended { entry.operation.fail(.bearer(failure)) }
