@@ -22,6 +22,10 @@ extension Server {
         if transaction.octets.isEmpty { transaction.octets = octets.owned }
         return .wait(question)
       case .refused(let code, let handle):
+        // Whatever the reason, the client has been told.
+        if code == .databaseOutOfSync, client.awareness == .unaware {
+          client.awareness = .becoming
+        }
         ErrorResponse(request: Opcode(octets.octet(at: 0)), handle: handle, code: code)
           .encode(into: &out)
       }
@@ -102,7 +106,6 @@ extension Server {
       guard client.features.contains(.robustCaching), let handle = Self.handle(of: request) else {
         return
       }
-      client.awareness = .becoming
       throw .refused(.databaseOutOfSync, handle)
     }
   }
