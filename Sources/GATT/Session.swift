@@ -313,17 +313,13 @@ public final class Session {
   }
 
   private func receive(_ pdu: borrowing PDU, for id: TransactionID, at now: Instant) {
-    guard let index = operations.firstIndex(where: { $0.id == id }) else { return }
-    let operation = operations[index].operation
-    if operation.receive(pdu, mtu: bearer.mtu) {
-      switch bearer.enqueueRequest(id) {
-      case .waiting: break
-      case .refused(let limit):
-        finish(id)?.fail(.misuse(.tooManyProcedures(limit: limit)))
-      case .dead(let failure): finish(id)?.fail(.bearer(failure))
-      }
-    } else {
-      _ = finish(id)
+    // Off the list first: whoever is told of the end may call the session again from there.
+    guard let operation = finish(id) else { return }
+    guard operation.receive(pdu, mtu: bearer.mtu) else { return }
+    switch bearer.enqueueRequest(id) {
+    case .waiting: operations.append((id, operation))
+    case .refused(let limit): operation.fail(.misuse(.tooManyProcedures(limit: limit)))
+    case .dead(let failure): operation.fail(.bearer(failure))
     }
   }
 
