@@ -316,7 +316,7 @@ public final class Session {
     // Off the list first: whoever is told of the end may call the session again from there.
     guard let operation = finish(id) else { return }
     guard operation.receive(pdu, mtu: bearer.mtu) else { return }
-    switch bearer.enqueueRequest(id) {
+    switch bearer.enqueueRequest(id, isContinuation: true) {
     case .waiting: operations.append((id, operation))
     case .refused(let limit): operation.fail(.misuse(.tooManyProcedures(limit: limit)))
     case .dead(let failure): operation.fail(.bearer(failure))

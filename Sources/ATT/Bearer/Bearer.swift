@@ -292,9 +292,14 @@ public struct Bearer: ~Copyable {
   // MARK: Client side
 
   /// Queues a transaction for the request slot.
-  public mutating func enqueueRequest(_ id: TransactionID) -> Enqueued {
+  ///
+  /// - Parameter isContinuation: for the next request of a procedure whose response has just
+  ///   come, which the limit of those that wait does not stop halfway.
+  public mutating func enqueueRequest(
+    _ id: TransactionID, isContinuation: Bool = false
+  ) -> Enqueued {
     if let failure { return .dead(failure) }
-    return requests.enqueue(id)
+    return requests.enqueue(id, isContinuation: isContinuation)
   }
 
   /// Grants the request slot, if it is free, to the one that waits longest.
