@@ -260,9 +260,12 @@ public final class Session {
   }
 
   /// Ends an operation before its time; it is told. A request on the wire keeps the slot until
-  /// its response has come.
+  /// its response has come. An operation that has left something on the server clears it first
+  /// and is told then.
   public func cancel(_ id: TransactionID, at now: Instant) {
-    guard let index = operations.firstIndex(where: { $0.id == id }) else { return }
+    guard let index = operations.firstIndex(where: { $0.id == id }),
+      !operations[index].operation.cancel()
+    else { return }
     let operation = operations.remove(at: index).operation
     bearer.cancel(request: id)
     pumpRequests(at: now)
