@@ -23,6 +23,8 @@ public final class Session {
   private var operations: [(id: TransactionID, operation: ClientOperation)] = []
   private var indications: [Indication] = []
   private var nextTransaction: UInt64 = 1
+  /// The exchange of ATT_MTU, be it still waiting for its turn.
+  private var exchange: TransactionID?
   private var transaction = ServerTransaction()
   private var response = PDUQueue()
   private var held: [UInt8] = []
@@ -251,12 +253,13 @@ public final class Session {
   /// Begins the exchange of ATT_MTU, if this side may.
   @discardableResult
   public func startExchangeMTU(_ operation: ClientOperation, at now: Instant) -> TransactionID? {
-    guard bearer.canExchangeMTU else {
+    guard bearer.canExchangeMTU, !operations.contains(where: { $0.id == exchange }) else {
       operation.fail(
         .misuse(bearer.configuration.channel == .fixed ? .mtuAlreadyExchanged : .notOnThisBearer))
       return nil
     }
-    return start(operation, at: now)
+    exchange = start(operation, at: now)
+    return exchange
   }
 
   /// Ends an operation before its time; it is told. A request on the wire keeps the slot until
