@@ -126,12 +126,15 @@ public final class Session {
   private static func refuse(
     _ pdu: borrowing PDU, _ octets: RawSpan, _ out: inout OutputRawSpan
   ) {
+    func nothing(_ start: AttributeHandle, _ end: AttributeHandle) -> (AttributeHandle, ErrorCode) {
+      (start, HandleRange(start, end) == nil ? .invalidHandle : .attributeNotFound)
+    }
     let error: (AttributeHandle, ErrorCode) =
       switch pdu {
-      case .findInformationRequest(let request): (request.start, .attributeNotFound)
-      case .findByTypeValueRequest(let request): (request.start, .attributeNotFound)
-      case .readByTypeRequest(let request): (request.start, .attributeNotFound)
-      case .readByGroupTypeRequest(let request): (request.start, .attributeNotFound)
+      case .findInformationRequest(let request): nothing(request.start, request.end)
+      case .findByTypeValueRequest(let request): nothing(request.start, request.end)
+      case .readByTypeRequest(let request): nothing(request.start, request.end)
+      case .readByGroupTypeRequest(let request): nothing(request.start, request.end)
       case .readRequest(let request): (request.handle, .invalidHandle)
       default: (.invalid, .requestNotSupported)
       }
