@@ -69,7 +69,11 @@ public final class Session {
       return .none
     case .command:
       // Signed writes exist on the fixed channel only. Vol 3, Part F, 3.4.5.4.
-      if case .signedWriteCommand = pdu, bearer.configuration.channel != .fixed { return .none }
+      if octets.octet(at: 0) == Opcode.signedWriteCommand.rawValue,
+        bearer.configuration.channel != .fixed
+      {
+        return .none
+      }
       if let server, let client { server.execute(command: pdu, from: client) }
       return .none
     case .answered:
