@@ -14,11 +14,16 @@ public final class LocalServer: Sendable {
   public let loop: Loop
   let core: LoopBound<ServerCore>
 
-  /// - Parameter limits: what clients may make the server hold.
-  public init(loop: Loop = .shared, limits: ServerLimits = ServerLimits()) {
+  /// - Parameters:
+  ///   - database: what is there from the beginning.
+  ///   - limits: what clients may make the server hold.
+  public init(
+    _ database: Database = Database(), loop: Loop = .shared,
+    limits: ServerLimits = ServerLimits()
+  ) {
     self.loop = loop
     core = LoopBound(
-      ServerCore(loop: loop, handlers: HandlerTable(), limits: limits), loop)
+      ServerCore(database, loop: loop, handlers: HandlerTable(), limits: limits), loop)
   }
 
   // MARK: Database

@@ -41,4 +41,5 @@
 
 #include "CLinuxEpoll.h"
 #include "CLinuxSocket.h"
+#include "CLinuxSignal.h"
 #include "CLinuxThread.h"
