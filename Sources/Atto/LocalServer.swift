@@ -56,6 +56,18 @@ public final class LocalServer: Sendable {
     try await onLoop { $0.server.database.value(of: handle) }
   }
 
+  /// The handle after the last service; nil at the end of the space.
+  public var freeHandle: AttributeHandle? {
+    get async throws(AttoError) { try await onLoop { $0.server.database.freeHandle } }
+  }
+
+  /// ``value(of:)`` from the loop, without waiting: for handlers and observers that run there.
+  ///
+  /// Traps off the loop's thread.
+  public func keptValue(of handle: AttributeHandle) -> [UInt8]? {
+    core.value.server.database.value(of: handle)
+  }
+
   private func change<Value: Sendable>(
     _ body: @escaping @Sendable (Server) throws(DatabaseError) -> Value
   ) async throws(AttoError) -> Value {

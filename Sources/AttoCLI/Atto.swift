@@ -4,7 +4,7 @@ import Glibc
 
 /// The command `atto`.
 @main enum AttoCommand {
-  static let commands: [any Command.Type] = [
+  static let commands: [any (Command & SendableMetatype).Type] = [
     DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
     IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
@@ -30,7 +30,7 @@ import Glibc
     exit(run(command, Array(words.dropFirst())))
   }
 
-  private static func run(_ command: any Command.Type, _ words: [String]) -> Int32 {
+  private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String]) -> Int32 {
     do {
       let arguments = try Arguments(words, options: command.options)
       let signals = Interruption.prepare()

@@ -250,10 +250,12 @@ public final class Session {
     return start(operation, at: now)
   }
 
-  /// Ends an operation before its time; it is told. A request on the wire keeps the slot until
-  /// its response has come.
+  /// Ends an operation before its time; it is told, at once or when it has sent what it must. A
+  /// request on the wire keeps the slot until its response has come.
   public func cancel(_ id: TransactionID, at now: Instant) {
-    guard let index = operations.firstIndex(where: { $0.id == id }) else { return }
+    guard let index = operations.firstIndex(where: { $0.id == id }),
+      !operations[index].operation.cancel()
+    else { return }
     let operation = operations.remove(at: index).operation
     bearer.cancel(request: id)
     pumpRequests(at: now)

@@ -91,10 +91,13 @@ enum SubscribeCommand: Command {
     var range = HandleRange.from(next)
     while let wanted = range {
       let found: [Descriptor]
-      do {
+      do throws(AttoError) {
         found = try await connection.perform(FindInformationOnce(wanted))
-      } catch AttoError.refused(let response) where response.code == .attributeNotFound {
-        break
+      } catch {
+        guard case .refused(let response) = error, response.code == .attributeNotFound else {
+          throw error
+        }
+        found = []
       }
       for descriptor in found {
         switch descriptor.uuid {

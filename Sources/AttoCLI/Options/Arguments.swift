@@ -1,4 +1,5 @@
 import Atto
+import CLinux
 import Glibc
 
 /// A command line that is wrong: exit status 2.
@@ -17,35 +18,31 @@ struct Arguments: Sendable {
   init(_ words: [String], options: [OptionSpec]) throws {
     let all = options + [OptionSpec("help", nil, "")]
     let names = all.map { strdup($0.name) }
-    var argv: [UnsafeMutablePointer<CChar>?] = (["atto"] + words).map { strdup($0) } + [nil]
+    let argv: [UnsafeMutablePointer<CChar>?] = (["atto"] + words).map { strdup($0) } + [nil]
     let copies = argv
     defer { for pointer in names + copies { free(pointer) } }
     var table = all.indices.map { index in
       option(
         name: UnsafePointer(names[index]), has_arg: all[index].argument == nil ? 0 : 1,
-        flag: nil, val: Int32(1000 + index))
+        flag: nil, val: Int32(index))
     }
     table.append(option())
-    optind = 0
-    opterr = 0
+    clinux_options_begin()
     var values: [String: [String]] = [:]
-    while true {
-      let found = getopt_long(Int32(argv.count - 1), &argv, ":", table, nil)
-      if found == -1 { break }
+    scan: while true {
+      let found = clinux_options_next(Int32(argv.count - 1), argv, table)
+      let before = argv[max(0, Int(clinux_options_index()) - 1)].map { String(cString: $0) } ?? ""
       switch found {
-      case 1000...:
-        let spec = all[Int(found) - 1000]
-        values[spec.name, default: []].append(
-          spec.argument == nil ? "" : String(cString: Glibc.optarg))
-      case Int32(UInt8(ascii: ":")):
-        let name = argv[Int(optind) - 1].map { String(cString: $0) } ?? ""
-        throw UsageError("\(name) wants an argument")
+      case CLINUX_OPTION_END: break scan
+      case CLINUX_OPTION_UNKNOWN: throw UsageError("there is no option \(before)")
+      case CLINUX_OPTION_LACKS_ARGUMENT: throw UsageError("\(before) wants an argument")
       default:
-        let name = argv[Int(optind) - 1].map { String(cString: $0) } ?? ""
-        throw UsageError("there is no option \(name)")
+        let spec = all[Int(found)]
+        values[spec.name, default: []].append(
+          spec.argument == nil ? "" : String(cString: clinux_option_argument()))
       }
     }
-    self.words = argv[Int(optind)..<argv.count - 1].compactMap { $0.map { String(cString: $0) } }
+    self.words = argv[Int(clinux_options_index())..<argv.count - 1].compactMap { $0.map { String(cString: $0) } }
     self.values = values
   }
 
@@ -53,6 +50,9 @@ struct Arguments: Sendable {
 
   /// The last value given.
   func value(_ name: String) -> String? { values[name]?.last }
+
+  /// All values given, in order.
+  func all(_ name: String) -> [String] { values[name] ?? [] }
 
   /// The word at a position.
   func word(_ index: Int, _ what: String) throws -> String {
@@ -142,7 +142,7 @@ func octets(argument text: String) throws -> [UInt8] {
     case 0x30...0x39: digit = character - 0x30
     case 0x41...0x46: digit = character - 0x37
     case 0x61...0x66: digit = character - 0x57
-    case 0x20, 0x3A, 0x2D where high == nil: continue
+    case 0x20 where high == nil, 0x3A where high == nil, 0x2D where high == nil: continue
     default: throw UsageError("\"\(text)\" is not hex: pairs of 0 to 9 and a to f are wanted")
     }
     if let first = high {

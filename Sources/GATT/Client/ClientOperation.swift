@@ -14,6 +14,10 @@ open class ClientOperation {
   /// ended, well or not, and whoever waits for it has been told.
   open func receive(_ response: borrowing PDU, mtu: Int) -> Bool { false }
 
+  /// Nobody wants the result any more. True if the operation must send more before it ends (a
+  /// prepared write that the server is to forget); it then goes on until it has ended by itself.
+  open func cancel() -> Bool { false }
+
   /// The operation has ended without another response. Called once, and never after
   /// ``receive(_:mtu:)`` has returned false.
   open func fail(_ error: ProcedureError) {}
@@ -48,6 +52,8 @@ open class ProcedureOperation<P: Procedure>: ClientOperation {
     }
     return false
   }
+
+  public final override func cancel() -> Bool { procedure.cancel() }
 
   public final override func fail(_ error: ProcedureError) { finish(.failure(error)) }
 }
