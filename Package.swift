@@ -37,7 +37,7 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
-    .executableTarget(name: "AttoCLI", dependencies: ["Atto", "Files"], swiftSettings: house),
+    .executableTarget(name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),

@@ -97,13 +97,32 @@ extension LocalServer {
     _ onFailure: @escaping @Sendable (AttoError) -> Void
   ) async throws(AttoError) -> ServerListener {
     let radio: AirAdapter
-    let advertisement: Advertisement
     do throws(RadioError) {
       switch try AirEndpoint(name) {
       case .own: radio = try AirAdapter(loop: loop)
       case .name(let name): radio = try AirAdapter(name: name, loop: loop)
       case .address(let address): radio = try AirAdapter(address: address, loop: loop)
       }
+    } catch {
+      throw .radio(error)
+    }
+    let listener = try await advertise(
+      on: radio, options: options, advertising: parameters, onFailure: onFailure)
+    return ServerListener(endpoint: "air:\(name.isEmpty ? "\(radio.address)" : name)") {
+      listener.stop()
+    }
+  }
+
+  /// Advertises on a radio and serves the centrals that connect. The radio must be on the
+  /// server's loop.
+  public func advertise(
+    on radio: AirAdapter, options: ConnectionOptions = ConnectionOptions(),
+    advertising parameters: AdvertisingParameters,
+    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in }
+  ) async throws(AttoError) -> ServerListener {
+    precondition(radio.loop === loop, "the radio is on another loop")
+    let advertisement: Advertisement
+    do throws(RadioError) {
       advertisement = try await radio.advertise(parameters)
     } catch {
       throw .radio(error)
@@ -121,9 +140,10 @@ extension LocalServer {
         }
       }
     }
-    return ServerListener(endpoint: "air:\(name.isEmpty ? radio.address.description : name)") {
+    return ServerListener(endpoint: "air:\(radio.address)") {
       task.cancel()
       advertisement.stop()
+      // The radio is kept for as long as it is listened on.
       _ = radio
     }
   }

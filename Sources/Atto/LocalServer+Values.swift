@@ -151,3 +151,13 @@ extension ServerCore {
     return blocked
   }
 }
+
+extension LocalServer {
+  /// Whether any client would be sent this value now, in either way.
+  public func hasSubscribers(to handle: AttributeHandle) async throws(AttoError) -> Bool {
+    try await onLoop { core in
+      !core.subscribers(of: handle, .notification, nil).isEmpty
+        || !core.subscribers(of: handle, .indication, nil).isEmpty
+    }
+  }
+}

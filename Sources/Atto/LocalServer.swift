@@ -14,11 +14,16 @@ public final class LocalServer: Sendable {
   public let loop: Loop
   let core: LoopBound<ServerCore>
 
-  /// - Parameter limits: what clients may make the server hold.
-  public init(loop: Loop = .shared, limits: ServerLimits = ServerLimits()) {
+  /// - Parameters:
+  ///   - database: what is there from the beginning.
+  ///   - limits: what clients may make the server hold.
+  public init(
+    _ database: Database = Database(), loop: Loop = .shared,
+    limits: ServerLimits = ServerLimits()
+  ) {
     self.loop = loop
     core = LoopBound(
-      ServerCore(loop: loop, handlers: HandlerTable(), limits: limits), loop)
+      ServerCore(database, loop: loop, handlers: HandlerTable(), limits: limits), loop)
   }
 
   // MARK: Database
@@ -49,6 +54,18 @@ public final class LocalServer: Sendable {
   /// The value that the server keeps; nil if the application or the client has it.
   public func value(of handle: AttributeHandle) async throws(AttoError) -> [UInt8]? {
     try await onLoop { $0.server.database.value(of: handle) }
+  }
+
+  /// The handle after the last service; nil at the end of the space.
+  public var freeHandle: AttributeHandle? {
+    get async throws(AttoError) { try await onLoop { $0.server.database.freeHandle } }
+  }
+
+  /// ``value(of:)`` from the loop, without waiting: for handlers and observers that run there.
+  ///
+  /// Traps off the loop's thread.
+  public func keptValue(of handle: AttributeHandle) -> [UInt8]? {
+    core.value.server.database.value(of: handle)
   }
 
   private func change<Value: Sendable>(

@@ -13,10 +13,10 @@ final class ServerCore {
   private var nextObserver = 0
   private var isSettling = false
 
-  init(loop: Loop, handlers: HandlerTable, limits: ServerLimits) {
+  init(_ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits) {
     self.loop = loop
     self.handlers = handlers
-    server = Server(application: handlers, limits: limits)
+    server = Server(database, application: handlers, limits: limits)
     handlers.core = self
   }
 

@@ -3,7 +3,7 @@ import GATT
 
 /// A profile turned into the database of a server, with what is left to the program that runs
 /// the server.
-public struct ProfileDatabase {
+public struct ProfileDatabase: Sendable {
   public let database: Database
   public let layout: ProfileLayout
   /// The values that do something by themselves, in the order of their handles.
@@ -37,16 +37,7 @@ extension Profile {
   public func database(name: String = "Atto") throws(ProfileError) -> ProfileDatabase {
     let layout = try layout()
     let builder = ProfileDatabaseBuilder(layout)
-    var definitions = builder.definitions
-    if let range = layout.automaticServices.genericAccess {
-      definitions.append(
-        ServiceDefinition.genericAccess(
-          at: range, name: self.name ?? name, appearance: advertising?.appearance ?? 0))
-    }
-    if let range = layout.automaticServices.genericAttribute {
-      definitions.append(ServiceDefinition.genericAttribute(at: range))
-    }
-    definitions.sort { ($0.handle ?? .min) < ($1.handle ?? .min) }
+    let definitions = definitions(layout, builder.definitions, name: name)
     var database = Database()
     for definition in definitions {
       do throws(DatabaseError) {
@@ -58,6 +49,43 @@ extension Profile {
       }
     }
     return ProfileDatabase(database: database, layout: layout, behaviours: builder.behaviours)
+  }
+
+  /// The services of the profile alone, without the automatic ones: to be added to a server
+  /// that runs. Where the profile states no handles, all are moved together to begin at `start`.
+  public func definitions(
+    from start: AttributeHandle
+  ) throws(ProfileError) -> [ServiceDefinition] {
+    let definitions = ProfileDatabaseBuilder(try layout()).definitions
+    guard !statesHandles, let first = definitions.first?.handle else { return definitions }
+    return definitions.map { $0.moved(by: Int(start.rawValue) - Int(first.rawValue)) }
+  }
+
+  private var statesHandles: Bool {
+    services.contains { service in
+      service.handle != nil || service.endHandle != nil
+        || service.includes.contains { $0.handle != nil }
+        || service.characteristics.contains { characteristic in
+          characteristic.handle != nil || characteristic.valueHandle != nil
+            || characteristic.descriptors.contains { $0.handle != nil }
+        }
+    }
+  }
+
+  private func definitions(
+    _ layout: ProfileLayout, _ own: [ServiceDefinition], name: String
+  ) -> [ServiceDefinition] {
+    var definitions = own
+    if let range = layout.automaticServices.genericAccess {
+      definitions.append(
+        ServiceDefinition.genericAccess(
+          at: range, name: self.name ?? name, appearance: advertising?.appearance ?? 0))
+    }
+    if let range = layout.automaticServices.genericAttribute {
+      definitions.append(ServiceDefinition.genericAttribute(at: range))
+    }
+    definitions.sort { ($0.handle ?? .min) < ($1.handle ?? .min) }
+    return definitions
   }
 }
 
@@ -198,5 +226,33 @@ extension ProfileLayout.Storage {
     if requirement.security > .low { requirement.keySize = keySize ?? 0 }
     requirement.authorization = permissions.contains(authorized)
     return .requires(requirement)
+  }
+}
+
+extension ServiceDefinition {
+  /// The same with all handles moved. What would leave the space of handles becomes 0x0000,
+  /// which no database takes.
+  fileprivate func moved(by distance: Int) -> ServiceDefinition {
+    func move(_ handle: AttributeHandle?) -> AttributeHandle? {
+      handle.map { AttributeHandle(UInt16(exactly: Int($0.rawValue) + distance) ?? 0) }
+    }
+    var moved = self
+    moved.handle = move(handle)
+    moved.endHandle = move(endHandle)
+    for index in includes.indices {
+      moved.includes[index].handle = move(includes[index].handle)
+      moved.includes[index].service = move(includes[index].service) ?? .invalid
+      moved.includes[index].target?.endHandle =
+        move(includes[index].target?.endHandle) ?? .invalid
+    }
+    for index in characteristics.indices {
+      moved.characteristics[index].handle = move(characteristics[index].handle)
+      moved.characteristics[index].valueHandle = move(characteristics[index].valueHandle)
+      for descriptor in characteristics[index].descriptors.indices {
+        moved.characteristics[index].descriptors[descriptor].handle =
+          move(characteristics[index].descriptors[descriptor].handle)
+      }
+    }
+    return moved
   }
 }

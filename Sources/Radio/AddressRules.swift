@@ -29,7 +29,7 @@ extension BluetoothAddress {
   }
 
   /// The octets as they are written, without the kind: `C0:11:22:33:44:5F`.
-  var digits: String {
+  public var digits: String {
     littleEndian.reversed().map { hexText($0, uppercase: true) }.joined(separator: ":")
   }
 }

@@ -213,7 +213,7 @@ struct UnixTests {
     let listening = clinux_seqpacket_socket(AF_UNIX, 0)
     #expect(clinux_unix_bind(listening, path, path.utf8.count) == 0)
     #expect(clinux_listen(listening, 16) == 0)
-    var queue = AcceptQueue(Descriptor(owning: listening))
+    var queue = AcceptQueue(OwnedDescriptor(owning: listening))
     let clients = [try folder("s").connect(), try folder("s").connect()]
     // The kernel says EMFILE, whether or not anybody waits, until the reserve is given back.
     var calls = 0
@@ -236,7 +236,7 @@ struct UnixTests {
     let folder = Folder()
     let path = folder("s").path
     func accept(_ results: [Int32]) -> (error: LinkError?, calls: Int) {
-      var queue = AcceptQueue(Descriptor(owning: clinux_seqpacket_socket(AF_UNIX, 0)))
+      var queue = AcceptQueue(OwnedDescriptor(owning: clinux_seqpacket_socket(AF_UNIX, 0)))
       var calls = 0
       let error = failure { () throws(LinkError) in
         _ = try queue.accept(endpoint: path) { _ in

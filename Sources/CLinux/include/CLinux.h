@@ -40,5 +40,7 @@
 #endif
 
 #include "CLinuxEpoll.h"
+#include "CLinuxOptions.h"
 #include "CLinuxSocket.h"
+#include "CLinuxSignal.h"
 #include "CLinuxThread.h"

@@ -4,7 +4,7 @@ import ATT
 ///
 /// Services come and go while clients are connected; ``Server`` tells the clients. Values
 /// that the server keeps are here; those that belong to a client are with the client.
-public struct Database {
+public struct Database: Sendable {
   var table = AttributeTable()
   /// Changes whenever a service is added or removed.
   public private(set) var revision: UInt32 = 0

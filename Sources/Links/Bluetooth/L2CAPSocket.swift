@@ -26,10 +26,10 @@ enum L2CAPSocket {
   /// A socket that is bound to its radio and to CID 4, with its options set.
   static func open(
     source: L2CAPSource, options: L2CAPOptions, operation: LinkError.Operation, endpoint: String
-  ) throws(LinkError) -> Descriptor {
+  ) throws(LinkError) -> OwnedDescriptor {
     let result = clinux_seqpacket_socket(AF_BLUETOOTH, BTPROTO_L2CAP)
     guard result >= 0 else { throw LinkError(.open, result: result, endpoint: endpoint) }
-    let socket = Descriptor(owning: result)
+    let socket = OwnedDescriptor(owning: result)
     let local = try address(of: source, operation: operation, endpoint: endpoint)
     let bound = clinux_l2cap_bind(socket.rawValue, local.littleEndian, local.kind.rawValue)
     guard bound == 0 else { throw LinkError(operation, result: bound, endpoint: endpoint) }

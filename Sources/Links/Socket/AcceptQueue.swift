@@ -6,14 +6,14 @@ import CLinux
 /// the queue with no further event; level-triggered it would spin. So one descriptor is held in
 /// reserve: it is closed, the connection taken and closed at once, the reserve reopened.
 struct AcceptQueue: ~Copyable {
-  private let listening: Descriptor
-  private var reserve: Descriptor?
+  private let listening: OwnedDescriptor
+  private var reserve: OwnedDescriptor?
   private(set) var refused = 0
 
   /// In one call; more die in the queue only under attack, and the rest is for the next turn.
   private static let attempts = 64
 
-  init(_ listening: consuming Descriptor) {
+  init(_ listening: consuming OwnedDescriptor) {
     self.listening = listening
     reserve = AcceptQueue.openReserve()
   }
@@ -23,11 +23,11 @@ struct AcceptQueue: ~Copyable {
   /// `accept` is the system call, but for a test that runs out of descriptors.
   mutating func accept(
     endpoint: String, calling accept: (Int32) -> Int32 = clinux_accept
-  ) throws(LinkError) -> Descriptor? {
+  ) throws(LinkError) -> OwnedDescriptor? {
     var result: Int32 = 0
     for _ in 0..<AcceptQueue.attempts {
       result = accept(listening.rawValue)
-      if result >= 0 { return Descriptor(owning: result) }
+      if result >= 0 { return OwnedDescriptor(owning: result) }
       switch -result {
       case EAGAIN:
         if reserve == nil { reserve = AcceptQueue.openReserve() }
@@ -40,7 +40,7 @@ struct AcceptQueue: ~Copyable {
         reserve = nil
         result = accept(listening.rawValue)
         if result >= 0 {
-          _ = Descriptor(owning: result)
+          _ = OwnedDescriptor(owning: result)
           refused += 1
         }
         reserve = AcceptQueue.openReserve()
@@ -57,8 +57,8 @@ struct AcceptQueue: ~Copyable {
     throw LinkError(.accept, .system(EAGAIN), endpoint: endpoint)
   }
 
-  private static func openReserve() -> Descriptor? {
+  private static func openReserve() -> OwnedDescriptor? {
     let result = clinux_open("/dev/null", O_RDONLY, 0)
-    return result >= 0 ? Descriptor(owning: result) : nil
+    return result >= 0 ? OwnedDescriptor(owning: result) : nil
   }
 }

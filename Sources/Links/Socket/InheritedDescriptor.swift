@@ -37,7 +37,7 @@ extension SocketLink {
     guard clinux_has_peer(descriptor) == 0 else { throw wrong("a socket that is not connected") }
     _ = clinux_set_close_on_exec(descriptor)
     return SocketLink(
-      Descriptor(owning: descriptor), carrier: domain == AF_UNIX ? .unix : .l2cap,
+      OwnedDescriptor(owning: descriptor), carrier: domain == AF_UNIX ? .unix : .l2cap,
       peerName: endpoint)
   }
 
@@ -61,8 +61,8 @@ extension SocketLink {
       clinux_seqpacket_pair($0.assumingMemoryBound(to: Int32.self).baseAddress!)
     }
     guard result == 0 else { throw LinkError(.open, result: result, endpoint: "a socket pair") }
-    let first = Descriptor(owning: descriptors.0)
-    let second = Descriptor(owning: descriptors.1)
+    let first = OwnedDescriptor(owning: descriptors.0)
+    let second = OwnedDescriptor(owning: descriptors.1)
     try options.apply(to: first.rawValue, endpoint: "a socket pair")
     try options.apply(to: second.rawValue, endpoint: "a socket pair")
     return (

@@ -18,7 +18,7 @@ public final class SocketConnector {
 
   private let target: Target
   private let endpoint: String
-  private var owner: Descriptor?
+  private var owner: OwnedDescriptor?
   private let socket: Int32
 
   /// Prepares a connection to a Unix socket.
@@ -29,7 +29,7 @@ public final class SocketConnector {
     let endpoint = address.description
     let result = clinux_seqpacket_socket(AF_UNIX, 0)
     guard result >= 0 else { throw LinkError(.open, result: result, endpoint: endpoint) }
-    let owner = Descriptor(owning: result)
+    let owner = OwnedDescriptor(owning: result)
     try options.apply(to: result, endpoint: endpoint)
     target = .unix(address)
     self.endpoint = endpoint

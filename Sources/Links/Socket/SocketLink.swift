@@ -30,7 +30,7 @@ public final class SocketLink: Link {
   /// Why the link ended, if it did not end in order.
   public private(set) var loss: LinkError?
 
-  private var owner: Descriptor?
+  private var owner: OwnedDescriptor?
   /// The owner's descriptor; -1 after `close`.
   private var socket: Int32
   /// The errno that ended the link; what is left in the queue is still received.
@@ -42,7 +42,7 @@ public final class SocketLink: Link {
 
   /// Takes over a connected SOCK_SEQPACKET socket. It need not be non-blocking: every call says
   /// that it will not wait.
-  public init(_ descriptor: consuming Descriptor, carrier: Carrier = .unix, peerName: String) {
+  public init(_ descriptor: consuming OwnedDescriptor, carrier: Carrier = .unix, peerName: String) {
     socket = descriptor.rawValue
     owner = consume descriptor
     self.carrier = carrier

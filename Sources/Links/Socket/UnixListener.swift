@@ -42,7 +42,7 @@ public final class UnixListener: LinkListener {
     let endpoint = address.description
     let result = clinux_seqpacket_socket(AF_UNIX, 0)
     guard result >= 0 else { throw LinkError(.open, result: result, endpoint: endpoint) }
-    let owner = Descriptor(owning: result)
+    let owner = OwnedDescriptor(owning: result)
     let lock = try UnixListener.lockFolder(of: address)
     try UnixListener.bind(owner.rawValue, to: address, mode: options.mode)
     var status = stat()
@@ -111,7 +111,7 @@ public final class UnixListener: LinkListener {
     }
     let result = clinux_seqpacket_socket(AF_UNIX, 0)
     guard result >= 0 else { throw LinkError(.open, result: result, endpoint: endpoint) }
-    let probe = Descriptor(owning: result)
+    let probe = OwnedDescriptor(owning: result)
     switch clinux_unix_connect(probe.rawValue, address.path, address.path.utf8.count) {
     case -ECONNREFUSED:
       let removed = clinux_unlink(address.path)
@@ -127,7 +127,7 @@ public final class UnixListener: LinkListener {
 
   /// Locks the folder of a socket until the result goes away; nil where it cannot be opened for
   /// reading, and there is no protection then.
-  private static func lockFolder(of address: UnixAddress) throws(LinkError) -> Descriptor? {
+  private static func lockFolder(of address: UnixAddress) throws(LinkError) -> OwnedDescriptor? {
     let folder: String
     if let slash = address.path.utf8.lastIndex(of: UInt8(ascii: "/")) {
       let start = address.path[..<slash]
@@ -137,7 +137,7 @@ public final class UnixListener: LinkListener {
     }
     let result = clinux_open(folder, O_RDONLY | O_DIRECTORY, 0)
     guard result >= 0 else { return nil }
-    let lock = Descriptor(owning: result)
+    let lock = OwnedDescriptor(owning: result)
     // Others hold it for microseconds. Whoever holds it longer must not hang us.
     for attempt in 0..<250 {
       if attempt > 0 { usleep(2000) }

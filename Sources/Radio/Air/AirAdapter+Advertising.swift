@@ -158,8 +158,8 @@ extension AirAdapter {
       _ = control.send(.reject(.limitedResources))
       return endHandshake(id)
     }
-    let own = Descriptor(owning: ends.0)
-    let theirs = Descriptor(owning: ends.1)
+    let own = OwnedDescriptor(owning: ends.0)
+    let theirs = OwnedDescriptor(owning: ends.1)
     guard control.send(.accept, channel: theirs.rawValue) else { return endHandshake(id) }
     handshakes.removeValue(forKey: id)?.succeed()
     peers[peer] = control

@@ -65,6 +65,9 @@ public actor AirAdapter: Adapter {
   ///   - maximumSecurity: a key of 7 to 16 octets, or `.low` for a radio that cannot encrypt.
   ///   - loop: where everything runs.
   /// - Throws: `folder`, `invalidName`, `addressInUse`, or an error of the system.
+  // Kept out of other modules: the optimizer of Swift 6.3 fails there ("circular reference") on
+  // an actor with an isolated deinit that is inlined.
+  @_semantics("optimize.no.crossmodule")
   public init(
     name: String? = nil, address: BluetoothAddress? = nil, folder: String? = nil,
     maximumSecurity: LinkSecurity = LinkSecurity(.fips), loop: Loop = .shared

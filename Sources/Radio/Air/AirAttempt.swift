@@ -164,7 +164,7 @@ final class AirAttempt {
     case .channel(let descriptor):
       dialled = nil
       let link = AirLink(
-        data: Descriptor(owning: descriptor), control: control, peer: address, name: name,
+        data: OwnedDescriptor(owning: descriptor), control: control, peer: address, name: name,
         maximum: origin.maximum, on: loop, onEnd: {})
       finish(
         .success(

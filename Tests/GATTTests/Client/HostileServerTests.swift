@@ -36,7 +36,7 @@ import Testing
       WriteValue(3, value: [1, 2, 3]),
       WriteLongValue(3, value: [UInt8](0...99)),
       ReliableWrites([
-        PreparedWrite(3, value: [UInt8](0...49)), PreparedWrite(7, value: [1]),
+        LongWrite(3, value: [UInt8](0...49)), LongWrite(7, value: [1]),
       ]),
       PrepareWrite(3, offset: 0, part: [1, 2, 3]),
       ExecuteWrite(.write),

@@ -228,9 +228,9 @@ import Testing
     let part = hexText([UInt8](repeating: 7, count: 18))
     try play(
       ReliableWrites([
-        PreparedWrite(0x0003, value: [1, 2]),
-        PreparedWrite(0x0005, offset: 4, value: [UInt8](repeating: 7, count: 20)),
-        PreparedWrite(0x0003, offset: 1, value: []),
+        LongWrite(0x0003, value: [1, 2]),
+        LongWrite(0x0005, offset: 4, value: [UInt8](repeating: 7, count: 20)),
+        LongWrite(0x0003, offset: 1, value: []),
       ]),
       """
       > 16 0300 0000 0102
@@ -256,7 +256,7 @@ import Testing
     #expect(throws: ProcedureError.violation(.echoMismatch(0x0005, offset: 0))) {
       try play(
         ReliableWrites([
-          PreparedWrite(0x0003, value: [1, 2]), PreparedWrite(0x0005, value: [1, 2]),
+          LongWrite(0x0003, value: [1, 2]), LongWrite(0x0005, value: [1, 2]),
         ]),
         """
         > 16 0300 0000 0102
@@ -272,7 +272,7 @@ import Testing
   @Test func refusals() {
     #expect(throws: refusal(.prepareWriteRequest, 0x0005, .writeNotPermitted)) {
       try play(
-        ReliableWrites([PreparedWrite(0x0003, value: [1]), PreparedWrite(0x0005, value: [2])]),
+        ReliableWrites([LongWrite(0x0003, value: [1]), LongWrite(0x0005, value: [2])]),
         """
         > 16 0300 0000 01
         < 17 0300 0000 01
@@ -284,7 +284,7 @@ import Testing
     }
     #expect(throws: refusal(.executeWriteRequest, 0x0005, .invalidAttributeValueLength)) {
       try play(
-        ReliableWrites([PreparedWrite(0x0005, value: [2])]),
+        ReliableWrites([LongWrite(0x0005, value: [2])]),
         """
         > 16 0500 0000 02
         < 17 0500 0000 02
@@ -298,13 +298,13 @@ import Testing
   @Test func misuse() {
     #expect(throws: ProcedureError.misuse(.invalidHandle)) {
       try play(
-        ReliableWrites([PreparedWrite(3, value: [1]), PreparedWrite(0, value: [1])]), "> 16")
+        ReliableWrites([LongWrite(3, value: [1]), LongWrite(0, value: [1])]), "> 16")
     }
     #expect(throws: ProcedureError.misuse(.valueTooLong(513, limit: 512))) {
       try play(
         ReliableWrites([
-          PreparedWrite(3, value: [1]),
-          PreparedWrite(3, offset: 13, value: [UInt8](repeating: 0, count: 500)),
+          LongWrite(3, value: [1]),
+          LongWrite(3, offset: 13, value: [UInt8](repeating: 0, count: 500)),
         ]), "> 16")
     }
   }
@@ -312,7 +312,7 @@ import Testing
   @Test func cancelling() {
     #expect(throws: ProcedureError.cancelled) {
       try play(
-        ReliableWrites([PreparedWrite(3, value: [1]), PreparedWrite(5, value: [1])]),
+        ReliableWrites([LongWrite(3, value: [1]), LongWrite(5, value: [1])]),
         """
         > 16 0300 0000 01
         < 17 0300 0000 01

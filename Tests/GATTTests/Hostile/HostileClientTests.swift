@@ -61,7 +61,9 @@ import Testing
     }
   }
 
-  private func isBounded(_ station: Station) -> Bool { station.session.bearer.outbox.byteCount < 9000 }
+  private func isBounded(_ station: Station) -> Bool {
+    station.session.bearer.outbox.byteCount < 9000
+  }
 
   // MARK: Short strings
 
@@ -208,9 +210,11 @@ import Testing
       if round % 16 == 0 {
         check(station, after: pdu, place)
         server.events.removeAll()
-        try? round % 160 == 0
-          ? _ = server.add(ServiceDefinition(0x5555, handle: 0x5000))
-          : _ = server.remove(service: 0x5000)
+        if round % 160 == 0 {
+          _ = try? server.add(ServiceDefinition(0x5555, handle: 0x5000))
+        } else {
+          _ = try? server.remove(service: 0x5000)
+        }
         station.session.pump(at: .zero)
         _ = station.sent
       }

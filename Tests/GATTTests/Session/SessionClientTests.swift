@@ -170,13 +170,17 @@ import Testing
       return operation
     }
     bench.read(3)
+    func error(_ operation: RecordedOperation<ExchangeMTU>) -> ProcedureError? {
+      guard case .failure(let error) = operation.result else { return nil }
+      return error
+    }
     // The first waits for its turn; the second would be a second exchange.
     let first = exchange()
-    #expect(exchange().result == .some(.failure(.misuse(.mtuAlreadyExchanged))))
+    #expect(error(exchange()) == .misuse(.mtuAlreadyExchanged))
     bench.receive("0b")
-    #expect(exchange().result == .some(.failure(.misuse(.mtuAlreadyExchanged))))
+    #expect(error(exchange()) == .misuse(.mtuAlreadyExchanged))
     bench.receive("03 0502")
-    #expect(exchange().result == .some(.failure(.misuse(.mtuAlreadyExchanged))))
+    #expect(error(exchange()) == .misuse(.mtuAlreadyExchanged))
     #expect(bench.sent == ["0a 03 00", "02 05 02"])
     guard case .success = first.result else {
       Issue.record("\(String(describing: first.result))")
@@ -185,7 +189,7 @@ import Testing
     let enhanced = Bench(BearerConfiguration(channel: .enhanced(mtu: 64)))
     let refused = RecordedOperation(ExchangeMTU(clientReceiveMTU: 517))
     #expect(enhanced.session.startExchangeMTU(refused, at: .zero) == nil)
-    #expect(refused.result == .some(.failure(.misuse(.notOnThisBearer))))
+    #expect(error(refused) == .misuse(.notOnThisBearer))
   }
 
   /// An exchange that was cancelled before its turn has not taken place.
@@ -301,25 +305,24 @@ import Testing
 
   @Test func writesWithoutResponse() throws {
     let bench = Bench()
-    let value = [UInt8](repeating: 1, count: 21)
-    #expect(try bench.session.writeWithoutResponse(3, value.span.bytes.extracting(first: 20)))
+    func write(_ count: Int) throws -> Bool {
+      let value = [UInt8](repeating: 1, count: count)
+      return try bench.session.writeWithoutResponse(3, value.span.bytes)
+    }
+    func sign() throws -> Bool {
+      let key = [UInt8](repeating: 0, count: 16)
+      return try bench.session.writeSigned(3, octets("01").span.bytes, counter: 1, key: key)
+    }
+    #expect(try write(20))
     #expect(bench.sent.count == 1)
-    #expect(throws: ProcedureError.misuse(.valueTooLong(21, limit: 20))) {
-      try bench.session.writeWithoutResponse(3, value.span.bytes)
-    }
+    #expect(throws: ProcedureError.misuse(.valueTooLong(21, limit: 20))) { try write(21) }
     var sent = 0
-    while try bench.session.writeWithoutResponse(3, value.span.bytes.extracting(first: 20)) {
-      sent += 1
-    }
+    while try write(20) { sent += 1 }
+    #expect(try !sign())
     #expect(bench.sent.count == sent)
     bench.session.linkEnded()
-    #expect(throws: ProcedureError.bearer(.linkEnded)) {
-      try bench.session.writeWithoutResponse(3, value.span.bytes.extracting(first: 20))
-    }
-    #expect(throws: ProcedureError.bearer(.linkEnded)) {
-      try bench.session.writeSigned(
-        3, value.span.bytes, counter: 1, key: [UInt8](repeating: 0, count: 16))
-    }
+    #expect(throws: ProcedureError.bearer(.linkEnded)) { try write(20) }
+    #expect(throws: ProcedureError.bearer(.linkEnded)) { try sign() }
   }
 
   // MARK: Values

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The owner of a file descriptor: closes it when it goes away.
-public struct Descriptor: ~Copyable, Sendable {
+public struct OwnedDescriptor: ~Copyable, Sendable {
   public let rawValue: Int32
 
   /// Takes over an open descriptor; nobody else may close it from here on.

@@ -1,0 +1,180 @@
+import ATT
+import EventLoop
+import Links
+import Radio
+
+/// A link without a bearer on it: PDUs exactly as the caller writes them, and exactly as they
+/// come. For those who test what a peer does with them.
+public final class RawConnection: Sendable {
+  public let loop: Loop
+  private let core: LoopBound<RawCore>
+
+  private init(_ core: RawCore) {
+    loop = core.loop
+    self.core = LoopBound(core, core.loop)
+  }
+
+  deinit {
+    let core = core
+    loop.execute { core.value.close(nil) }
+  }
+
+  /// Opens a link to an endpoint.
+  ///
+  /// - Throws: what ``Connection/connect(to:options:server:adapter:loop:)`` throws.
+  public static func connect(
+    to endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
+    adapter: AirAdapter? = nil, loop: Loop = .shared
+  ) async throws(AttoError) -> RawConnection {
+    try await endpoint.open(options, adapter, loop) { link in
+      let core = RawCore(link, on: loop, monitor: options.monitor)
+      do throws(LoopError) {
+        try core.open()
+      } catch {
+        return .failure(.loop(error))
+      }
+      return .success(RawConnection(core))
+    }
+  }
+
+  /// Sends octets as one PDU; waits for room if the link has none.
+  public func send(_ pdu: [UInt8]) async throws(AttoError) {
+    let core = core
+    try await loop.complete { (completion: Completion<Void>) in
+      core.value.send(pdu, completion)
+    }
+  }
+
+  /// The next PDU; nil if none came in time.
+  ///
+  /// - Throws: `disconnected` or `link` at the link's end.
+  public func receive(within time: Duration) async throws(AttoError) -> [UInt8]? {
+    let core = core
+    return try await loop.complete { completion in core.value.receive(within: time, completion) }
+  }
+
+  /// Closes the link.
+  public func close() {
+    let core = core
+    loop.inline { core.value.close(nil) }
+  }
+}
+
+/// What a raw connection does on the loop's thread.
+private final class RawCore: ReadinessHandler, TimerHandler {
+  let loop: Loop
+  private let link: any Link
+  private let monitor: (@Sendable (MonitoredPDU) -> Void)?
+  private let buffer = ReceiveBuffer(capacity: 65536)
+  private var watch: WatchID?
+  private var timer: TimerID?
+  private var received: [[UInt8]] = []
+  private var reader: Completion<[UInt8]?>?
+  private var unsent: [(pdu: [UInt8], completion: Completion<Void>)] = []
+  private var end: AttoError?
+
+  /// PDUs that wait to be taken, before the peer is held back.
+  static let limit = 1024
+
+  init(_ link: any Link, on loop: Loop, monitor: (@Sendable (MonitoredPDU) -> Void)?) {
+    self.link = link
+    self.loop = loop
+    self.monitor = monitor
+  }
+
+  func open() throws(LoopError) {
+    if let descriptor = link.descriptor { watch = try loop.watch(descriptor, self) }
+  }
+
+  func ready(_ readiness: Readiness) {
+    flush()
+    read()
+  }
+
+  private func read() {
+    while end == nil, received.count < Self.limit {
+      do throws(LinkError) {
+        switch try buffer.receive(from: link) {
+        case .pdu: take(buffer.withPDU { $0.owned })
+        case .wouldBlock: return
+        case .closed: close(.disconnected(peer: link.peerName))
+        }
+      } catch {
+        close(.link(error))
+      }
+    }
+  }
+
+  private func take(_ pdu: [UInt8]) {
+    note(.received, pdu)
+    guard let reader else { return received.append(pdu) }
+    endWaiting()
+    reader.resume(.success(pdu))
+  }
+
+  private func note(_ direction: MonitoredPDU.Direction, _ pdu: [UInt8]) {
+    monitor?(
+      MonitoredPDU(
+        direction: direction, octets: pdu, mtu: .max, time: Instant(nanoseconds: loop.now)))
+  }
+
+  func receive(within time: Duration, _ completion: Completion<[UInt8]?>) {
+    if !received.isEmpty {
+      completion.resume(.success(received.removeFirst()))
+      return read()
+    }
+    if let end { return completion.resume(.failure(end)) }
+    reader = completion
+    timer = loop.schedule(at: (Instant(nanoseconds: loop.now) + time).nanoseconds, self)
+    completion.whenCancelled = { [unowned self] in endWaiting() }
+  }
+
+  func timerFired(_ id: TimerID) {
+    let reader = reader
+    timer = nil
+    endWaiting()
+    reader?.resume(.success(nil))
+  }
+
+  private func endWaiting() {
+    reader = nil
+    if let timer { loop.cancel(timer) }
+    timer = nil
+  }
+
+  func send(_ pdu: [UInt8], _ completion: Completion<Void>) {
+    if let end { return completion.resume(.failure(end)) }
+    unsent.append((pdu, completion))
+    completion.whenCancelled = { [unowned self] in
+      unsent.removeAll { $0.completion === completion }
+    }
+    flush()
+  }
+
+  private func flush() {
+    while let (pdu, completion) = unsent.first {
+      do throws(LinkError) {
+        guard try link.send(pdu.span.bytes) == .sent else { return }
+      } catch {
+        return close(.link(error))
+      }
+      unsent.removeFirst()
+      note(.sent, pdu)
+      completion.resume(.success(()))
+    }
+  }
+
+  func close(_ reason: AttoError?) {
+    guard end == nil else { return }
+    let error = reason ?? .disconnected(peer: link.peerName)
+    end = error
+    if let watch { loop.unwatch(watch) }
+    watch = nil
+    link.close()
+    let (unsent, reader) = (self.unsent, self.reader)
+    self.unsent = []
+    endWaiting()
+    for entry in unsent { entry.completion.resume(.failure(error)) }
+    reader?.resume(.failure(error))
+  }
+}

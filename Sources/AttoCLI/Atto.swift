@@ -1,0 +1,64 @@
+import Atto
+import Files
+import Glibc
+
+/// The command `atto`.
+@main enum AttoCommand {
+  static let commands: [any (Command & SendableMetatype).Type] = [
+    DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
+    IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
+    ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
+    ScanCommand.self, AdvertiseCommand.self,
+  ]
+
+  static func main() {
+    let words = Array(CommandLine.arguments.dropFirst())
+    // A reader of our output that goes away is an error of the write, not our death.
+    signal(SIGPIPE, SIG_IGN)
+    guard let name = words.first, name != "--help", name != "-h", name != "help" else {
+      Terminal.print(overview)
+      exit(words.isEmpty ? 2 : 0)
+    }
+    guard let command = commands.first(where: { $0.name == name }) else {
+      Terminal.note("atto: there is no command \"\(name)\"; see atto --help")
+      exit(2)
+    }
+    if words.contains("--help") {
+      Terminal.print(command.help)
+      exit(0)
+    }
+    exit(run(command, Array(words.dropFirst())))
+  }
+
+  private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String]) -> Int32 {
+    do {
+      let arguments = try Arguments(words, options: command.options)
+      let signals = Interruption.prepare()
+      let loop = try Loop(name: "atto")
+      try loop.runBlocking {
+        try await Interruption.watch(signals, on: loop) {
+          try await command.run(arguments, on: loop)
+        }
+      }
+      return 0
+    } catch {
+      let status = ExitStatus(error)
+      Terminal.note("atto \(command.name): \(status.message)")
+      if status.code == 2, error is UsageError {
+        Terminal.note("usage: atto \(command.name) \(command.usage)")
+      }
+      return status.code
+    }
+  }
+
+  private static var overview: String {
+    var text = "usage: atto COMMAND [ENDPOINT] [OPTIONS]\n\nATT and GATT on Linux.\n\ncommands:\n"
+    for command in commands {
+      let pad = String(repeating: " ", count: max(2, 18 - command.name.count))
+      text += "  \(command.name)\(pad)\(command.summary)\n"
+    }
+    text += "\nENDPOINT is \(EndpointError.forms).\n"
+    text += "atto COMMAND --help tells more."
+    return text
+  }
+}

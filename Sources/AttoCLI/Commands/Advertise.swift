@@ -1,0 +1,113 @@
+import Atto
+import Files
+
+/// `atto advertise`: an advertisement on the air, and nothing behind it.
+enum AdvertiseCommand: Command {
+  static let name = "advertise"
+  static let summary = "Advertises until it is interrupted."
+  static let usage = "[air:[NAME]] [OPTIONS]"
+  static let options = [
+    OptionSpec("name", "NAME", "the local name"),
+    OptionSpec("service", "UUID", "a service; may be given several times"),
+    OptionSpec("appearance", "NUMBER", "what the device looks like, such as 0x0341"),
+    OptionSpec("tx-power", "DBM", "the transmit power"),
+    OptionSpec("manufacturer", "COMPANY:HEX", "manufacturer data, such as 0059:0102"),
+    OptionSpec("interval", "MILLISECONDS", "20 to 10240 (default 100)"),
+    OptionSpec("rssi", "DBM", "what scanners of the virtual air are shown (default -50)"),
+    OptionSpec("connectable", nil, "take connections; they meet an empty server"),
+    OptionSpec("for", "SECONDS", "end after this time"),
+    .json,
+  ]
+
+  private struct Line: Encodable {
+    let event: String
+    let address: String
+    let name: String?
+  }
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    try arguments.allow(words: 1)
+    let word = arguments.words.first ?? "air:"
+    guard word == "air" || word.hasPrefix("air:") else {
+      throw UsageError("advertising is done on the virtual air in this version: atto advertise air:")
+    }
+    let endpoint = word.hasPrefix("air:") ? String(word.dropFirst(4)) : ""
+    var parameters = AdvertisingParameters(try data(arguments, endpoint))
+    parameters.isConnectable = arguments.has("connectable")
+    if let interval = try arguments.integer("interval", in: 20...10240) {
+      parameters.interval = .milliseconds(interval)
+    }
+    if let rssi = try arguments.integer("rssi", in: -127...20) {
+      parameters.simulatedRSSI = Int8(rssi)
+    }
+    let time = try arguments.duration("for")
+    if parameters.isConnectable {
+      let server = LocalServer(loop: loop)
+      let listener = try await server.listen(
+        on: .air(endpoint), advertising: parameters)
+      try announce(listener.endpoint, arguments)
+      try await wait(time, on: loop)
+      listener.stop()
+      return
+    }
+    let adapter: AirAdapter
+    switch try AirEndpoint(endpoint) {
+    case .own: adapter = try AirAdapter(loop: loop)
+    case .name(let name): adapter = try AirAdapter(name: name, loop: loop)
+    case .address(let address): adapter = try AirAdapter(address: address, loop: loop)
+    }
+    let advertisement = try await adapter.advertise(parameters)
+    try announce(adapter.address.description, arguments)
+    try await wait(time, on: loop)
+    advertisement.stop()
+    await adapter.close()
+  }
+
+  private static func announce(_ address: String, _ arguments: Arguments) throws {
+    if arguments.has("json") {
+      try Terminal.print(
+        json: Line(event: "advertising", address: address, name: arguments.value("name")))
+    } else {
+      Terminal.print("advertising as \(address)")
+    }
+  }
+
+  private static func wait(_ time: Duration?, on loop: Loop) async throws {
+    do throws(AttoError) {
+      try await loop.sleep(for: time ?? .seconds(1_000_000_000))
+    } catch {
+      // Being interrupted is how this command ends.
+      guard error == .cancelled else { throw error }
+    }
+  }
+
+  private static func data(_ arguments: Arguments, _ endpoint: String) throws -> AdvertisingData {
+    var data = AdvertisingData()
+    let isName = !endpoint.isEmpty && !endpoint.contains(":")
+    data.localName = arguments.value("name") ?? (isName ? endpoint : nil)
+    for text in arguments.all("service") {
+      guard let uuid = BluetoothUUID(text) else {
+        throw UsageError("--service wants a UUID such as 180D or in full, not \"\(text)\"")
+      }
+      data.serviceUUIDs.append(uuid)
+    }
+    if let text = arguments.value("appearance") {
+      let number =
+        text.lowercased().hasPrefix("0x") ? UInt16(text.dropFirst(2), radix: 16) : UInt16(text)
+      guard let number else {
+        throw UsageError("--appearance wants a number such as 0x0341, not \"\(text)\"")
+      }
+      data.appearance = number
+    }
+    data.txPower = try arguments.integer("tx-power", in: -127...127).map { Int8($0) }
+    for text in arguments.all("manufacturer") {
+      let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let company = UInt16(parts[0], radix: 16) else {
+        throw UsageError("--manufacturer wants COMPANY:HEX such as 0059:0102, not \"\(text)\"")
+      }
+      data.manufacturerData.append(
+        AdvertisingData.ManufacturerData(company: company, try octets(argument: parts[1])))
+    }
+    return data
+  }
+}

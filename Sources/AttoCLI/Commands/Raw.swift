@@ -1,0 +1,74 @@
+import Atto
+
+/// `atto raw`: octets as they are, and what comes back.
+enum RawCommand: Command {
+  static let name = "raw"
+  static let summary = "Sends octets as PDUs, exactly, and prints what comes back."
+  static let usage = "ENDPOINT HEX... [OPTIONS]"
+  static let options =
+    [
+      OptionSpec("listen", "SECONDS", "go on listening for so long after the last (default 0.2)")
+    ] + OptionSpec.connecting
+  static let notes =
+    "Each HEX is one PDU; \"\" is the empty one. After one whose opcode asks for an answer, the\n"
+    + "next waits until an answer has come or --timeout is over. Nothing is answered on its own\n"
+    + "account: confirm an indication with 1e."
+
+  private struct Line: Encodable {
+    let direction: String
+    let pdu: String
+    let text: String
+  }
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    let pdus = try arguments.words.dropFirst().map { try octets(argument: $0) }
+    guard !pdus.isEmpty else { throw UsageError("what shall be sent?") }
+    let patience = try arguments.duration("timeout") ?? .seconds(30)
+    let listen = try arguments.duration("listen") ?? .milliseconds(200)
+    let isJSON = arguments.has("json")
+    let connection = try await RawConnection.connect(
+      to: connecting.endpoint, options: connecting.options, loop: loop)
+    defer { connection.close() }
+    var mtu = 23
+    if let offered = try arguments.integer("mtu", in: 23...65535) {
+      let request = [Opcode.exchangeMTURequest.rawValue, UInt8(offered & 0xFF), UInt8(offered >> 8)]
+      try show("sent", request, isJSON, mtu)
+      try await connection.send(request)
+      if let answer = try await connection.receive(within: patience) {
+        try show("received", answer, isJSON, mtu)
+        if case .exchangeMTUResponse(let response) = PDU(answer.span.bytes) {
+          mtu = max(23, min(offered, Int(response.serverReceiveMTU)))
+        }
+      }
+    }
+    for pdu in pdus {
+      try show("sent", pdu, isJSON, mtu)
+      try await connection.send(pdu)
+      guard let first = pdu.first, Opcode(first).kind == .request else { continue }
+      var isAnswered = false
+      while !isAnswered {
+        guard let answer = try await connection.receive(within: patience) else {
+          throw AttoError.bearer(.transactionTimeout(Opcode(first)))
+        }
+        try show("received", answer, isJSON, mtu)
+        isAnswered = answer.first.map { Opcode($0).kind == .response } ?? false
+      }
+    }
+    while let more = try await connection.receive(within: listen) {
+      try show("received", more, isJSON, mtu)
+    }
+  }
+
+  private static func show(
+    _ direction: String, _ pdu: [UInt8], _ isJSON: Bool, _ mtu: Int
+  ) throws {
+    let text = PDU(pdu.span.bytes, mtu: direction == "sent" ? .max : mtu).summary
+    if isJSON {
+      return try Terminal.print(
+        json: Line(direction: direction, pdu: Shown.hex(pdu), text: text))
+    }
+    let arrow = direction == "sent" ? ">" : "<"
+    Terminal.print("\(arrow) \(pdu.isEmpty ? "(empty)" : Shown.hex(pdu))  \(text)")
+  }
+}

@@ -1,0 +1,86 @@
+import Atto
+import Files
+
+/// `atto serve`: a GATT server from a file.
+enum ServeCommand: Command {
+  static let name = "serve"
+  static let summary = "A GATT server from a profile."
+  static let usage = "PROFILE.json --listen ENDPOINT [OPTIONS]"
+  static let options = [
+    OptionSpec("listen", "ENDPOINT", "where to wait for clients (default: air:)"),
+    OptionSpec("once", nil, "end after the first client"),
+    OptionSpec("control", nil, "take lines on standard input: \(Control.help)"),
+    OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
+    OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
+    OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
+    .json,
+    OptionSpec("trace", nil, "each PDU, decoded, on standard error"),
+  ]
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let profile = try Profile(contentsOfFile: arguments.word(0, "the profile"))
+    try arguments.allow(words: 1)
+    let database = try profile.database()
+    let endpoint: Endpoint
+    do throws(EndpointError) {
+      endpoint = try Endpoint(arguments.value("listen") ?? "air:")
+    } catch {
+      throw UsageError(error.description)
+    }
+    var options = ConnectionOptions()
+    options.receiveMTU =
+      try arguments.integer("mtu", in: 23...65535) ?? profile.mtu.map { Int($0) } ?? 517
+    if let timeout = try arguments.duration("timeout") { options.transactionTimeout = timeout }
+    options.security = try arguments.securityLevel()
+    if arguments.has("trace") { options.monitor = Trace.monitor() }
+
+    let server = LocalServer(database.database, loop: loop)
+    let report = ServeReport(isJSON: arguments.has("json"))
+    let firstClient = AsyncStream<Void>.makeStream()
+    let isOnce = arguments.has("once")
+    let observation = try await server.observe { event in
+      report.happened(event) { server.keptValue(of: $0) }
+      if isOnce, case .disconnected = event { firstClient.continuation.finish() }
+    }
+    defer { withExtendedLifetime(observation) {} }
+    let player = ProfilePlayer(database, on: server)
+    let playing = Task(executorPreference: loop) { try await player.play() }
+    defer { playing.cancel() }
+    let listener = try await server.listen(
+      on: endpoint, options: options, advertising: try advertising(profile, endpoint)
+    ) { report.failed($0) }
+    defer { listener.stop() }
+    report.listening(listener.endpoint)
+
+    let control = arguments.has("control") ? Control(server: server) : nil
+    let controlling = Task(executorPreference: loop) {
+      try await control?.run(StandardInput(on: loop))
+    }
+    defer { controlling.cancel() }
+    // Ends with the first client if that was wished, else when the task is cancelled.
+    for await _ in firstClient.stream {}
+    server.disconnect()
+  }
+
+  /// What the radio says: what the profile states, and its name where that fits.
+  private static func advertising(
+    _ profile: Profile, _ endpoint: Endpoint
+  ) throws -> AdvertisingParameters {
+    var data = AdvertisingData()
+    let stated = profile.advertising
+    data.localName = stated?.localName ?? profile.name
+    data.serviceUUIDs = stated?.serviceUUIDs ?? []
+    data.txPower = stated?.txPower
+    data.appearance = stated?.appearance
+    data.manufacturerData =
+      stated?.manufacturerData.map {
+        AdvertisingData.ManufacturerData(company: $0.company, $0.data)
+      } ?? []
+    data.serviceData =
+      stated?.serviceData.map { AdvertisingData.ServiceData($0.service, $0.data) } ?? []
+    var parameters = AdvertisingParameters(data)
+    if let interval = stated?.interval { parameters.interval = interval }
+    parameters.isConnectable = stated?.isConnectable ?? true
+    return parameters
+  }
+}

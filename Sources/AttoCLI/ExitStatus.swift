@@ -1,0 +1,30 @@
+import Atto
+import Files
+
+/// What a command ends with, and what it says.
+///
+/// 1: the peer answered with an ATT error. 2: the command line or a file is wrong. 3: the link
+/// could not be opened, was lost, or timed out, or the peer broke the protocol. 4: a check fell
+/// short.
+struct ExitStatus {
+  let code: Int32
+  let message: String
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as UsageError: (code, message) = (2, error.message)
+    case let error as ProfileError: (code, message) = (2, error.description)
+    case let error as CheckFailure: (code, message) = (4, error.message)
+    case let error as RadioError: (code, message) = (3, error.description)
+    case let error as AttoError:
+      message = error.description
+      code =
+        switch error {
+        case .refused: 1
+        case .misuse, .endpoint, .database: 2
+        default: 3
+        }
+    default: (code, message) = (3, "\(error)")
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/// One long option of a command.
+struct OptionSpec: Sendable {
+  let name: String
+  /// What follows it, as the help shows it; nil for a flag.
+  let argument: String?
+  let help: String
+
+  init(_ name: String, _ argument: String? = nil, _ help: String) {
+    self.name = name
+    self.argument = argument
+    self.help = help
+  }
+}
+
+extension OptionSpec {
+  static let json = OptionSpec("json", nil, "one JSON object per line on standard output")
+  static let timeout = OptionSpec("timeout", "SECONDS", "for connecting and for each response")
+
+  /// What every command that connects understands.
+  static let connecting: [OptionSpec] = [
+    OptionSpec("mtu", "N", "exchange the MTU first, offering N (23 to 65535)"),
+    timeout,
+    OptionSpec("security", "LEVEL", "low, medium, high or fips"),
+    json,
+    OptionSpec("trace", nil, "each PDU, decoded, on standard error"),
+  ]
+}

@@ -1,0 +1,140 @@
+import Atto
+import Files
+
+/// Makes a server behave as a profile says: errors, delays, echoes, counters, sinks, bursts.
+final class ProfilePlayer: Sendable {
+  private let server: LocalServer
+  private let values: [BehavedValue]
+
+  init(_ database: ProfileDatabase, on server: LocalServer) {
+    self.server = server
+    values = database.behaviours.map(BehavedValue.init)
+  }
+
+  /// Sets up handlers and runs what happens by itself until the task is cancelled.
+  func play() async throws {
+    for value in values where value.described.isApplication {
+      answerReads(value)
+      answerWrites(value)
+    }
+    let subscriptions = AsyncStream<(BehavedValue, ClientID)>.makeStream(
+      bufferingPolicy: .bufferingOldest(1024))
+    let byHandle = Dictionary(
+      values.map { ($0.described.handle, $0) }, uniquingKeysWith: { first, _ in first })
+    let observation = try await server.observe { event in
+      guard case .server(.configured(let handle, let configuration, let client)) = event,
+        configuration.contains(.notification), let value = byHandle[handle],
+        value.behaviour.burst?.trigger == .subscribe
+      else { return }
+      subscriptions.continuation.yield((value, client))
+    }
+    defer { withExtendedLifetime(observation) {} }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for value in values {
+        if let time = value.behaviour.notifyEvery {
+          group.addTask { try await self.repeatEvery(time, value, indicates: false) }
+        }
+        if let time = value.behaviour.indicateEvery {
+          group.addTask { try await self.repeatEvery(time, value, indicates: true) }
+        }
+      }
+      group.addTask {
+        try await withThrowingDiscardingTaskGroup { bursts in
+          for await (value, client) in subscriptions.stream {
+            bursts.addTask { await self.burst(value, to: client) }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  private func current(_ value: BehavedValue) async throws(AttoError) -> [UInt8] {
+    if value.described.isApplication { return value.next() }
+    return try await server.value(of: value.described.handle) ?? []
+  }
+
+  private func repeatEvery(
+    _ time: Duration, _ value: BehavedValue, indicates: Bool
+  ) async throws {
+    while true {
+      try await server.loop.sleep(for: time)
+      guard try await server.hasSubscribers(to: value.described.handle) else { continue }
+      let octets = try await current(value)
+      if indicates {
+        try await server.indicate(value.described.handle, octets)
+      } else {
+        try await server.notify(value.described.handle, octets)
+      }
+    }
+  }
+
+  private func answerReads(_ value: BehavedValue) {
+    let answer: @Sendable () -> ReadAnswer = {
+      value.behaviour.readError.map { .refused($0) } ?? .value(value.next())
+    }
+    let handle = value.described.handle
+    guard let delay = value.behaviour.delay else {
+      return server.onRead(of: handle, inline: { _ in answer() })
+    }
+    let loop = server.loop
+    server.onRead(of: handle) { _ in
+      try? await loop.sleep(for: delay)
+      return switch answer() {
+      case .refused(let code): .refused(code)
+      case .value(let octets): .value(octets)
+      default: .refused(.unlikelyError)
+      }
+    }
+  }
+
+  private func answerWrites(_ value: BehavedValue) {
+    let behaviour = value.behaviour
+    let handle = value.described.handle
+    let isPlain =
+      behaviour.delay == nil && behaviour.echo == nil && behaviour.burst?.trigger != .write
+    if isPlain {
+      return server.onWrite(of: handle, inline: { origin, octets in
+        if let code = behaviour.writeError { return .refused(code) }
+        if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
+          return .accepted
+        }
+        return value.write([(origin.offset, octets.owned)]).map { .refused($0) } ?? .accepted
+      })
+    }
+    server.onWrite(of: handle) { [self] (writes: [WriteRequestContext]) in
+      if let delay = behaviour.delay { try? await server.loop.sleep(for: delay) }
+      if let code = behaviour.writeError { return code }
+      if let code = value.write(writes.map { ($0.offset, $0.value) }) { return code }
+      guard let client = writes.first?.client else { return nil }
+      if let echo = value.described.echo {
+        for write in writes { await send(write.value, at: echo, to: client) }
+      }
+      if behaviour.burst?.trigger == .write {
+        Task(executorPreference: server.loop) { await self.burst(value, to: client) }
+      }
+      return nil
+    }
+  }
+
+  /// An echo goes the way that the client has asked for; to one that has not, nowhere.
+  private func send(
+    _ octets: [UInt8], at handle: AttributeHandle, to client: ClientID
+  ) async {
+    guard let delivered = try? await server.notify(handle, octets, to: client),
+      delivered.count == 0
+    else { return }
+    _ = try? await server.indicate(handle, octets, to: client)
+  }
+
+  private func burst(_ value: BehavedValue, to client: ClientID) async {
+    guard let burst = value.behaviour.burst else { return }
+    for number in 0..<UInt32(burst.count) {
+      let octets = burst.value(number, limit: burst.size)
+      guard
+        let delivered = try? await server.notify(value.described.handle, octets, to: client),
+        delivered.count > 0
+      else { return }
+    }
+  }
+}
