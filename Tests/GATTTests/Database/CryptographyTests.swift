@@ -59,7 +59,7 @@ import Testing
       ServiceDefinition(
         .genericAccess,
         characteristics: [
-          CharacteristicDefinition(.deviceName, properties: .read),
+          CharacteristicDefinition(.deviceName, properties: [.read, .write]),
           CharacteristicDefinition(.appearance, properties: .read),
         ]),
       ServiceDefinition(

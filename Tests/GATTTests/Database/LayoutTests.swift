@@ -123,7 +123,7 @@ import Testing
       .handleTaken(0x0030),
       ServiceDefinition(1, handle: 0x002E, characteristics: [characteristic()]))
     refuses(.handleOutOfRange(0), ServiceDefinition(1, handle: 0))
-    refuses(.handleOutOfRange(0x0021), ServiceDefinition(1, handle: 0x0022, endHandle: 0x0021))
+    refuses(.handleOutOfRange(0x0022), ServiceDefinition(1, handle: 0x0022, endHandle: 0x0021))
     refuses(
       .handleOutOfRange(0x0024),
       ServiceDefinition(
@@ -146,21 +146,21 @@ import Testing
       .noSuchService(0x0031),
       ServiceDefinition(1, includes: [IncludeDefinition(service: 0x0031)]))
     refuses(
-      .valueTooLong(0x0034, 513, limit: 512),
+      .valueTooLong(0x0102, 513, limit: 512),
       ServiceDefinition(
         1,
         characteristics: [
           CharacteristicDefinition(
             2, properties: .read, value: .constant([UInt8](repeating: 0, count: 513)))
-        ]).at(0x0032))
+        ]).at(0x0100))
     refuses(
-      .valueTooLong(0x0034, 3, limit: 2),
+      .valueTooLong(0x0102, 3, limit: 2),
       ServiceDefinition(
         1,
         characteristics: [
           CharacteristicDefinition(
             2, properties: .read, value: .stored([1, 2, 3], ValueLimits(maximumLength: 2)))
-        ]).at(0x0032))
+        ]).at(0x0100))
     // A gap of the right size is filled.
     try database.add(ServiceDefinition(2, handle: 0x0021, endHandle: 0x002F))
   }
@@ -300,7 +300,8 @@ import Testing
     #expect(database.handles(of: 0x2A19).count == 30_000)
     let station = Station(database)
     let last = database.handles(of: .primaryService).last!
-    station.play("> 10 \(hexText([UInt8(last.rawValue & 0xFF), UInt8(last.rawValue >> 8)])) ffff 0028")
+    let start = hexText([UInt8(last.rawValue & 0xFF), UInt8(last.rawValue >> 8)])
+    #expect(station.send("10 \(start) ffff 0028").first?.hasPrefix("11 06 \(start)") == true)
   }
 
   /// 65,535 attributes, one after another.

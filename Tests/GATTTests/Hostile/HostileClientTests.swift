@@ -49,7 +49,7 @@ import Testing
     return Server(database, application: application)
   }
 
-  /// The value at 0x0017 is one that anybody may read.
+  /// The declaration at 0x0017 is one that anybody may read and nobody can write.
   private static let probe = "0a 1700"
 
   private func check(_ station: Station, after pdu: [UInt8], _ place: @autoclosure () -> String) {
@@ -278,7 +278,7 @@ import Testing
     for _ in 0..<150 {
       let station = Station(Self.richServer())
       let operation = RecordedOperation(DiscoverDatabase())
-      let write = RecordedOperation(WriteLongValue(0x19, value: [UInt8](0..<60)))
+      let write = RecordedOperation(WriteLongValue(0x1A, value: [UInt8](0..<60)))
       station.session.start(operation, at: .zero)
       station.session.start(write, at: .zero)
       var request = Opcode.readByTypeRequest
@@ -344,16 +344,16 @@ import Testing
       return station
     }
     for station in stations {
-      for _ in 0..<8 where station.send([0x16, 0x19, 0, 0, 0] + part)[0].hasSuffix("09") {
+      for _ in 0..<8 where station.send([0x16, 0x1A, 0, 0, 0] + part)[0].hasSuffix("09") {
         refused += 1
       }
     }
     // 65,536 octets in all: 128 parts of 512.
     #expect(refused == 40 * 8 - 128)
-    #expect(stations[39].send(Self.probe) == ["0b 01 02 03"])
+    #expect(stations[39].send(Self.probe) == ["0b 0a 18 00 00 2a"])
     for station in stations { server.disconnect(station.client) }
     let next = Station(server)
     next.exchange(517)
-    #expect(next.send([0x16, 0x19, 0, 0, 0] + part)[0].hasPrefix("17"))
+    #expect(next.send([0x16, 0x1A, 0, 0, 0] + part)[0].hasPrefix("17"))
   }
 }

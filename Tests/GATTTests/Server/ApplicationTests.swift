@@ -251,8 +251,7 @@ import Testing
     let station = Station(server)
     application.reads[3] = .value([1])
     application.meanwhile = { _ in
-      let value: [UInt8] = [5]
-      #expect(station.session.notify(7, value.span.bytes))
+      #expect(station.notify(7, [5]))
     }
     #expect(station.send("0a 0300") == ["1b 07 00 05", "0b 01"])
     application.meanwhile = { _ in

@@ -21,8 +21,7 @@ import Testing
         value(0x2A02, .stored([9]), AttributePermissions(), [.notify]))))
 
   private func notify(_ station: Station, _ count: Int) -> Bool {
-    let value = [UInt8](repeating: 5, count: count)
-    return station.session.notify(0x0B, value.span.bytes)
+    station.notify(0x0B, [UInt8](repeating: 5, count: count))
   }
 
   @Test func notifications() {
@@ -53,7 +52,7 @@ import Testing
     station.session.startExchangeMTU(
       ProcedureOperation(ExchangeMTU(clientReceiveMTU: 517)), at: .zero)
     #expect(!notify(station, 1))
-    #expect(!station.session.notify([(0x0B, [1]), (0x0B, [2])]))
+    #expect(!station.notify(two))
     station.send("03 0502")
     #expect(notify(station, 1))
   }
@@ -62,29 +61,36 @@ import Testing
     let station = Station(server)
     station.session.linkEnded()
     #expect(!notify(station, 1))
-    #expect(!station.session.notify([(0x0B, [1]), (0x0B, [2])]))
+    #expect(!station.notify(two))
     #expect(throws: ProcedureError.bearer(.linkEnded)) {
       try station.session.indicate(0x0B, [1], at: .zero)
     }
     #expect(station.sent == [])
   }
 
+  private let two: [(AttributeHandle, [UInt8])] = [(0x0B, [1]), (0x0B, [2])]
+
   // MARK: Several values in one
 
   @Test func multipleNotifications() {
     let station = Station(server)
-    let values: [(handle: AttributeHandle, value: [UInt8])] = [(0x0B, [1, 2]), (0x0E, [])]
+    let values: [(AttributeHandle, [UInt8])] = [(0x0B, [1, 2]), (0x0E, [])]
     // Not before the client has said that it understands.
-    #expect(!station.session.notify(values))
+    #expect(!station.notify(values))
     station.send("12 0600 04")
-    #expect(station.session.notify(values))
+    #expect(station.notify(values))
     #expect(station.sent == ["23 0b 00 02 00 01 02 0e 00 00 00"])
-    #expect(!station.session.notify([(0x0B, [1])]))
-    #expect(!station.session.notify([]))
+    #expect(!station.notify(Array(two.prefix(1))))
+    #expect(!station.notify([]))
     // Exactly what fits, and one octet more.
-    #expect(station.session.notify([(1, [UInt8](repeating: 0, count: 7)), (2, [UInt8](repeating: 0, count: 7))]))
+    func notify(_ first: Int, _ second: Int) -> Bool {
+      station.notify([
+        (0x0B, [UInt8](repeating: 0, count: first)), (0x0E, [UInt8](repeating: 0, count: second)),
+      ])
+    }
+    #expect(notify(7, 7))
     #expect(station.sent[0].split(separator: " ").count == 23)
-    #expect(!station.session.notify([(1, [UInt8](repeating: 0, count: 7)), (2, [UInt8](repeating: 0, count: 8))]))
+    #expect(!notify(7, 8))
     #expect(station.sent == [])
   }
 

@@ -28,7 +28,7 @@ import Testing
   }
 
   private func values() -> [[UInt8]?] {
-    [3, 5, 15].map { server.database.value(of: $0) }
+    [3, 5, 16].map { server.database.value(of: $0) }
   }
 
   /// Rule 24: the echo is exact; nothing is written before the execution.
@@ -88,8 +88,8 @@ import Testing
       < 01 16 ff00 01
       > 16 0700 0000 01
       < 01 16 0700 03
-      > 16 0d00 0000 01
-      < 01 16 0d00 05
+      > 16 0e00 0000 01
+      < 01 16 0e00 05
       > 16 0100 0000 01
       < 01 16 0100 03
       > 16 0300 ffff 01
@@ -307,26 +307,26 @@ import Testing
         preparedWritesPerClient: 3, preparedBytesPerClient: 10, preparedBytes: 15))
     let station = Station(server)
     for offset in 0..<3 {
-      #expect(station.send("16 0f00 0\(offset)00 0a").first?.hasPrefix("17") == true)
+      #expect(station.send("16 1000 0\(offset)00 0a").first?.hasPrefix("17") == true)
     }
-    #expect(station.send("16 0f00 0300 0b") == ["01 16 0f 00 09"])
+    #expect(station.send("16 1000 0300 0b") == ["01 16 10 00 09"])
     #expect(station.send("18 01") == ["19"])
-    #expect(server.database.value(of: 0x0F) == [0x0A, 0x0A, 0x0A])
+    #expect(server.database.value(of: 0x10) == [0x0A, 0x0A, 0x0A])
     // Octets of one client, then of all.
-    #expect(station.send("16 0f00 0000 0102030405060708090a").first?.hasPrefix("17") == true)
-    #expect(station.send("16 0f00 0a00 0b") == ["01 16 0f 00 09"])
+    #expect(station.send("16 1000 0000 0102030405060708090a").first?.hasPrefix("17") == true)
+    #expect(station.send("16 1000 0a00 0b") == ["01 16 10 00 09"])
     let other = Station(server)
-    #expect(other.send("16 0f00 0000 010203040506") == ["01 16 0f 00 09"])
-    #expect(other.send("16 0f00 0000 0102030405").first?.hasPrefix("17") == true)
-    #expect(other.send("16 0f00 0500 01") == ["01 16 0f 00 09"])
+    #expect(other.send("16 1000 0000 010203040506") == ["01 16 10 00 09"])
+    #expect(other.send("16 1000 0000 0102030405").first?.hasPrefix("17") == true)
+    #expect(other.send("16 1000 0500 01") == ["01 16 10 00 09"])
     // Room is free again when a queue is cleared, executed or gone.
     #expect(station.send("18 00") == ["19"])
-    #expect(other.send("16 0f00 0500 01").first?.hasPrefix("17") == true)
+    #expect(other.send("16 1000 0500 01").first?.hasPrefix("17") == true)
     server.disconnect(other.client)
     let third = Station(server)
-    #expect(station.send("16 0f00 0000 0102030405060708").first?.hasPrefix("17") == true)
-    #expect(third.send("16 0f00 0000 01020304050607").first?.hasPrefix("17") == true)
-    #expect(third.send("16 0f00 0000 01") == ["01 16 0f 00 09"])
+    #expect(station.send("16 1000 0000 0102030405060708").first?.hasPrefix("17") == true)
+    #expect(third.send("16 1000 0000 01020304050607").first?.hasPrefix("17") == true)
+    #expect(third.send("16 1000 0000 01") == ["01 16 10 00 09"])
   }
 
   /// H1: a chain of prepared writes never makes a value of more than 512 octets.
@@ -335,18 +335,18 @@ import Testing
     var offset = 0
     while offset <= 520 {
       let text = hexText([UInt8(offset & 0xFF), UInt8(offset >> 8)])
-      #expect(station.send("16 0f00 \(text) \(part)") == ["17 0f 00 \(text) \(part)"])
+      #expect(station.send("16 1000 \(text) \(part)") == ["17 10 00 \(text) \(part)"])
       offset += 18
     }
-    #expect(station.send("18 01") == ["01 18 0f 00 0d"])
-    #expect(server.database.value(of: 0x0F) == [])
+    #expect(station.send("18 01") == ["01 18 10 00 0d"])
+    #expect(server.database.value(of: 0x10) == [])
     // Exactly 512 is fine.
     for offset in stride(from: 0, to: 512, by: 16) {
       let text = hexText([UInt8(offset & 0xFF), UInt8(offset >> 8)])
-      station.send("16 0f00 \(text) \(hexText([UInt8](repeating: 0xEE, count: 16)))")
+      station.send("16 1000 \(text) \(hexText([UInt8](repeating: 0xEE, count: 16)))")
     }
     #expect(station.send("18 01") == ["19"])
-    #expect(server.database.value(of: 0x0F)?.count == 512)
+    #expect(server.database.value(of: 0x10)?.count == 512)
   }
 
   /// Two long writes at once, of one client on two bearers: one queue, one order.

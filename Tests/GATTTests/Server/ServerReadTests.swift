@@ -225,8 +225,8 @@ import Testing
     #expect(station.send("08 0900 ffff 002a") == ["09 15 09 00 " + aa(19)])
     station.exchange(517)
     #expect(station.send("08 0900 ffff 002a") == ["09 ff 09 00 " + aa(253)])
-    // A value of 253 is not one of 300 cut.
-    let other = self.station(count(300), count(253))
+    // Only the first may be cut.
+    let other = self.station(count(253), count(300))
     other.exchange(517)
     #expect(other.send("08 0300 ffff 002a") == ["09 ff 03 00 " + aa(253)])
     let same = self.station(count(253), count(253), count(1))

@@ -246,11 +246,11 @@ import Testing
   }
 
   @Test func badSignaturesAreIgnored() {
-    for bit in 0..<17 * 8 {
+    for bit in 8..<17 * 8 {
       var pdu = octets(Self.vector)
       pdu[bit / 8] ^= 1 << (bit % 8)
       let station = signedStation()
-      if pdu[0] == 0xD2 { #expect(station.send(pdu) == []) } else { station.send(pdu) }
+      #expect(station.send(pdu) == [])
       #expect(station.server.events.isEmpty, "bit \(bit)")
       #expect(station.client.signCounter == 1)
     }

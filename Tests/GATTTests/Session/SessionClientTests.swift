@@ -115,11 +115,14 @@ import Testing
     let id = bench.session.start(operation, at: .zero)
     #expect(bench.sent.count == 1)
     bench.session.cancel(id, at: .zero)
-    #expect(operation.result == nil)
+    #expect(bench.session.operationCount == 1)
     bench.receive("17 03 00 00 00 " + hexText([UInt8](0..<18)))
     #expect(bench.sent == ["18 00"])
     bench.receive("19")
-    #expect(operation.result == .failure(.cancelled))
+    guard case .failure(.cancelled) = operation.result else {
+      Issue.record("\(String(describing: operation.result))")
+      return
+    }
     #expect(bench.session.operationCount == 0)
   }
 

@@ -77,6 +77,15 @@ final class Station {
     check()
   }
 
+  /// Sends a notification, if the session takes it.
+  func notify(_ handle: AttributeHandle, _ value: [UInt8]) -> Bool {
+    session.notify(handle, value.span.bytes)
+  }
+
+  func notify(_ values: [(AttributeHandle, [UInt8])]) -> Bool {
+    session.notify(values.map { (handle: $0.0, value: $0.1) })
+  }
+
   /// Answers a question late and returns what the session wants sent.
   @discardableResult func answer(_ id: QuestionID, _ answer: LateAnswer) -> [String] {
     session.answer(id, answer, at: now)
