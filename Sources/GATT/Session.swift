@@ -23,6 +23,8 @@ public final class Session {
   private var operations: [(id: TransactionID, operation: ClientOperation)] = []
   private var indications: [Indication] = []
   private var nextTransaction: UInt64 = 1
+  /// The exchange of ATT_MTU, be it still waiting for its turn.
+  private var exchange: TransactionID?
   private var transaction = ServerTransaction()
   private var response = PDUQueue()
   private var held: [UInt8] = []
@@ -31,7 +33,8 @@ public final class Session {
     let id: TransactionID
     let handle: AttributeHandle
     let value: [UInt8]
-    let isServiceChanged: Bool
+    /// For Service Changed: the revision of the database that it tells of.
+    let revision: UInt32?
   }
 
   /// - Parameters:
@@ -65,6 +68,12 @@ public final class Session {
       pump(at: now)
       return .none
     case .command:
+      // Signed writes exist on the fixed channel only. Vol 3, Part F, 3.4.5.4.
+      if octets.octet(at: 0) == Opcode.signedWriteCommand.rawValue,
+        bearer.configuration.channel != .fixed
+      {
+        return .none
+      }
       if let server, let client { server.execute(command: pdu, from: client) }
       return .none
     case .answered:
@@ -99,16 +108,20 @@ public final class Session {
 
   // MARK: Server side
 
-  /// The response is written beside the bearer and then handed to it, because the application
-  /// that the server asks may use this session: to notify, for one.
+  /// The response is written beside the bearer and then handed to it, and the transaction is
+  /// taken out of the session meanwhile, because the application that the server asks may use
+  /// this session: to notify, or to end it.
   private func respond(to pdu: borrowing PDU, _ octets: RawSpan) {
     var isAnswered = true
+    var transaction = ServerTransaction()
+    swap(&transaction, &self.transaction)
     response.append(limit: bearer.mtu) { (out: inout OutputRawSpan) in
       guard let server, let client else { return Self.refuse(pdu, octets, &out) }
       let action = server.execute(
         pdu, octets: octets, from: client, transaction: &transaction, into: &out)
       isAnswered = action == .respond
     }
+    if bearer.failure == nil { self.transaction = transaction }
     if isAnswered, let pdu = response.first { bearer.respond(pdu) }
     response.removeAll()
   }
@@ -117,12 +130,15 @@ public final class Session {
   private static func refuse(
     _ pdu: borrowing PDU, _ octets: RawSpan, _ out: inout OutputRawSpan
   ) {
+    func nothing(_ start: AttributeHandle, _ end: AttributeHandle) -> (AttributeHandle, ErrorCode) {
+      (start, HandleRange(start, end) == nil ? .invalidHandle : .attributeNotFound)
+    }
     let error: (AttributeHandle, ErrorCode) =
       switch pdu {
-      case .findInformationRequest(let request): (request.start, .attributeNotFound)
-      case .findByTypeValueRequest(let request): (request.start, .attributeNotFound)
-      case .readByTypeRequest(let request): (request.start, .attributeNotFound)
-      case .readByGroupTypeRequest(let request): (request.start, .attributeNotFound)
+      case .findInformationRequest(let request): nothing(request.start, request.end)
+      case .findByTypeValueRequest(let request): nothing(request.start, request.end)
+      case .readByTypeRequest(let request): nothing(request.start, request.end)
+      case .readByGroupTypeRequest(let request): nothing(request.start, request.end)
       case .readRequest(let request): (request.handle, .invalidHandle)
       default: (.invalid, .requestNotSupported)
       }
@@ -160,9 +176,10 @@ public final class Session {
   /// Sends a value as a notification. Vol 3, Part G, 4.10.1.
   ///
   /// - Returns: false, and nothing sent, while the bearer exchanges its ATT_MTU or has too
-  ///   much waiting for the link: try again when it has less. The value is cut at ATT_MTU - 3.
+  ///   much waiting for the link: try again when it has less. Also on a dead bearer, for ever.
+  ///   The value is cut at ATT_MTU - 3.
   public func notify(_ handle: AttributeHandle, _ value: RawSpan) -> Bool {
-    guard !bearer.holdsValues, !bearer.isCongested else { return false }
+    guard bearer.failure == nil, !bearer.holdsValues, !bearer.isCongested else { return false }
     bearer.notify { out in HandleValueNotification.encode(handle, value, into: &out) }
     return true
   }
@@ -171,7 +188,8 @@ public final class Session {
   /// Vol 3, Part G, 4.10.2. False, and nothing sent, otherwise.
   public func notify(_ values: [(handle: AttributeHandle, value: [UInt8])]) -> Bool {
     let length = values.reduce(1) { $0 + 4 + $1.value.count }
-    guard values.count > 1, length <= bearer.mtu, !bearer.holdsValues, !bearer.isCongested,
+    guard values.count > 1, length <= bearer.mtu, bearer.failure == nil, !bearer.holdsValues,
+      !bearer.isCongested,
       client?.features.contains(.multipleNotifications) == true
     else { return false }
     bearer.notify { out in
@@ -189,17 +207,17 @@ public final class Session {
   public func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], at now: Instant
   ) throws(ProcedureError) -> TransactionID {
-    try indicate(handle, value, isServiceChanged: false, at: now)
+    try indicate(handle, value, revision: nil, at: now)
   }
 
   private func indicate(
-    _ handle: AttributeHandle, _ value: [UInt8], isServiceChanged: Bool, at now: Instant
+    _ handle: AttributeHandle, _ value: [UInt8], revision: UInt32?, at now: Instant
   ) throws(ProcedureError) -> TransactionID {
     let id = takeTransactionID()
     switch bearer.enqueueIndication(id) {
     case .waiting:
       indications.append(
-        Indication(id: id, handle: handle, value: value, isServiceChanged: isServiceChanged))
+        Indication(id: id, handle: handle, value: value, revision: revision))
     case .refused(let limit): throw .misuse(.tooManyIndications(limit: limit))
     case .dead(let failure): throw .bearer(failure)
     }
@@ -216,8 +234,8 @@ public final class Session {
   private func confirmed(_ id: TransactionID) -> SessionAction {
     guard let index = indications.firstIndex(where: { $0.id == id }) else { return .none }
     let indication = indications.remove(at: index)
-    guard indication.isServiceChanged else { return .confirmed(id) }
-    if let server, let client { server.confirmServiceChanged(client, indication.value) }
+    guard let revision = indication.revision else { return .confirmed(id) }
+    if let server, let client { server.confirmServiceChanged(client, revision) }
     return .none
   }
 
@@ -242,16 +260,18 @@ public final class Session {
   /// Begins the exchange of ATT_MTU, if this side may.
   @discardableResult
   public func startExchangeMTU(_ operation: ClientOperation, at now: Instant) -> TransactionID? {
-    guard bearer.canExchangeMTU else {
+    guard bearer.canExchangeMTU, !operations.contains(where: { $0.id == exchange }) else {
       operation.fail(
         .misuse(bearer.configuration.channel == .fixed ? .mtuAlreadyExchanged : .notOnThisBearer))
       return nil
     }
-    return start(operation, at: now)
+    exchange = start(operation, at: now)
+    return exchange
   }
 
-  /// Ends an operation before its time; it is told, at once or when it has sent what it must. A
-  /// request on the wire keeps the slot until its response has come.
+  /// Ends an operation before its time; it is told. A request on the wire keeps the slot until
+  /// its response has come. An operation that has left something on the server clears it first
+  /// and is told then.
   public func cancel(_ id: TransactionID, at now: Instant) {
     guard let index = operations.firstIndex(where: { $0.id == id }),
       !operations[index].operation.cancel()
@@ -306,17 +326,13 @@ public final class Session {
   }
 
   private func receive(_ pdu: borrowing PDU, for id: TransactionID, at now: Instant) {
-    guard let index = operations.firstIndex(where: { $0.id == id }) else { return }
-    let operation = operations[index].operation
-    if operation.receive(pdu, mtu: bearer.mtu) {
-      switch bearer.enqueueRequest(id) {
-      case .waiting: break
-      case .refused(let limit):
-        finish(id)?.fail(.misuse(.tooManyProcedures(limit: limit)))
-      case .dead(let failure): finish(id)?.fail(.bearer(failure))
-      }
-    } else {
-      _ = finish(id)
+    // Off the list first: whoever is told of the end may call the session again from there.
+    guard let operation = finish(id) else { return }
+    guard operation.receive(pdu, mtu: bearer.mtu) else { return }
+    switch bearer.enqueueRequest(id, isContinuation: true) {
+    case .waiting: operations.append((id, operation))
+    case .refused(let limit): operation.fail(.misuse(.tooManyProcedures(limit: limit)))
+    case .dead(let failure): operation.fail(.bearer(failure))
     }
   }
 
@@ -371,11 +387,13 @@ public final class Session {
   }
 
   private func pumpServiceChanged(at now: Instant) {
-    guard let server, let client, client.changed != nil, bearer.failure == nil,
-      !indications.contains(where: { $0.isServiceChanged }),
-      let owed = server.serviceChanged(for: client)
+    guard let server, let client, client.changed != nil, !client.isBeingTold,
+      bearer.failure == nil, let owed = server.serviceChanged(for: client)
     else { return }
-    _ = try? indicate(owed.handle, owed.value, isServiceChanged: true, at: now)
+    do throws(ProcedureError) {
+      _ = try indicate(owed.handle, owed.value, revision: server.database.revision, at: now)
+      client.isBeingTold = true
+    } catch {}  // As many indications wait as may: after one of them.
   }
 
   /// When ``advance(to:)`` wants to be called; nil if nothing is in flight.
@@ -397,6 +415,8 @@ public final class Session {
   private func end(_ failure: BearerFailure) {
     let ended = operations
     operations = []
+    // Another bearer of the client may tell it.
+    if indications.contains(where: { $0.revision != nil }) { client?.isBeingTold = false }
     indications = []
     transaction.end()
     for entry in ended { entry.operation.fail(.bearer(failure)) }

@@ -28,7 +28,9 @@
 ///
 /// Decode what arrives with ``PDU``, hand it to ``receive(_:octets:at:)`` and do what the
 /// action says. Whatever the bearer wants sent stands in ``outbox``, in order: transmit it and
-/// remove it. Time is a parameter; call ``advance(to:)`` at ``deadline``.
+/// remove it. While ``isCongested``, take nothing from the link: each PDU may be worth a response,
+/// and a peer that does not read them must not make the outbox grow. Time is a parameter; call
+/// ``advance(to:)`` at ``deadline``.
 public struct Bearer: ~Copyable {
   public let configuration: BearerConfiguration
   /// PDUs for the link, in order.
@@ -290,9 +292,14 @@ public struct Bearer: ~Copyable {
   // MARK: Client side
 
   /// Queues a transaction for the request slot.
-  public mutating func enqueueRequest(_ id: TransactionID) -> Enqueued {
+  ///
+  /// - Parameter isContinuation: for the next request of a procedure whose response has just
+  ///   come, which the limit of those that wait does not stop halfway.
+  public mutating func enqueueRequest(
+    _ id: TransactionID, isContinuation: Bool = false
+  ) -> Enqueued {
     if let failure { return .dead(failure) }
-    return requests.enqueue(id)
+    return requests.enqueue(id, isContinuation: isContinuation)
   }
 
   /// Grants the request slot, if it is free, to the one that waits longest.

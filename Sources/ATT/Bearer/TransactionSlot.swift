@@ -43,8 +43,8 @@ struct TransactionSlot {
     if case .inFlight(_, let opcode, _, _) = state { opcode } else { nil }
   }
 
-  mutating func enqueue(_ id: TransactionID) -> Enqueued {
-    guard waiting.count - first < limit else { return .refused(limit: limit) }
+  mutating func enqueue(_ id: TransactionID, isContinuation: Bool = false) -> Enqueued {
+    guard isContinuation || waiting.count - first < limit else { return .refused(limit: limit) }
     waiting.append(id)
     return .waiting
   }

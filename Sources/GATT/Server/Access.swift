@@ -85,17 +85,20 @@ extension Server {
     }
   }
 
-  /// Asks the application; throws if its answer comes later.
+  /// Asks the application; throws if its answer comes later, or if it has changed the database
+  /// while it was asked: what the request has found there so far is not true any more.
   func ask(
     _ kind: Question.Kind, _ handle: AttributeHandle, _ client: ServerClient,
     _ transaction: inout ServerTransaction, keeps: Bool,
     _ immediate: (Question) -> LateAnswer?
   ) throws(Halt) -> LateAnswer {
     let question = Question(id: nextQuestionID(), kind: kind, client: client.id, handle: handle)
+    let revision = database.revision
     guard let answer = immediate(question) else {
       transaction.wait(for: question)
       throw .waits(question.id)
     }
+    guard database.revision == revision else { throw .refused(.databaseOutOfSync, handle) }
     if keeps { transaction.keep(answer, to: kind, handle) }
     return answer
   }

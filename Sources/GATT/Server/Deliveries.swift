@@ -29,11 +29,11 @@ extension Server {
     return (handle, range.start.octets + range.end.octets)
   }
 
-  /// A client has confirmed Service Changed: it is aware, unless more has changed since.
-  func confirmServiceChanged(_ client: ServerClient, _ value: [UInt8]) {
-    guard let range = client.changed, range.start.octets + range.end.octets == value else {
-      return
-    }
+  /// A client has confirmed a Service Changed that told of this revision of the database: it is
+  /// aware, unless more has changed since.
+  func confirmServiceChanged(_ client: ServerClient, _ revision: UInt32) {
+    client.isBeingTold = false
+    guard database.revision == revision else { return }
     client.changed = nil
     client.awareness = .aware
   }

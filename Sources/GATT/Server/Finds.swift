@@ -34,7 +34,8 @@ extension Server {
     var position = AttributeTable.lowerBound(handles, range.start)
     FindByTypeValueResponse.begin(into: &out)
     var isEmpty = true
-    while position < handles.count, handles[position] <= range.end {
+    // Nobody is asked for a value that there is no room for.
+    while position < handles.count, handles[position] <= range.end, out.freeCapacity >= 4 {
       let handle = handles[position]
       position += 1
       let index = try index(of: handle)
@@ -43,14 +44,14 @@ extension Server {
         let octets = try value(index, client, &transaction).octets
         guard octets.span.bytes.isEqual(to: request.value) else { continue }
       } catch {
-        if case .waits = error { throw error }
-        continue
+        switch error {
+        case .waits, .refused(.databaseOutOfSync, _): throw error
+        case .refused: continue
+        }
       }
-      guard
-        FindByTypeValueResponse.append(
+      isEmpty =
+        !FindByTypeValueResponse.append(
           handle, groupEnd: database.table[index].groupEnd, to: &out)
-      else { break }
-      isEmpty = false
     }
     if isEmpty { throw .refused(.attributeNotFound, range.start) }
   }

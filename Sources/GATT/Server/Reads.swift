@@ -22,6 +22,7 @@ extension Server {
     let index = try index(of: request.handle)
     try checkRead(index, client, &transaction)
     let offset = Int(request.offset)
+    guard offset <= ValueLimits.longest else { throw .refused(.invalidOffset, request.handle) }
     let value = try value(index, from: offset, client, &transaction)
     guard offset <= value.start + value.octets.count else {
       throw .refused(.invalidOffset, request.handle)
@@ -73,6 +74,8 @@ extension Server {
     var position = AttributeTable.lowerBound(handles, range.start)
     var length = -1
     while position < handles.count, handles[position] <= range.end {
+      // Nobody is asked for a value that there is no room for.
+      if length >= 0, out.freeCapacity < 2 + length { return }
       let handle = handles[position]
       let octets: [UInt8]
       do throws(Halt) {

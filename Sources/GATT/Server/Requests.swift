@@ -22,6 +22,10 @@ extension Server {
         if transaction.octets.isEmpty { transaction.octets = octets.owned }
         return .wait(question)
       case .refused(let code, let handle):
+        // Whatever the reason, the client has been told.
+        if code == .databaseOutOfSync, client.awareness == .unaware {
+          client.awareness = .becoming
+        }
         ErrorResponse(request: Opcode(octets.octet(at: 0)), handle: handle, code: code)
           .encode(into: &out)
       }
@@ -78,6 +82,10 @@ extension Server {
       try write(request.handle, request.value, .write, client, &transaction)
       out.append(Opcode.writeResponse)
     case .prepareWriteRequest(let request):
+      // The ATT_MTU may have shrunk while the application thought.
+      guard PrepareWriteRequest.headerLength + request.part.byteCount <= out.freeCapacity else {
+        throw .refused(.invalidPDU, request.handle)
+      }
       try prepareWrite(request, client, &transaction)
       PrepareWriteResponse.encode(request, into: &out)
     case .executeWriteRequest(let request):
@@ -98,7 +106,6 @@ extension Server {
       guard client.features.contains(.robustCaching), let handle = Self.handle(of: request) else {
         return
       }
-      client.awareness = .becoming
       throw .refused(.databaseOutOfSync, handle)
     }
   }

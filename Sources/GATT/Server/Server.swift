@@ -61,8 +61,12 @@ public final class Server {
     let client = ServerClient(id: ClientID(rawValue: nextClient), security: security)
     nextClient &+= 1
     if let record {
-      for (handle, value) in record.configurations where database.type(of: handle) != nil {
-        client.configure(handle, value)
+      for (handle, value) in record.configurations {
+        // The handle may be something else by now, or offer less.
+        guard let index = database.table.index(of: handle),
+          case .configuration(let offered, _) = database.table[index].storage
+        else { continue }
+        client.configure(handle, value.intersection(offered))
       }
       client.features = record.features
       // The database may have changed while the client was away.

@@ -11,8 +11,8 @@ extension Server {
     try checkWrite(index, client, &transaction)
     switch database.table[index].storage {
     case .constant, .databaseHash: throw .refused(.writeNotPermitted, handle)
-    case .stored(_, let limits):
-      guard value.byteCount <= limits.maximumLength else {
+    case .stored(let former, let limits):
+      guard value.byteCount <= (limits.isFixedLength ? former.count : limits.maximumLength) else {
         throw .refused(.invalidAttributeValueLength, handle)
       }
       store(index, from: 0, value, resizing: !limits.isFixedLength)

@@ -314,7 +314,7 @@ import Testing
     bench.bearer.confirm()
     bench.bearer.notify { $0.append(Opcode.handleValueNotification) }
     bench.bearer.command { $0.append(Opcode.writeCommand) }
-    bench.bearer.transmitRaw([0x0A].span.bytes)
+    bench.bearer.transmitRaw(([0x0A] as [UInt8]).span.bytes)
     for pdu in ["0a 03 00", "0b", "1e", "1d 03 00", "02 17 00", "ff", ""] {
       #expect(bench.receive(pdu) == .ignored(.dead))
     }

@@ -24,7 +24,7 @@ import Testing
       case 6:
         struct Refused: Error {}
         try? queue.append(limit: 40) { (out: inout OutputRawSpan) throws(Refused) in
-          out.append([1, 2, 3].span.bytes)
+          out.append(([1, 2, 3] as [UInt8]).span.bytes)
           throw Refused()
         }
       case 7 where Int.random(in: 0..<200, using: &random) == 0:
@@ -63,7 +63,7 @@ import Testing
   @Test func theLongestPDU() {
     var queue = PDUQueue()
     queue.append([UInt8](repeating: 7, count: 65_535).span.bytes)
-    queue.append([8].span.bytes)
+    queue.append(([8] as [UInt8]).span.bytes)
     let count = queue.first?.byteCount
     #expect(count == 65_535)
     queue.removeFirst()

@@ -1,0 +1,165 @@
+import ATT
+import GATT
+import Testing
+
+/// Values that the server sends unasked. Vol 3, Part G, 4.10 and 4.11.
+@Suite struct DeliveryTests {
+  private let server = Server(
+    Database(
+      genericAttributeService,
+      service(
+        0x1800, at: 9,
+        value(0x2A00, .stored([7]), .readWrite, [.read, .notify, .indicate]),
+        value(
+          0x2A01, .stored([8]),
+          AttributePermissions(
+            read: .requires(AttributePermissions.Requirement(security: .high, keySize: 10))),
+          [.read, .notify],
+          descriptors: [
+            DescriptorDefinition(.clientCharacteristicConfiguration, permissions: .readWrite)
+          ]),
+        value(0x2A02, .stored([9]), AttributePermissions(), [.notify]))))
+
+  private func notify(_ station: Station, _ count: Int) -> Bool {
+    let value = [UInt8](repeating: 5, count: count)
+    return station.session.notify(0x0B, value.span.bytes)
+  }
+
+  @Test func notifications() {
+    let station = Station(server)
+    #expect(notify(station, 2))
+    #expect(notify(station, 0))
+    #expect(station.sent == ["1b 0b 00 05 05", "1b 0b 00"])
+    // Cut at ATT_MTU - 3.
+    #expect(notify(station, 21))
+    #expect(station.sent[0].split(separator: " ").count == 23)
+    station.exchange(517)
+    #expect(notify(station, 512))
+    #expect(station.sent[0].split(separator: " ").count == 515)
+  }
+
+  /// Too much waits for the link: nothing is lost silently, the caller hears of it.
+  @Test func notificationsOnACongestedLink() {
+    let station = Station(server)
+    var sent = 0
+    while notify(station, 20) { sent += 1 }
+    #expect(station.session.bearer.isCongested == true)
+    #expect(station.sent.count == sent)
+    #expect(notify(station, 20))
+  }
+
+  @Test func noNotificationsDuringTheExchange() {
+    let station = Station(server)
+    station.session.startExchangeMTU(
+      ProcedureOperation(ExchangeMTU(clientReceiveMTU: 517)), at: .zero)
+    #expect(!notify(station, 1))
+    #expect(!station.session.notify([(0x0B, [1]), (0x0B, [2])]))
+    station.send("03 0502")
+    #expect(notify(station, 1))
+  }
+
+  @Test func noNotificationsOnADeadBearer() {
+    let station = Station(server)
+    station.session.linkEnded()
+    #expect(!notify(station, 1))
+    #expect(!station.session.notify([(0x0B, [1]), (0x0B, [2])]))
+    #expect(throws: ProcedureError.bearer(.linkEnded)) {
+      try station.session.indicate(0x0B, [1], at: .zero)
+    }
+    #expect(station.sent == [])
+  }
+
+  // MARK: Several values in one
+
+  @Test func multipleNotifications() {
+    let station = Station(server)
+    let values: [(handle: AttributeHandle, value: [UInt8])] = [(0x0B, [1, 2]), (0x0E, [])]
+    // Not before the client has said that it understands.
+    #expect(!station.session.notify(values))
+    station.send("12 0600 04")
+    #expect(station.session.notify(values))
+    #expect(station.sent == ["23 0b 00 02 00 01 02 0e 00 00 00"])
+    #expect(!station.session.notify([(0x0B, [1])]))
+    #expect(!station.session.notify([]))
+    // Exactly what fits, and one octet more.
+    #expect(station.session.notify([(1, [UInt8](repeating: 0, count: 7)), (2, [UInt8](repeating: 0, count: 7))]))
+    #expect(station.sent[0].split(separator: " ").count == 23)
+    #expect(!station.session.notify([(1, [UInt8](repeating: 0, count: 7)), (2, [UInt8](repeating: 0, count: 8))]))
+    #expect(station.sent == [])
+  }
+
+  // MARK: Who gets what
+
+  /// H23: the condition of a notification is the value's, not the declaration's.
+  @Test func h23NotifyPermissionOfTheValue() {
+    let station = Station(server)
+    station.send("12 0c00 0100")
+    station.send("12 0f00 0100")
+    station.send("12 1200 0100")
+    func deliveries() -> [ClientCharacteristicConfiguration] {
+      [0x0B, 0x0E, 0x11].map { server.deliveries(of: $0, to: station.client) }
+    }
+    #expect(deliveries() == [.notification, [], .notification])
+    station.client.security = LinkSecurity(level: .high, keySize: 9)
+    #expect(deliveries() == [.notification, [], .notification])
+    station.client.security = LinkSecurity(level: .high, keySize: 10)
+    #expect(deliveries() == [.notification, .notification, .notification])
+    #expect(server.deliveries(of: 0x0A, to: station.client) == [])
+    #expect(server.deliveries(of: 0x99, to: station.client) == [])
+  }
+
+  // MARK: Indications
+
+  @Test func indicationsOneAfterTheOther() throws {
+    let station = Station(server)
+    let first = try station.session.indicate(0x0B, [1], at: .zero)
+    let second = try station.session.indicate(0x0B, [2], at: .zero)
+    let third = try station.session.indicate(0x0B, [3], at: .zero)
+    #expect(station.sent == ["1d 0b 00 01"])
+    station.session.cancel(indication: second)
+    #expect(station.send("1e") == ["1d 0b 00 03"])
+    #expect(station.send("1e") == [])
+    #expect(station.send("1e") == [])
+    #expect(station.actions == [.confirmed(first), .confirmed(third)])
+  }
+
+  @Test func aCancelledIndicationInFlight() throws {
+    let station = Station(server)
+    let first = try station.session.indicate(0x0B, [1], at: .zero)
+    let second = try station.session.indicate(0x0B, [2], at: .zero)
+    station.session.cancel(indication: first)
+    #expect(station.sent == ["1d 0b 00 01"])
+    #expect(station.send("1e") == ["1d 0b 00 02"])
+    station.send("1e")
+    #expect(station.actions == [.confirmed(second)])
+  }
+
+  @Test func tooManyIndications() throws {
+    let station = Station(server, BearerConfiguration(maximumWaiting: 2))
+    for _ in 0..<3 { _ = try station.session.indicate(0x0B, [], at: .zero) }
+    #expect(throws: ProcedureError.misuse(.tooManyIndications(limit: 2))) {
+      try station.session.indicate(0x0B, [], at: .zero)
+    }
+  }
+
+  @Test func anIndicationThatIsNotConfirmed() throws {
+    let station = Station(server)
+    _ = try station.session.indicate(0x0B, [1], at: .zero)
+    _ = station.sent
+    #expect(station.session.deadline == .zero + .seconds(30))
+    #expect(station.session.advance(to: .zero + .milliseconds(29_999)) == .none)
+    #expect(
+      station.session.advance(to: .zero + .seconds(30))
+        == .failed(.transactionTimeout(.handleValueIndication)))
+    #expect(station.send("0a 0b00") == [])
+  }
+
+  /// Rule 9: a client may ask before it confirms.
+  @Test func requestsBeforeTheConfirmation() throws {
+    let station = Station(server)
+    _ = try station.session.indicate(0x0B, [1], at: .zero)
+    #expect(station.sent == ["1d 0b 00 01"])
+    #expect(station.send("0a 0b00") == ["0b 07"])
+    #expect(station.send("1e") == [])
+  }
+}

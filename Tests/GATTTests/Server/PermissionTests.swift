@@ -1,0 +1,176 @@
+import ATT
+import GATT
+import Testing
+
+/// Who may read and write: every condition, in each direction, through every request. H3, H24;
+/// Vol 3, Part F, 3.2.5 and 4.
+@Suite struct PermissionTests {
+  static let links: [LinkSecurity] = [
+    .low, LinkSecurity(level: .medium, keySize: 7), LinkSecurity(level: .medium, keySize: 15),
+    LinkSecurity(.medium), LinkSecurity(level: .high, keySize: 7), LinkSecurity(.high),
+    LinkSecurity(.fips),
+  ]
+
+  static let requirements: [AttributePermissions.Requirement] = SecurityLevel.allCases.flatMap {
+    level in
+    ([0, 7, 16] as [UInt8]).flatMap { keySize in
+      [false, true].map { authorization in
+        AttributePermissions.Requirement(
+          security: level, keySize: keySize, authorization: authorization)
+      }
+    }
+  }
+
+  /// What is answered, written down anew: from the strongest condition that is not met.
+  private func expected(
+    _ requirement: AttributePermissions.Requirement, _ link: LinkSecurity, authorized: Bool
+  ) -> UInt8? {
+    let isEncrypted = link.level > .low
+    let isAuthenticated = link.level >= .high
+    switch requirement.security {
+    case .low: break
+    case .medium: if !isEncrypted { return 0x0F }
+    case .high: if !isAuthenticated { return 0x05 }
+    case .fips: if link.level != .fips { return 0x05 }
+    }
+    if requirement.keySize > 0 {
+      if !isEncrypted { return 0x0F }
+      if link.keySize < requirement.keySize { return 0x0C }
+    }
+    if requirement.authorization && !authorized { return 0x08 }
+    return nil
+  }
+
+  private func database(_ permissions: AttributePermissions) -> Database {
+    Database(
+      service(
+        0x1800, at: 1, value(0x2A00, .stored([7], ValueLimits(maximumLength: 4)), permissions)))
+  }
+
+  private func server(_ permissions: AttributePermissions, authorizes: Bool) -> Server {
+    let application = ScriptedApplication()
+    application.authorizations[3] = authorizes ? .accepted : .refused(.insufficientAuthorization)
+    return Server(database(permissions), application: application)
+  }
+
+  private static let reads = [
+    ("0a 0300", "0b 07"), ("0c 0300 0000", "0d 07"), ("0e 0300 0300", "0f 07 07"),
+    ("20 0300 0300", "21 01 00 07 01 00 07"), ("08 0100 ffff 002a", "09 03 03 00 07"),
+  ]
+
+  private static let writes = [("12 0300 09", "13"), ("16 0300 0000 09", "17 03 00 00 00 09")]
+
+  @Test(arguments: requirements) func reading(
+    _ requirement: AttributePermissions.Requirement
+  ) {
+    for link in Self.links {
+      for authorized in [false, true] {
+        // Only this direction has the condition; the other is open.
+        let station = Station(
+          server(
+            AttributePermissions(read: .requires(requirement), write: .open),
+            authorizes: authorized), security: link)
+        let code = expected(requirement, link, authorized: authorized)
+        for (request, response) in Self.reads {
+          let error = "01 \(request.prefix(2)) 03 00"
+          #expect(
+            station.send(request) == [code.map { error + " " + hexText([$0]) } ?? response],
+            "\(link)")
+        }
+        // What may not be read is not found by its value either.
+        #expect(
+          station.send("06 0100 ffff 002a 07")
+            == [code == nil ? "07 03 00 03 00" : "01 06 01 00 0a"])
+        #expect(station.send("12 0300 07") == ["13"])
+      }
+    }
+  }
+
+  @Test(arguments: requirements) func writing(
+    _ requirement: AttributePermissions.Requirement
+  ) {
+    for link in Self.links {
+      for authorized in [false, true] {
+        let server = server(
+          AttributePermissions(read: .open, write: .requires(requirement)),
+          authorizes: authorized)
+        let station = Station(server, security: link)
+        let code = expected(requirement, link, authorized: authorized)
+        for (request, response) in Self.writes {
+          let error = "01 \(request.prefix(2)) 03 00"
+          #expect(
+            station.send(request) == [code.map { error + " " + hexText([$0]) } ?? response],
+            "\(link)")
+        }
+        #expect(station.send("18 01") == ["19"])
+        #expect(server.database.value(of: 3) == [code == nil ? 9 : 7])
+        // A command does what a request would, and says nothing.
+        #expect(station.send("52 0300 0a") == [])
+        #expect(server.database.value(of: 3) == [code == nil ? 0x0A : 7])
+        #expect(station.send("0a 0300").first?.hasPrefix("0b") == true)
+      }
+    }
+  }
+
+  @Test func denied() {
+    for link in Self.links {
+      let unreadable = Station(server(.writeOnly, authorizes: true), security: link)
+      for (request, _) in Self.reads {
+        #expect(unreadable.send(request) == ["01 \(request.prefix(2)) 03 00 02"])
+      }
+      let unwritable = Station(server(.readOnly, authorizes: true), security: link)
+      for (request, _) in Self.writes {
+        #expect(unwritable.send(request) == ["01 \(request.prefix(2)) 03 00 03"])
+      }
+    }
+  }
+
+  /// Rule 4: the client may raise the security and try again.
+  @Test func raisingTheSecurity() {
+    let station = Station(
+      server(
+        AttributePermissions(
+          read: .requires(AttributePermissions.Requirement(security: .fips, keySize: 16))),
+        authorizes: true))
+    #expect(station.send("0a 0300") == ["01 0a 03 00 05"])
+    station.client.security = LinkSecurity(.high)
+    #expect(station.send("0a 0300") == ["01 0a 03 00 05"])
+    station.client.security = LinkSecurity(.fips)
+    #expect(station.send("0a 0300") == ["0b 07"])
+    #expect(station.failure == nil)
+  }
+
+  /// H3 and H24: no request and no way around gets at a value whose condition is not met.
+  @Test func h3h24SecureValuesStayShut() {
+    let secure = AttributePermissions(
+      read: .requires(AttributePermissions.Requirement(security: .fips)),
+      write: .requires(AttributePermissions.Requirement(security: .fips)))
+    let server = Server(
+      Database(
+        service(
+          0x1800, at: 1,
+          value(0x2A00, .stored([0xC0]), secure, [.read, .write, .notify],
+            descriptors: [
+              DescriptorDefinition(.characteristicUserDescription, value: .stored([0xC1]), permissions: secure)
+            ]))))
+    let station = Station(server, security: LinkSecurity(.high))
+    var random = ClientRandom(seed: 24)
+    station.send("12 0400 0100")
+    for _ in 0..<20_000 {
+      let opcode = [0x08, 0x0A, 0x0C, 0x0E, 0x12, 0x16, 0x18, 0x20, 0x52, 0x06].randomElement(
+        using: &random)! as UInt8
+      var pdu: [UInt8] = [opcode]
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        pdu += [UInt8.random(in: 0...6, using: &random), 0]
+      }
+      if opcode == 0x08 { pdu = [8, UInt8.random(in: 1...5, using: &random), 0, 0xFF, 0xFF, [0, 1].randomElement(using: &random)!, [0x2A, 0x29].randomElement(using: &random)!] }
+      if opcode == 0x18 { pdu = [0x18, UInt8.random(in: 0...1, using: &random)] }
+      for answer in station.send(pdu) {
+        #expect(!answer.contains("c0") && !answer.contains("c1"), "\(hexText(pdu))")
+      }
+    }
+    #expect(server.database.value(of: 3) == [0xC0])
+    #expect(server.database.value(of: 5) == [0xC1])
+    #expect(server.deliveries(of: 3, to: station.client) == [])
+  }
+}
