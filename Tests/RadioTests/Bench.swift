@@ -92,7 +92,7 @@ actor End {
     for waiter in waiters { waiter.resume() }
   }
 
-  private func change() async { await withCheckedContinuation { waiters.append($0) } }
+  private func change() async { await withCheckedContinuation { self.waiters.append($0) } }
 
   func prepare() { _ = open() }
 
@@ -125,6 +125,12 @@ actor End {
   var peerName: String { open().peerName }
 
   func raise(_ level: SecurityLevel) throws { try open().raiseSecurity(to: level) }
+
+  /// In one step, so that no answer comes between.
+  func raise(_ level: SecurityLevel, andSend octets: [UInt8]) throws -> SendOutcome {
+    try raise(level)
+    return try send(octets)
+  }
 
   /// Waits until the link has a level.
   func reach(_ level: SecurityLevel) async {
