@@ -7,16 +7,36 @@ extension Loop {
   /// - Throws: `cancelled` if the caller's task is cancelled first.
   public func sleep(for duration: Duration) async throws(AttoError) {
     try await complete { (completion: Completion<Void>) in
-      let alarm = Alarm(completion)
-      let moment = Instant(nanoseconds: self.now) + duration
-      let timer = self.schedule(at: moment.nanoseconds, alarm)
-      completion.whenCancelled = { self.cancel(timer) }
+      let timer = OnceTimer(after: duration, on: self) { completion.resume(.success(())) }
+      completion.whenCancelled = { timer.cancel() }
     }
   }
 }
 
-private final class Alarm: TimerHandler {
-  private let completion: Completion<Void>
-  init(_ completion: Completion<Void>) { self.completion = completion }
-  func timerFired(_ id: TimerID) { completion.resume(.success(())) }
+/// A timer that calls a closure, once. The loop's thread only.
+final class OnceTimer: TimerHandler {
+  private let loop: Loop
+  private var timer: TimerID?
+  private var body: (() -> Void)?
+
+  init(after delay: Duration, on loop: Loop, _ body: @escaping () -> Void) {
+    self.loop = loop
+    self.body = body
+    let moment = Instant(nanoseconds: loop.now) + delay
+    timer = loop.schedule(at: moment.nanoseconds, self)
+  }
+
+  func timerFired(_ id: TimerID) {
+    let body = body
+    timer = nil
+    self.body = nil
+    body?()
+  }
+
+  /// The closure will not be called, and is let go.
+  func cancel() {
+    if let timer { loop.cancel(timer) }
+    timer = nil
+    body = nil
+  }
 }
