@@ -82,8 +82,8 @@ extension AirAdapter {
     }
   }
 
-  /// Gives the next connection to a taker, now or later. Isolated, and one step: the closures
-  /// above would run anywhere if they did not need this actor.
+  /// Gives the next connection to a taker, now or later. One step: the awaits above may let
+  /// others go first, who stop the advertisement or bring a connection.
   private func take(
     _ id: UInt64, for taker: UInt64, _ continuation: CheckedContinuation<ConnectedLink?, Never>
   ) {
