@@ -41,7 +41,7 @@ final class ConnectionCore {
   private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
   private var closeWaiters: [Completion<Void>] = []
   private var securityWaiters:
-    [(level: SecurityLevel, completion: Completion<Void>, timer: OnceTimer)] = []
+    [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
   /// The server behind the connection.
   private let server: ServerCore?
   /// Why the connection has ended.
@@ -283,7 +283,7 @@ final class ConnectionCore {
       securityChanged()
       return completion.resume(.success(()))
     }
-    let timer = OnceTimer(after: time, on: loop) {
+    let timer = OneTimer(after: time, on: loop) {
       completion.resume(.failure(.securityTimeout(level, after: time)))
     }
     securityWaiters.append((level, completion, timer))
