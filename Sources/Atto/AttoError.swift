@@ -19,6 +19,8 @@ public enum AttoError: Error, Equatable, Sendable {
   case radio(RadioError)
   /// The link did not come to stand in this time.
   case connectTimeout(endpoint: String, after: Duration)
+  /// The link did not reach this security in this time.
+  case securityTimeout(SecurityLevel, after: Duration)
   /// The executor could not watch another descriptor.
   case loop(LoopError)
   /// The database cannot be changed like this.
@@ -57,6 +59,9 @@ extension AttoError: CustomStringConvertible {
     case .radio(let error): error.description
     case .connectTimeout(let endpoint, let time):
       "\(endpoint) did not answer within \(time); is it on, in range and connectable?"
+    case .securityTimeout(let level, let time):
+      "the link did not reach security \(level) within \(time); is there an agent to pair with,"
+        + " at both ends?"
     case .loop(let error): error.description
     case .database(let error): "\(error)"
     case .misuse(let misuse): misuse.description

@@ -20,6 +20,9 @@ extension Connection {
     let connection = try await endpoint.open(options, adapter, loop) { link in
       make(link, options, server, loop)
     }
+    if options.security > .low {
+      try await connection.raiseSecurity(to: options.security, within: options.connectTimeout)
+    }
     if options.exchangesMTU { try await connection.exchangeMTU() }
     return connection
   }
@@ -44,9 +47,6 @@ extension Connection {
     _ link: any Link, _ options: ConnectionOptions, _ server: LocalServer?, _ loop: Loop
   ) -> Result<Connection, AttoError> {
     do throws(AttoError) {
-      if options.security > link.security.level {
-        do { try link.raiseSecurity(to: options.security) } catch { throw .link(error) }
-      }
       if let server { return .success(Connection(try server.attach(link, options))) }
       let core = ConnectionCore(link, on: loop, options: options, server: nil, client: nil)
       try core.open()

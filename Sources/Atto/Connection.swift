@@ -84,16 +84,15 @@ public final class Connection: Sendable {
     get async throws(AttoError) { try await onLoop { $0.security } }
   }
 
-  /// Asks the link for at least this security. Returns when it has been asked; the link reaches
-  /// it some time later, or is lost.
-  public func raiseSecurity(to level: SecurityLevel) async throws(AttoError) {
+  /// Raises the link to at least this security, and waits until it is reached.
+  ///
+  /// - Throws: `securityTimeout` if it is not in time; `link` if the link is lost over it, as
+  ///   happens when the peer cannot or will not.
+  public func raiseSecurity(
+    to level: SecurityLevel, within time: Duration = .seconds(30)
+  ) async throws(AttoError) {
     try await complete { (core, completion: Completion<Void>) in
-      do throws(AttoError) {
-        try core.raiseSecurity(to: level)
-        completion.resume(.success(()))
-      } catch {
-        completion.resume(.failure(error))
-      }
+      core.raiseSecurity(to: level, within: time, completion)
     }
   }
 

@@ -40,6 +40,8 @@ final class ConnectionCore {
   private var writers: [Completion<Void>] = []
   private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
   private var closeWaiters: [Completion<Void>] = []
+  private var securityWaiters:
+    [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
   /// The server behind the connection.
   private let server: ServerCore?
   /// Why the connection has ended.
@@ -267,7 +269,41 @@ final class ConnectionCore {
     do { try link.raiseSecurity(to: level) } catch { throw .link(error) }
   }
 
-  private func securityChanged() { session.client?.security = link.security }
+  /// Raises the link to a level and completes when it is reached, or cannot be in time.
+  func raiseSecurity(
+    to level: SecurityLevel, within time: Duration, _ completion: Completion<Void>
+  ) {
+    do throws(AttoError) {
+      if let end { throw end }
+      try raiseSecurity(to: level)
+    } catch {
+      return completion.resume(.failure(error))
+    }
+    guard link.security.level < level else {
+      securityChanged()
+      return completion.resume(.success(()))
+    }
+    let timer = OneTimer(after: time, on: loop) {
+      completion.resume(.failure(.securityTimeout(level, after: time)))
+    }
+    securityWaiters.append((level, completion, timer))
+    completion.whenCancelled = { [unowned self] in
+      timer.cancel()
+      securityWaiters.removeAll { $0.completion === completion }
+    }
+  }
+
+  private func securityChanged() {
+    guard session.client != nil || !securityWaiters.isEmpty else { return }
+    let security = link.security
+    session.client?.security = security
+    let waiting = securityWaiters
+    securityWaiters = waiting.filter { $0.level > security.level }
+    for waiter in waiting where waiter.level <= security.level {
+      waiter.timer.cancel()
+      waiter.completion.resume(.success(()))
+    }
+  }
 
   // MARK: Time and the end
 
@@ -315,6 +351,12 @@ final class ConnectionCore {
     for queue in queues { queue.finish(endOfValues) }
     let error = end ?? .disconnected(peer: peerName)
     for writer in writers { writer.resume(.failure(error)) }
+    let securityWaiters = self.securityWaiters
+    self.securityWaiters = []
+    for waiter in securityWaiters {
+      waiter.timer.cancel()
+      waiter.completion.resume(.failure(error))
+    }
     for entry in confirmations { entry.completion.resume(.failure(error)) }
     server?.ended(self)
     let closeWaiters = self.closeWaiters
@@ -325,7 +367,11 @@ final class ConnectionCore {
 
 extension ConnectionCore: ReadinessHandler {
   func ready(_ readiness: Readiness) {
-    if readiness.contains(.writable) { flush() }
+    if readiness.contains(.writable) {
+      // A link that is being encrypted takes nothing until it is.
+      if !securityWaiters.isEmpty { securityChanged() }
+      flush()
+    }
     // A hang-up may show without anything to receive: only receiving tells why.
     if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { isReadable = true }
     read()

@@ -122,6 +122,10 @@ final class HandlerTable: Application {
     return .later
   }
 
+  override func security(of client: ClientID) -> LinkSecurity? {
+    core?.connection(client)?.security
+  }
+
   override func authorize(_ question: Question) -> WriteAnswer {
     authorization?(question) ?? .refused(.insufficientAuthorization)
   }

@@ -1,4 +1,3 @@
-import ATT
 import EventLoop
 
 extension Loop {
@@ -7,16 +6,8 @@ extension Loop {
   /// - Throws: `cancelled` if the caller's task is cancelled first.
   public func sleep(for duration: Duration) async throws(AttoError) {
     try await complete { (completion: Completion<Void>) in
-      let alarm = Alarm(completion)
-      let moment = Instant(nanoseconds: self.now) + duration
-      let timer = self.schedule(at: moment.nanoseconds, alarm)
-      completion.whenCancelled = { self.cancel(timer) }
+      let timer = OneTimer(after: duration, on: self) { completion.resume(.success(())) }
+      completion.whenCancelled = { timer.cancel() }
     }
   }
-}
-
-private final class Alarm: TimerHandler {
-  private let completion: Completion<Void>
-  init(_ completion: Completion<Void>) { self.completion = completion }
-  func timerFired(_ id: TimerID) { completion.resume(.success(())) }
 }

@@ -31,6 +31,7 @@ final class ServerCore {
     connections.append(connection)
     do throws(AttoError) {
       try connection.open()
+      if options.security > .low { try connection.raiseSecurity(to: options.security) }
     } catch {
       connection.close()
       throw error

@@ -72,7 +72,7 @@ public final class Loop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   let signal = Atomic<UInt8>(0)
   static let asleep: UInt8 = 1
   static let filled: UInt8 = 2
-  let inbox = Mutex<[Work]>([])
+  let inbox = Inbox()
 
   // The loop's thread only.
   var local = WorkQueue()

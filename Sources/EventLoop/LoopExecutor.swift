@@ -30,11 +30,7 @@ extension Loop {
       local.append(work)
       return
     }
-    post(work)
-  }
-
-  private func post(_ work: Work) {
-    inbox.withLock { $0.append(work) }
+    inbox.append(work)
     let before = signal.bitwiseOr(Loop.filled, ordering: .acquiringAndReleasing).oldValue
     if before == Loop.asleep { clinux_eventfd_signal(wakeUp) }
   }
@@ -45,7 +41,7 @@ extension Loop {
     // Lowered first: what is posted after this line raises it again, and what was posted before
     // is found under the lock.
     signal.bitwiseAnd(~Loop.filled, ordering: .acquiringAndReleasing)
-    inbox.withLock { Swift.swap(&$0, &spare) }
+    inbox.exchange(with: &spare)
     for work in spare { local.append(work) }
     spare.removeAll(keepingCapacity: true)
   }

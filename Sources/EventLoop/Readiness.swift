@@ -39,7 +39,8 @@ public protocol ReadinessHandler: AnyObject {
   case edge
   /// In every turn in which something can be received (EPOLLIN | EPOLLRDHUP): for descriptors
   /// that are read piece by piece, such as standard input. A regular file, which epoll refuses,
-  /// counts as readable in every turn until it is unwatched.
+  /// counts as readable in every turn until it is unwatched. So does anything at its end: the
+  /// handler unwatches it then.
   case level
 }
 

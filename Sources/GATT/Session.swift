@@ -269,8 +269,9 @@ public final class Session {
     return exchange
   }
 
-  /// Ends an operation before its time; it is told, at once or when it has sent what it must. A
-  /// request on the wire keeps the slot until its response has come.
+  /// Ends an operation before its time; it is told. A request on the wire keeps the slot until
+  /// its response has come. An operation that has left something on the server clears it first
+  /// and is told then.
   public func cancel(_ id: TransactionID, at now: Instant) {
     guard let index = operations.firstIndex(where: { $0.id == id }),
       !operations[index].operation.cancel()

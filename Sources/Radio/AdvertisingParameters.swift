@@ -8,7 +8,8 @@ public struct AdvertisingParameters: Hashable, Sendable {
 
   /// Intervals that a radio takes: 20 ms to 10.24 s, what controllers of every version can do.
   /// Vol 6, Part B, 4.4.2.2.
-  public static let intervalRange: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(10240)
+  public static let intervalRange: ClosedRange<Duration> =
+    .milliseconds(20) ... .milliseconds(10240)
 
   public var content: Content
   /// Whether centrals may connect. Each connection is an element of ``Advertisement/links``.

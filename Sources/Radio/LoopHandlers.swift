@@ -1,4 +1,3 @@
-import ATT
 import CLinux
 import EventLoop
 
@@ -46,32 +45,5 @@ final class WatchedDescriptor: ReadinessHandler {
     self.watch = nil
     body = nil
     return descriptor
-  }
-}
-
-/// A timer that calls a closure, once. The loop's thread only; `cancel()` lets go of the closure.
-final class OneTimer: TimerHandler {
-  private let loop: Loop
-  private var timer: TimerID?
-  private var body: (() -> Void)?
-
-  init(after delay: Duration, on loop: Loop, _ body: @escaping () -> Void) {
-    self.loop = loop
-    self.body = body
-    let moment = Instant(nanoseconds: loop.now) + delay
-    timer = loop.schedule(at: moment.nanoseconds, self)
-  }
-
-  func timerFired(_ timer: TimerID) {
-    self.timer = nil
-    let body = body
-    self.body = nil
-    body?()
-  }
-
-  func cancel() {
-    if let timer { loop.cancel(timer) }
-    timer = nil
-    body = nil
   }
 }

@@ -1,7 +1,8 @@
 import CLinux
-import EventLoop
 import Glibc
 import Synchronization
+
+@testable import EventLoop
 
 /// Descriptors of a Unix socket pair, closed at the end.
 final class Pair: Sendable {
@@ -69,6 +70,9 @@ extension Loop {
       setUp()
     }
     run()
+    // Handlers hold the loop, and the loop holds them.
+    watches = WatchTable()
+    timers = TimerHeap()
     return inTime.value
   }
 }

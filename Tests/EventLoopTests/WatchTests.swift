@@ -109,7 +109,10 @@ struct WatchTests {
         loop.unwatch(id.value!)
         // A name that has ended does nothing.
         loop.reschedule(id.value!, .readable)
-        guard calls.value < 100 else { return loop.stop() }
+        guard calls.value < 100 else {
+          handler.body = { _ in }
+          return loop.stop()
+        }
         id.value = try! loop.watch(pair.a, handler)
       }
       id.value = try! loop.watch(pair.a, handler)
@@ -160,6 +163,30 @@ struct WatchTests {
     }
     #expect(inTime)
     #expect(calls.value == 3)
+  }
+
+  @Test("A full socket is told as writable, once, when its peer has made room")
+  func writable() throws {
+    let loop = try Loop(name: "writable")
+    let told = Box<[Readiness]>([])
+    let inTime = loop.run {
+      let pair = Pair()
+      _ = try! loop.watch(
+        pair.a,
+        OnReady { readiness in
+          told.value.append(readiness)
+          switch told.value.count {
+          case 1:
+            while clinux_send(pair.a, [1], 1) == 1 {}
+            loop.execute { while Pair.drain(pair.b) > 0 {} }
+          default:
+            // Nothing more comes within the next turns.
+            loop.schedule(at: loop.now + 20_000_000, OnTimer { _ in loop.stop() })
+          }
+        })
+    }
+    #expect(inTime)
+    #expect(told.value == [.writable, .writable])
   }
 
   @Test("A hangup is told, with what is left to read")

@@ -108,7 +108,8 @@ struct WorkTests {
     var sum = 0
     var line = [CChar](repeating: 0, count: 256)
     while fgets(&line, 256, file) != nil {
-      let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      let octets = line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+      let text = String(decoding: octets, as: UTF8.self)
       guard text.contains("ctxt_switches"), let colon = text.firstIndex(of: ":") else { continue }
       sum += Int(text[text.index(after: colon)...].filter(\.isNumber)) ?? 0
     }

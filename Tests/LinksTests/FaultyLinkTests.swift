@@ -241,6 +241,29 @@ struct FaultyLinkTests {
     #expect(try faulty.receiveAll() == [.pdu([1]), .closed])
   }
 
+  @Test("A flood of which nothing is left does not hold its reader")
+  func flood() throws {
+    let (faulty, peer, observer) = pair(incoming: Faults(drop: 1))
+    for _ in 0..<2000 { try peer.send([1]) }
+    observer.told = []
+    #expect(try faulty.receive() == .wouldBlock)
+    #expect(faulty.records.count == 1024)
+    #expect(observer.told == [.readable])
+    #expect(try faulty.receive() == .wouldBlock)
+    #expect(faulty.records.count == 2000)
+    #expect(observer.told == [.readable])
+  }
+
+  @Test("Records have a limit; what is beyond it is counted")
+  func recordLimit() throws {
+    let (faulty, peer, _) = pair(outgoing: Faults(drop: 1))
+    for _ in 0..<(FaultyLink.recordLimit + 5) { try faulty.send([1]) }
+    #expect(faulty.records.count == FaultyLink.recordLimit)
+    #expect(faulty.unrecorded == 5)
+    #expect(faulty.description.hasSuffix("and 5 more"))
+    withExtendedLifetime(peer) {}
+  }
+
   @Test("A clock that is given is used")
   func clock() throws {
     let (a, b) = MemoryLink.pair()

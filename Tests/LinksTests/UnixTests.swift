@@ -186,23 +186,22 @@ struct UnixTests {
       let dead = clinux_seqpacket_socket(AF_UNIX, 0)
       #expect(clinux_unix_bind(dead, path, path.utf8.count) == 0)
       close(dead)
-      let outcomes = await withTaskGroup(of: LinkError.Reason?.self) { group in
+      let outcomes = await withTaskGroup(of: (Held?, LinkError.Reason?).self) { group in
         for _ in 0..<4 {
           group.addTask {
             do throws(LinkError) {
               let listener = try UnixListener(UnixAddress(path: path))
-              // Stays for as long as the test lasts.
-              _ = Unmanaged.passRetained(listener)
-              return nil
+              // Listens on for as long as the outcomes are kept.
+              return (Held(listener), nil)
             } catch {
-              return error.reason
+              return (nil, error.reason)
             }
           }
         }
         return await group.reduce(into: []) { $0.append($1) }
       }
-      #expect(outcomes.count { $0 == nil } == 1)
-      #expect(outcomes.count { $0 == .alreadyListening } == 3)
+      #expect(outcomes.count { $0.0 != nil } == 1)
+      #expect(outcomes.count { $0.1 == .alreadyListening } == 3)
     }
   }
 
@@ -252,6 +251,12 @@ struct UnixTests {
     #expect(accept([-EINVAL]) == (LinkError(.accept, .system(EINVAL), endpoint: path), 1))
     #expect(accept([-ENOMEM]).error?.isTransient == true)
   }
+}
+
+/// Keeps a listener. `@unchecked Sendable`: it is not used again.
+private final class Held: @unchecked Sendable {
+  let listener: UnixListener
+  init(_ listener: UnixListener) { self.listener = listener }
 }
 
 extension Optional where Wrapped: ~Copyable {

@@ -30,7 +30,8 @@ import Testing
       0x6E,
     ]
     let data = AdvertisingData(
-      flags: [.limitedDiscoverable], serviceUUIDs: [0x180D, BluetoothUUID(0x1234_5678 as UInt32), uuid],
+      flags: [.limitedDiscoverable],
+      serviceUUIDs: [0x180D, BluetoothUUID(0x1234_5678 as UInt32), uuid],
       listsAllServices: false,
       solicitedServiceUUIDs: [0x1805, BluetoothUUID(0xABCD_EF01 as UInt32), uuid],
       localName: "Sträp", nameIsShortened: true, txPower: 20, appearance: 0x00C1,
@@ -57,13 +58,14 @@ import Testing
     #expect(AdvertisingData(parsing: head + middle + tail) == data)
   }
 
-  @Test(arguments: [
-    (0x00A0, [0x03, 0x1A, 0xA0, 0x00]),
-    (0xFFFF, [0x03, 0x1A, 0xFF, 0xFF]),
-    (0x1_0000, [0x04, 0x2F, 0x00, 0x00, 0x01]),
-    (0xFF_FFFF, [0x04, 0x2F, 0xFF, 0xFF, 0xFF]),
-    (0x100_0000, [0x05, 0x2F, 0x00, 0x00, 0x00, 0x01]),
-  ] as [(UInt32, [UInt8])])
+  @Test(
+    arguments: [
+      (0x00A0, [0x03, 0x1A, 0xA0, 0x00]),
+      (0xFFFF, [0x03, 0x1A, 0xFF, 0xFF]),
+      (0x1_0000, [0x04, 0x2F, 0x00, 0x00, 0x01]),
+      (0xFF_FFFF, [0x04, 0x2F, 0xFF, 0xFF, 0xFF]),
+      (0x100_0000, [0x05, 0x2F, 0x00, 0x00, 0x00, 0x01]),
+    ] as [(UInt32, [UInt8])])
   func intervalTakesTheShortestForm(interval: UInt32, octets: [UInt8]) throws {
     let data = AdvertisingData(advertisingInterval: interval)
     #expect(try data.encoded() == octets)
@@ -222,9 +224,11 @@ import Testing
     // 3 octets of flags; first fit would put 10 in the advertisement, 20 in the response, and
     // then find no place for 18.
     let data = AdvertisingData(
-      manufacturerData: [.init(company: 1, [UInt8](repeating: 1, count: 6)),
+      manufacturerData: [
+        .init(company: 1, [UInt8](repeating: 1, count: 6)),
         .init(company: 2, [UInt8](repeating: 2, count: 17)),
-        .init(company: 3, [UInt8](repeating: 3, count: 24))])
+        .init(company: 3, [UInt8](repeating: 3, count: 24)),
+      ])
     let laidOut = try LegacyAdvertisement(data)
     #expect(laidOut.advertisement.count == 3 + 28 || laidOut.scanResponse.count == 31)
     let found = AdvertisingData(
@@ -270,7 +274,9 @@ import Testing
   }
 
   @Test func theBlockOfAnExtendedAdvertisementHasALimit() throws {
-    let data = AdvertisingData(manufacturerData: [.init(company: 1, [UInt8](repeating: 0, count: 253))])
+    let data = AdvertisingData(manufacturerData: [
+      .init(company: 1, [UInt8](repeating: 0, count: 253))
+    ])
     #expect(throws: AdvertisingDataError.doesNotFit(.manufacturerData, length: 257, lacking: 1)) {
       try data.encoded()
     }

@@ -58,6 +58,7 @@ actor End {
   private var watch: WatchID?
   private var waiters: [CheckedContinuation<Void, Never>] = []
   private var handler: Waker?
+  private var changes = 0
   private(set) var told: [LinkReadiness] = []
 
   init(_ connected: ConnectedLink) {
@@ -87,12 +88,19 @@ actor End {
 
   private func wake(_ readiness: LinkReadiness?) {
     if let readiness { told.append(readiness) }
+    changes += 1
     let waiters = waiters
     self.waiters = []
     for waiter in waiters { waiter.resume() }
   }
 
-  private func change() async { await withCheckedContinuation { waiters.append($0) } }
+  /// Waits for something to happen after `seen`. Every await may let others go first, so the
+  /// last look is within the step that begins to wait.
+  private func change(since seen: Int) async {
+    await withCheckedContinuation {
+      if changes == seen { waiters.append($0) } else { $0.resume() }
+    }
+  }
 
   func prepare() { _ = open() }
 
@@ -104,6 +112,7 @@ actor End {
   func receive() async throws -> [UInt8]? {
     let link = open()
     while true {
+      let seen = changes
       var storage = [UInt8](repeating: 0, count: 600)
       var count = 0
       let outcome = try storage.withUnsafeMutableBytes { room -> ReceiveOutcome in
@@ -115,7 +124,7 @@ actor End {
       switch outcome {
       case .pdu: return Array(storage[..<count])
       case .closed: return nil
-      case .wouldBlock: await change()
+      case .wouldBlock: await change(since: seen)
       }
     }
   }
@@ -126,10 +135,20 @@ actor End {
 
   func raise(_ level: SecurityLevel) throws { try open().raiseSecurity(to: level) }
 
+  /// In one step, so that no answer comes between.
+  func raise(_ level: SecurityLevel, andSend octets: [UInt8]) throws -> SendOutcome {
+    try raise(level)
+    return try send(octets)
+  }
+
   /// Waits until the link has a level.
   func reach(_ level: SecurityLevel) async {
     let link = open()
-    while link.security.level < level { await change() }
+    while true {
+      let seen = changes
+      if link.security.level >= level { return }
+      await change(since: seen)
+    }
   }
 
   func close() {

@@ -67,7 +67,9 @@ import Testing
   @Test func aHelloMustBeExact() async throws {
     try await attackPeripheral { _ in
       let tooLong = hello + [UInt8](repeating: 0x41, count: 65)
-      for octets in [Array(hello.dropLast()), hello + [0xFF], tooLong, [1, 0] + hello.dropFirst(2)] {
+      for octets in [
+        Array(hello.dropLast()), hello + [0xFF], tooLong, [1, 0] + hello.dropFirst(2),
+      ] {
         let raw = try RawSocket(connectingTo: socket)
         raw.send(octets)
         #expect(raw.isHungUp(), "\(octets)")

@@ -21,19 +21,19 @@ public enum PDU: ~Escapable {
   case readMultipleResponse(ReadMultipleResponse)
   case readByGroupTypeRequest(ReadByGroupTypeRequest)
   case readByGroupTypeResponse(ReadByGroupTypeResponse)
-  case writeRequest(WriteRequest)
+  case writeRequest(HandleAndValue)
   case writeResponse
   case prepareWriteRequest(PrepareWriteRequest)
   case prepareWriteResponse(PrepareWriteResponse)
   case executeWriteRequest(ExecuteWriteRequest)
   case executeWriteResponse
-  case handleValueNotification(HandleValueNotification)
-  case handleValueIndication(HandleValueIndication)
+  case handleValueNotification(HandleAndValue)
+  case handleValueIndication(HandleAndValue)
   case handleValueConfirmation
   case readMultipleVariableRequest(ReadMultipleVariableRequest)
   case readMultipleVariableResponse(ReadMultipleVariableResponse)
   case multipleHandleValueNotification(MultipleHandleValueNotification)
-  case writeCommand(WriteCommand)
+  case writeCommand(HandleAndValue)
   case signedWriteCommand(SignedWriteCommand)
   /// An opcode of no PDU, with the octets after it.
   case unknown(Opcode, RawSpan)
@@ -116,7 +116,7 @@ public enum PDU: ~Escapable {
       guard let pdu = ReadByGroupTypeResponse(octets) else { return nil }
       self = .readByGroupTypeResponse(pdu)
     case .writeRequest:
-      guard let pdu = WriteRequest(octets) else { return nil }
+      guard let pdu = HandleAndValue(octets) else { return nil }
       self = .writeRequest(pdu)
     case .writeResponse:
       guard octets.byteCount == 1 else { return nil }
@@ -134,10 +134,10 @@ public enum PDU: ~Escapable {
       guard octets.byteCount == 1 else { return nil }
       self = .executeWriteResponse
     case .handleValueNotification:
-      guard let pdu = HandleValueNotification(octets) else { return nil }
+      guard let pdu = HandleAndValue(octets) else { return nil }
       self = .handleValueNotification(pdu)
     case .handleValueIndication:
-      guard let pdu = HandleValueIndication(octets) else { return nil }
+      guard let pdu = HandleAndValue(octets) else { return nil }
       self = .handleValueIndication(pdu)
     case .handleValueConfirmation:
       guard octets.byteCount == 1 else { return nil }
@@ -152,7 +152,7 @@ public enum PDU: ~Escapable {
       guard let pdu = MultipleHandleValueNotification(octets) else { return nil }
       self = .multipleHandleValueNotification(pdu)
     case .writeCommand:
-      guard let pdu = WriteCommand(octets) else { return nil }
+      guard let pdu = HandleAndValue(octets) else { return nil }
       self = .writeCommand(pdu)
     case .signedWriteCommand:
       guard let pdu = SignedWriteCommand(octets) else { return nil }

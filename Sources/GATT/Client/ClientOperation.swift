@@ -14,8 +14,8 @@ open class ClientOperation {
   /// ended, well or not, and whoever waits for it has been told.
   open func receive(_ response: borrowing PDU, mtu: Int) -> Bool { false }
 
-  /// Nobody wants the result any more. True if the operation must send more before it ends (a
-  /// prepared write that the server is to forget); it then goes on until it has ended by itself.
+  /// Somebody wants the operation to end. True if it has something to clear first: it goes on,
+  /// and ends by itself. See ``Procedure/cancel()``.
   open func cancel() -> Bool { false }
 
   /// The operation has ended without another response. Called once, and never after

@@ -43,7 +43,10 @@ extension Server {
     _ handle: AttributeHandle, _ client: ServerClient, _ transaction: inout ServerTransaction
   ) throws(Halt) {
     guard case .requires(let requirement) = access else { throw .refused(denial, handle) }
-    if let code = requirement.refusal(of: client.security) { throw .refused(code, handle) }
+    if requirement.refusal(of: client.security) != nil {
+      if let now = application.security(of: client.id) { client.security = now }
+      if let code = requirement.refusal(of: client.security) { throw .refused(code, handle) }
+    }
     guard requirement.authorization else { return }
     let answer =
       if let given = transaction.answer(kind, handle) { given } else {

@@ -26,6 +26,10 @@ open class Application {
     .refused(.writeNotPermitted)
   }
 
+  /// The security of a client's link, asked for before a client is refused for lack of it: some
+  /// links change without saying so. nil if nothing more is known than the server was told.
+  open func security(of client: ClientID) -> LinkSecurity? { nil }
+
   /// Whether a client may do this with an attribute that requires authorization.
   open func authorize(_ question: Question) -> WriteAnswer {
     .refused(.insufficientAuthorization)

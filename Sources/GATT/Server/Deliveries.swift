@@ -13,7 +13,8 @@ extension Server {
     if case .requires(let requirement) = database.table[index].permissions.read,
       requirement.refusal(of: client.security) != nil
     {
-      return []
+      if let now = application.security(of: client.id) { client.security = now }
+      guard requirement.refusal(of: client.security) == nil else { return [] }
     }
     return client.configuration(configuration)
   }

@@ -74,17 +74,29 @@ extension AirAdapter {
   // MARK: Taking connections
 
   private func nextLink(_ id: UInt64) async -> ConnectedLink? {
-    guard let advertisement = advertisements[id], !Task.isCancelled else { return nil }
-    if let link = advertisement.take() {
-      resumeAccepting()
-      return link
-    }
-    guard !advertisement.isOver else { return nil }
     let taker = nextID()
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { advertisement.wait(taker, $0) }
+      await withCheckedContinuation { take(id, for: taker, $0) }
     } onCancel: {
       later { $0.advertisements[id]?.giveUp(taker) }
+    }
+  }
+
+  /// Gives the next connection to a taker, now or later. One step: the awaits above may let
+  /// others go first, who stop the advertisement or bring a connection.
+  private func take(
+    _ id: UInt64, for taker: UInt64, _ continuation: CheckedContinuation<ConnectedLink?, Never>
+  ) {
+    guard let advertisement = advertisements[id], !Task.isCancelled else {
+      return continuation.resume(returning: nil)
+    }
+    if let link = advertisement.take() {
+      continuation.resume(returning: link)
+      resumeAccepting()
+    } else if advertisement.isOver {
+      continuation.resume(returning: nil)
+    } else {
+      advertisement.wait(taker, continuation)
     }
   }
 

@@ -172,11 +172,13 @@ public actor AirAdapter: Adapter {
   private func connect(
     _ target: AirAttempt.Target, _ timeout: Duration?
   ) async throws(RadioError) -> ConnectedLink {
-    guard !isClosed else { throw .closed }
-    guard !Task.isCancelled else { throw .cancelled }
     let id = nextID()
     let result: Result<ConnectedLink, RadioError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
+        // One step, after any await has let others go first: what it finds here still holds when
+        // the attempt is in the table, where closing and cancelling look for it.
+        guard !isClosed else { return continuation.resume(returning: .failure(.closed)) }
+        guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
         let origin = AirAttempt.Origin(address: address, name: name, maximum: maximumSecurity)
         let attempt = AirAttempt(
           target, from: origin, in: folder, on: loop, timeout: timeout

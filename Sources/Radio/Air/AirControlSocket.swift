@@ -44,7 +44,8 @@ final class AirControlSocket {
   /// Whether the other end has gone, though this one has not been told yet.
   var isHungUp: Bool {
     guard let watched else { return true }
-    return clinux_poll_now(watched.descriptor) & (CLINUX_POLLHUP | CLINUX_POLLERR | CLINUX_POLLRDHUP) != 0
+    return clinux_poll_now(watched.descriptor)
+      & (CLINUX_POLLHUP | CLINUX_POLLERR | CLINUX_POLLRDHUP) != 0
   }
 
   /// Sends, together with a descriptor if there is one. False if the other end is gone or does

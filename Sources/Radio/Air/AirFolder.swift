@@ -101,7 +101,9 @@ final class AirFolder: Sendable {
       let address = bytes(fromHex: octets[..<dot]),
       let part = Part(rawValue: String(name[octets.index(after: dot)...]))
     else { return nil }
-    guard let address = BluetoothAddress(littleEndian: address.reversed(), kind: .random) else { return nil }
+    guard let address = BluetoothAddress(littleEndian: address.reversed(), kind: .random) else {
+      return nil
+    }
     return (address, part)
   }
 

@@ -50,7 +50,8 @@ public final class AirLink: Link {
   private var loss: LinkError?
 
   init(
-    data: consuming OwnedDescriptor, control: AirControlSocket, peer: BluetoothAddress, name: String,
+    data: consuming OwnedDescriptor, control: AirControlSocket, peer: BluetoothAddress,
+    name: String,
     maximum: LinkSecurity, on loop: Loop, onEnd: @escaping () -> Void
   ) {
     self.peer = peer

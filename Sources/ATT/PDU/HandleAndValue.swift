@@ -1,0 +1,33 @@
+/// A handle with a value behind it: the form that four PDUs share.
+public struct HandleAndValue: ~Escapable {
+  public let handle: AttributeHandle
+  public let value: RawSpan
+
+  /// Octets before the value: opcode and handle.
+  public static let headerLength = 3
+
+  @_lifetime(copy octets)
+  init?(_ octets: RawSpan) {
+    guard octets.byteCount >= Self.headerLength else { return nil }
+    handle = octets.handle(at: 1)
+    value = octets.from(Self.headerLength)
+  }
+
+  static func encode(
+    _ opcode: Opcode, _ handle: AttributeHandle, _ value: RawSpan, into out: inout OutputRawSpan
+  ) {
+    out.append(opcode)
+    out.append(handle)
+    out.append(value)
+  }
+
+  /// With as much of the value as there is room for.
+  static func encode(
+    _ opcode: Opcode, _ handle: AttributeHandle, fitting value: RawSpan,
+    into out: inout OutputRawSpan
+  ) {
+    out.append(opcode)
+    out.append(handle)
+    out.append(fitting: value)
+  }
+}
