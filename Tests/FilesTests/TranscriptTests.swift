@@ -22,8 +22,10 @@ import Testing
     >
     < ...
     silence 200ms
+    procedure read-long  0x0003 # begins
     <
     \tdisconnect
+    result dead
 
     """
 
@@ -48,7 +50,8 @@ import Testing
                 .init(.security(LinkSecurity(.medium))),
                 .init(.security(LinkSecurity(level: .high, keySize: 7))), .init(.client([])),
                 .init(.server(.init([], isOpen: true))), .init(.silence(.milliseconds(200))),
-                .init(.server(.init([]))), .init(.disconnect),
+                .init(.procedure(["read-long", "0x0003"])),
+                .init(.server(.init([]))), .init(.disconnect), .init(.result(["dead"])),
               ]),
           ]))
     #expect(transcript.cases[0].steps.map(\.line) == [5, 6, 7, 8, 9])
@@ -73,8 +76,10 @@ import Testing
     >
     < ...
     silence 200ms
+    procedure read-long 0x0003
     <
     disconnect
+    result dead
 
     """
 
@@ -147,7 +152,8 @@ import Testing
     ("# A\n\n# A  again", #"3:3: expected each case once, found "A" again, first on line 1"#),
     (
       "# A\n wiat 1s",
-      "2:2: expected one of #, >, <, profile, wait, silence, security, disconnect, "
+      "2:2: expected one of #, >, <, profile, procedure, result, wait, silence, security, "
+        + "disconnect, "
         + #"found "wiat" (did you mean "wait"?)"#
     ),
     (
@@ -168,7 +174,16 @@ import Testing
       "# A\nsecurity low 16",
       #"2:14: expected no key size on a link that is not encrypted, found "16""#
     ),
-    ("# A\ndisconnect\n> 0a", #"3:1: expected a heading after disconnect, found ">""#),
+    (
+      "# A\ndisconnect\n> 0a",
+      #"3:1: expected a result or a heading after disconnect, found ">""#
+    ),
+    (
+      "# A\ndisconnect\nresult dead\n> 0a",
+      #"4:1: expected a result or a heading after disconnect, found ">""#
+    ),
+    ("# A\nprocedure", "2:10: expected the name of a procedure, found the end of the line"),
+    ("# A\nresult # x", "2:8: expected what the client has got, found the end of the line"),
     ("# A\nprofile", "2:8: expected the path of a profile, found the end of the line"),
     ("# A\nprofile # x", "2:9: expected the path of a profile, found the end of the line"),
     ("profile a\nprofile b", "2:9: expected one profile, found a second one"),

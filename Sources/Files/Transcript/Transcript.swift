@@ -59,7 +59,14 @@ public struct Transcript: Sendable, Equatable {
     case silence(Duration)
     /// `security`: the link is now protected like this.
     case security(LinkSecurity)
-    /// `disconnect`: the link ends. Always the last step.
+    /// `procedure`: the client begins this GATT procedure: its name, then its arguments. A
+    /// player of the client's part carries it out; to a player of the server's part it is
+    /// nothing.
+    case procedure([String])
+    /// `result`: what the oldest procedure or value without a result has brought the client.
+    /// For players of the client's part alone.
+    case result([String])
+    /// `disconnect`: the link ends. Only results may follow.
     case disconnect
   }
 

@@ -129,6 +129,14 @@ struct TranscriptLine {
 
   // MARK: - Arguments
 
+  /// One word or more.
+  mutating func words(_ expected: String) throws(TranscriptError) -> [String] {
+    var words: [String] = []
+    while let word = stepWord() { words.append(word.text) }
+    guard !words.isEmpty else { throw missing(expected) }
+    return words
+  }
+
   mutating func duration() throws(TranscriptError) -> Duration {
     let expected = "a duration such as 30.1s or 200ms, at most a day"
     guard let word = stepWord() else { throw missing(expected) }

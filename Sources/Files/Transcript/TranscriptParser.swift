@@ -3,13 +3,15 @@ import ATT
 /// Reads transcripts, line by line.
 ///
 /// States: before the first heading only `profile` may stand; after a heading, `profile` once
-/// and before any step; after `disconnect`, only the next heading.
+/// and before any step; after `disconnect`, only results and the next heading.
 ///
 /// Limits: 4 MiB, 100,000 lines, 4,096 octets in a PDU, durations of a day.
 struct TranscriptParser {
   static let lineLimit = 100_000
   static let octetLimit = 4096
-  static let words = ["profile", "wait", "silence", "security", "disconnect"]
+  static let words = [
+    "profile", "procedure", "result", "wait", "silence", "security", "disconnect",
+  ]
 
   private var transcript = Transcript()
   private var names: [String: Int] = [:]
@@ -60,6 +62,8 @@ struct TranscriptParser {
     case "wait": action = .wait(try line.duration())
     case "silence": action = .silence(try line.duration())
     case "security": action = .security(try line.security())
+    case "procedure": action = .procedure(try line.words("the name of a procedure"))
+    case "result": action = .result(try line.words("what the client has got"))
     case "disconnect": action = .disconnect
     default: throw unknown(first, line)
     }
@@ -67,8 +71,10 @@ struct TranscriptParser {
     guard let current = transcript.cases.indices.last else {
       throw first.mistake("a heading \"# NAME  title\" before the first step")
     }
-    if transcript.cases[current].steps.last?.action == .disconnect {
-      throw first.mistake("a heading after disconnect")
+    if first.text != "result",
+      transcript.cases[current].steps.contains(where: { $0.action == .disconnect })
+    {
+      throw first.mistake("a result or a heading after disconnect")
     }
     transcript.cases[current].steps.append(Transcript.Step(action, line: line.number))
   }

@@ -34,6 +34,8 @@ extension Transcript.Action: CustomStringConvertible {
     case .wait(let duration): "wait " + TranscriptDuration.text(duration)
     case .silence(let duration): "silence " + TranscriptDuration.text(duration)
     case .security(let security): "security " + security.words
+    case .procedure(let words): "procedure " + words.joined(separator: " ")
+    case .result(let words): "result " + words.joined(separator: " ")
     case .disconnect: "disconnect"
     }
   }
