@@ -283,7 +283,8 @@ final class ConnectionCore {
       securityChanged()
       return completion.resume(.success(()))
     }
-    let timer = OnceTimer(after: time, on: loop) {
+    let timer = OnceTimer(after: time, on: loop) { [weak self] in
+      self?.securityWaiters.removeAll { $0.completion === completion }
       completion.resume(.failure(.securityTimeout(level, after: time)))
     }
     securityWaiters.append((level, completion, timer))
