@@ -384,7 +384,12 @@ extension ConnectionCore: LinkObserver {
   func linkReady(_ readiness: LinkReadiness) {
     if readiness.contains(.securityChanged) { securityChanged() }
     if !readiness.isDisjoint(with: [.readable, .closed]) { isReadable = true }
-    guard watch == nil, reader == nil, end == nil else { return }
+    if let watch {
+      var next: Readiness = .readable
+      if readiness.contains(.writable) { next.insert(.writable) }
+      return loop.reschedule(watch, next)
+    }
+    guard reader == nil, end == nil else { return }
     let reader = Resumption(self)
     self.reader = reader
     loop.schedule(at: loop.now, reader)
