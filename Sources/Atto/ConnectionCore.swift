@@ -16,7 +16,11 @@ import Links
 ///
 /// Back-pressure: while the link takes no more and the outbox is at its limit, nothing is read,
 /// so that a peer that does not read cannot make this end collect responses. While a consumer
-/// of values has all it may hold, nothing is read either, unless a response is awaited.
+/// of values has all it may hold, nothing is read either, unless a response or confirmation is
+/// awaited, which may stand behind more values.
+///
+/// Once the peer has gone, what it has left in the link is read to its end without regard to
+/// who takes it: only there does the link tell that, and why, it has ended.
 ///
 /// The descriptor is watched edge-triggered: what was not read is remembered (`isReadable`) and
 /// read when the reason not to has gone.
@@ -32,6 +36,10 @@ final class ConnectionCore {
   private var isReadable = true
   private var isReading = false
   private var isFlushing = false
+  /// Whether the peer has gone: what it has left is read to the end.
+  private var isDraining = false
+  /// Why nothing can be sent any more.
+  private var sendFailure: AttoError?
   private var reader: Resumption?
 
   private(set) var queues: [ValueQueue] = []
@@ -82,8 +90,11 @@ final class ConnectionCore {
   // MARK: Receiving
 
   private var mayRead: Bool {
-    guard end == nil, !session.bearer.isCongested else { return false }
-    return session.operationCount > 0 || !queues.contains(where: \.isFull)
+    guard end == nil else { return false }
+    if isDraining { return true }
+    guard !session.bearer.isCongested else { return false }
+    return !queues.contains(where: \.isFull) || session.operationCount > 0
+      || session.deadline != nil
   }
 
   private func read() {
@@ -99,7 +110,9 @@ final class ConnectionCore {
         case .pdu:
           buffer.withPDU { pdu in receive(pdu) }
           settle()
-        case .wouldBlock: isReadable = false
+        case .wouldBlock:
+          isReadable = false
+          if let sendFailure { finish(sendFailure) } else { arm() }
         case .closed: finish(.disconnected(peer: peerName))
         }
       } catch {
@@ -146,7 +159,7 @@ final class ConnectionCore {
     valueObserver?(handle, value)
     var isTaken = valueObserver != nil
     for queue in queues where queue.handle == nil || queue.handle == handle {
-      queue.offer(handle, value, isIndication: isIndication)
+      queue.offer(handle, value, isIndication: isIndication, isLimited: !isDraining)
       isTaken = true
     }
     if !isTaken { counters.unclaimedValues += 1 }
@@ -164,6 +177,7 @@ final class ConnectionCore {
 
   private func flush() {
     guard end == nil, !isFlushing else { return }
+    guard sendFailure == nil else { return session.bearer.outbox.removeAll() }
     isFlushing = true
     defer { isFlushing = false }
     while !session.bearer.outbox.isEmpty {
@@ -173,8 +187,7 @@ final class ConnectionCore {
         }
         guard outcome == .sent else { break }
       } catch {
-        finish(.link(error))
-        return
+        return sendingFailed(.link(error))
       }
       counters.sent += 1
       if options.monitor != nil {
@@ -184,6 +197,16 @@ final class ConnectionCore {
       session.bearer.outbox.removeFirst()
     }
     if !session.bearer.isCongested, !session.bearer.holdsValues { wakeWriters() }
+  }
+
+  /// The link takes nothing more. The connection ends as soon as what the peer has said before
+  /// is read, with what the link says of its end; if that is nothing, with this error.
+  private func sendingFailed(_ error: AttoError) {
+    sendFailure = error
+    session.bearer.outbox.removeAll()
+    isDraining = true
+    isReadable = true
+    if !isReading { continueLater() }
   }
 
   private func wakeWriters() {
@@ -215,12 +238,15 @@ final class ConnectionCore {
   func start(_ operation: ClientOperation) -> TransactionID {
     let id = session.start(operation, at: now)
     settle()
+    // Reading may have paused for values that nobody takes.
+    read()
     return id
   }
 
   func startExchangeMTU(_ operation: ClientOperation) -> TransactionID? {
     let id = session.startExchangeMTU(operation, at: now)
     settle()
+    read()
     return id
   }
 
@@ -242,6 +268,7 @@ final class ConnectionCore {
       completion.resume(.failure(AttoError(error, end: end)))
     }
     settle()
+    read()
   }
 
   private func confirmed(_ id: TransactionID) {
@@ -283,7 +310,8 @@ final class ConnectionCore {
       securityChanged()
       return completion.resume(.success(()))
     }
-    let timer = OneTimer(after: time, on: loop) {
+    let timer = OneTimer(after: time, on: loop) { [weak self] in
+      self?.securityWaiters.removeAll { $0.completion === completion }
       completion.resume(.failure(.securityTimeout(level, after: time)))
     }
     securityWaiters.append((level, completion, timer))
@@ -373,6 +401,7 @@ extension ConnectionCore: ReadinessHandler {
       flush()
     }
     // A hang-up may show without anything to receive: only receiving tells why.
+    if !readiness.isDisjoint(with: [.hangup, .error]) { isDraining = true }
     if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { isReadable = true }
     read()
   }
@@ -383,7 +412,12 @@ extension ConnectionCore: LinkObserver {
   func linkReady(_ readiness: LinkReadiness) {
     if readiness.contains(.securityChanged) { securityChanged() }
     if !readiness.isDisjoint(with: [.readable, .closed]) { isReadable = true }
-    guard watch == nil, reader == nil, end == nil else { return }
+    if let watch {
+      var next: Readiness = .readable
+      if readiness.contains(.writable) { next.insert(.writable) }
+      return loop.reschedule(watch, next)
+    }
+    guard reader == nil, end == nil else { return }
     let reader = Resumption(self)
     self.reader = reader
     loop.schedule(at: loop.now, reader)

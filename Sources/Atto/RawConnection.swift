@@ -61,15 +61,15 @@ public final class RawConnection: Sendable {
 }
 
 /// What a raw connection does on the loop's thread.
-private final class RawCore: ReadinessHandler, TimerHandler {
+private final class RawCore: ReadinessHandler {
   let loop: Loop
   private let link: any Link
   private let monitor: (@Sendable (MonitoredPDU) -> Void)?
   private let buffer = ReceiveBuffer(capacity: 65536)
   private var watch: WatchID?
-  private var timer: TimerID?
   private var received: [[UInt8]] = []
-  private var reader: Completion<[UInt8]?>?
+  /// Those who wait for the next PDU, in the order of their coming.
+  private var readers: [(completion: Completion<[UInt8]?>, timer: OnceTimer)] = []
   private var unsent: [(pdu: [UInt8], completion: Completion<Void>)] = []
   private var end: AttoError?
 
@@ -107,9 +107,10 @@ private final class RawCore: ReadinessHandler, TimerHandler {
 
   private func take(_ pdu: [UInt8]) {
     note(.received, pdu)
-    guard let reader else { return received.append(pdu) }
-    endWaiting()
-    reader.resume(.success(pdu))
+    guard !readers.isEmpty else { return received.append(pdu) }
+    let reader = readers.removeFirst()
+    reader.timer.cancel()
+    reader.completion.resume(.success(pdu))
   }
 
   private func note(_ direction: MonitoredPDU.Direction, _ pdu: [UInt8]) {
@@ -124,22 +125,15 @@ private final class RawCore: ReadinessHandler, TimerHandler {
       return read()
     }
     if let end { return completion.resume(.failure(end)) }
-    reader = completion
-    timer = loop.schedule(at: (Instant(nanoseconds: loop.now) + time).nanoseconds, self)
-    completion.whenCancelled = { [unowned self] in endWaiting() }
-  }
-
-  func timerFired(_ id: TimerID) {
-    let reader = reader
-    timer = nil
-    endWaiting()
-    reader?.resume(.success(nil))
-  }
-
-  private func endWaiting() {
-    reader = nil
-    if let timer { loop.cancel(timer) }
-    timer = nil
+    let timer = OnceTimer(after: time, on: loop) { [weak self] in
+      self?.readers.removeAll { $0.completion === completion }
+      completion.resume(.success(nil))
+    }
+    readers.append((completion, timer))
+    completion.whenCancelled = { [unowned self] in
+      timer.cancel()
+      readers.removeAll { $0.completion === completion }
+    }
   }
 
   func send(_ pdu: [UInt8], _ completion: Completion<Void>) {
@@ -171,10 +165,13 @@ private final class RawCore: ReadinessHandler, TimerHandler {
     if let watch { loop.unwatch(watch) }
     watch = nil
     link.close()
-    let (unsent, reader) = (self.unsent, self.reader)
+    let (unsent, readers) = (self.unsent, self.readers)
     self.unsent = []
-    endWaiting()
+    self.readers = []
     for entry in unsent { entry.completion.resume(.failure(error)) }
-    reader?.resume(.failure(error))
+    for reader in readers {
+      reader.timer.cancel()
+      reader.completion.resume(.failure(error))
+    }
   }
 }

@@ -29,6 +29,7 @@ final class ServerCore {
     let connection = ConnectionCore(
       link, on: loop, options: options, server: self, client: client)
     connections.append(connection)
+    emit(.connected(client.id, peer: connection.peerName))
     do throws(AttoError) {
       try connection.open()
       if options.security > .low { try connection.raiseSecurity(to: options.security) }
@@ -36,7 +37,6 @@ final class ServerCore {
       connection.close()
       throw error
     }
-    emit(.connected(client.id, peer: connection.peerName))
     return connection
   }
 
