@@ -84,7 +84,7 @@ private final class ConnectAttempt: ReadinessHandler, TimerHandler {
   private var completion: ((Result<SocketLink, AttoError>) -> Void)?
   private var watch: WatchID?
   private var timer: TimerID?
-  private var retry: OnceTimer?
+  private var retry: OneTimer?
 
   /// Pause before a listener without room is asked again.
   static let pause: Duration = .milliseconds(5)
@@ -122,7 +122,7 @@ private final class ConnectAttempt: ReadinessHandler, TimerHandler {
     } catch {
       guard error.errno == EAGAIN else { return finish(.failure(.link(error))) }
       connector = nil
-      retry = OnceTimer(after: Self.pause, on: loop) { [weak self] in self?.tryToStart() }
+      retry = OneTimer(after: Self.pause, on: loop) { [weak self] in self?.tryToStart() }
     }
   }
 

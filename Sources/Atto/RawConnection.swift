@@ -69,7 +69,7 @@ private final class RawCore: ReadinessHandler {
   private var watch: WatchID?
   private var received: [[UInt8]] = []
   /// Those who wait for the next PDU, in the order of their coming.
-  private var readers: [(completion: Completion<[UInt8]?>, timer: OnceTimer)] = []
+  private var readers: [(completion: Completion<[UInt8]?>, timer: OneTimer)] = []
   private var unsent: [(pdu: [UInt8], completion: Completion<Void>)] = []
   private var end: AttoError?
 
@@ -125,7 +125,7 @@ private final class RawCore: ReadinessHandler {
       return read()
     }
     if let end { return completion.resume(.failure(end)) }
-    let timer = OnceTimer(after: time, on: loop) { [weak self] in
+    let timer = OneTimer(after: time, on: loop) { [weak self] in
       self?.readers.removeAll { $0.completion === completion }
       completion.resume(.success(nil))
     }
