@@ -204,6 +204,7 @@ import Testing
         server.disconnect(origin.client)
         return .accepted
       })
+      try await bench.settle()
       #expect(isDisconnected(await failure { try await connection.write(bench.application, [1]) }))
       try await connection.closed()
       // What was sent before the end has arrived.

@@ -14,13 +14,16 @@ import Testing
             ErrorResponse(
               request: .readRequest, handle: bench.application, code: .readNotPermitted)))
       bench.server.onRead(of: bench.application, inline: { .value([1, UInt8($0.offset)]) })
+      try await bench.settle()
       #expect(try await connection.read(bench.application) == [1, 0])
       bench.server.onRead(of: bench.application) { _ in
         await Task.yield()
         return .value([2])
       }
+      try await bench.settle()
       #expect(try await connection.read(bench.application) == [2])
       bench.server.onRead(of: bench.application) { _ in .refused(ErrorCode(0x80)) }
+      try await bench.settle()
       #expect(
         await failure { try await connection.read(bench.application) }
           == .refused(
@@ -30,6 +33,7 @@ import Testing
         await Task.yield()
         return writes.map(\.value) == [[9]] ? nil : .valueNotAllowed
       }
+      try await bench.settle()
       try await connection.write(bench.second, [9])
       #expect(
         await failure { try await connection.write(bench.second, [8]) }
@@ -49,6 +53,7 @@ import Testing
         await gate.pass()
         return .value([1])
       }
+      try await bench.settle()
       let slow = try await bench.connect()
       let other = try await bench.connect()
       async let value = slow.read(bench.application)
@@ -71,6 +76,7 @@ import Testing
         await gate.pass()
         return .value([1])
       }
+      try await bench.settle()
       let leaving = try await bench.connect()
       let read = Task { await failure { try await leaving.read(bench.application) } }
       await asked.wait(count: 1)
@@ -98,6 +104,7 @@ import Testing
         inline.append((origin.offset, value.owned))
         return .accepted
       })
+      try await bench.settle()
       try await connection.writeLong(bench.application, value)
       #expect(inline.all.map(\.0) == [0])
       #expect(inline.all.map(\.1) == [value])
@@ -107,12 +114,14 @@ import Testing
         later.append(writes)
         return nil
       }
+      try await bench.settle()
       try await connection.writeLong(bench.application, value)
       #expect(later.count == 1)
       #expect(later.all[0].flatMap(\.value) == value)
 
       // Refused, so that nothing has changed: not what the server keeps either.
       bench.server.onWrite(of: bench.application) { _ in ErrorCode(0x81) }
+      try await bench.settle()
       #expect(
         await failure {
           try await connection.writeReliably([
@@ -139,6 +148,7 @@ import Testing
       bench.server.onAuthorize { question in
         question.handle == bench.authorized ? .accepted : .refused(.insufficientAuthorization)
       }
+      try await bench.settle()
       #expect(try await connection.read(bench.authorized) == [6])
     }
   }
@@ -154,6 +164,7 @@ import Testing
         taken.append(value)
         return .valueNotAllowed
       }
+      try await bench.settle()
       for number in 0..<1000 {
         try await connection.writeWithoutResponse(bench.application, counted(number))
       }

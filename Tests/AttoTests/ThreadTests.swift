@@ -50,10 +50,12 @@ import Testing
     try await withDeadline(seconds: 60) {
       let bench = try await Bench()
       bench.server.onWrite(of: bench.application) { _ in nil }
+      try await bench.settle()
       bench.server.onRead(of: bench.application) { _ in
         await Task.yield()
         return .value([1])
       }
+      try await bench.settle()
       let connection = try await bench.connect { $0.valueLimit = 16 }
       let enough = Log<Void>()
       let ends = await withTaskGroup(of: AttoError?.self) { group in
