@@ -84,6 +84,7 @@ import Testing
         commands.append(value.owned)
         return .accepted
       })
+      try await bench.settle()
       for number in 0..<100 {
         try await connection.writeWithoutResponse(bench.application, counted(number))
       }

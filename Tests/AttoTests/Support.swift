@@ -270,6 +270,9 @@ final class Bench: Sendable {
 
   var endpoint: Endpoint { .unix(path: folder.socket()) }
 
+  /// Waits until the handlers that were set before are in force.
+  func settle() async throws { _ = try await server.clients }
+
   func connect(
     loop: Loop = .shared, _ change: (inout ConnectionOptions) -> Void = { _ in }
   ) async throws -> Connection {

@@ -257,7 +257,7 @@ import Testing
       // In one step of the loop: the peer leaves, and this end writes before it hears of it.
       let result = try await connection.onLoop { core in
         peer.close()
-        return core.writeWithoutResponse(3, [1].span.bytes)
+        return core.writeWithoutResponse(3, ([1] as [UInt8]).span.bytes)
       }
       _ = result
       try await connection.closed()
