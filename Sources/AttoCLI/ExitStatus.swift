@@ -16,6 +16,10 @@ struct ExitStatus {
     case let error as ProfileError: (code, message) = (2, error.description)
     case let error as CheckFailure: (code, message) = (4, error.message)
     case let error as RadioError: (code, message) = (3, error.description)
+    case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled):
+      (code, message) = (3, "interrupted")
+    case AttoError.database(let error): (code, message) = (2, error.text)
+    case let error as CaptureError: (code, message) = (2, error.message)
     case let error as AttoError:
       message = error.description
       code =
@@ -25,6 +29,24 @@ struct ExitStatus {
         default: 3
         }
     default: (code, message) = (3, "\(error)")
+    }
+  }
+}
+
+extension DatabaseError {
+  /// What a person reads.
+  fileprivate var text: String {
+    switch self {
+    case .handleTaken(let handle): "\(handle) is taken, or inside another service"
+    case .handleOutOfOrder(let handle): "\(handle) is not after the handles before it"
+    case .handleOutOfRange(let handle): "\(handle) is outside its service"
+    case .noHandlesLeft: "there is no room left before 0xFFFF"
+    case .valueTooLong(let handle, let count, let limit):
+      "a value of \(count) octets does not fit \(handle), which holds \(limit)"
+    case .noSuchService(let handle): "no service begins at \(handle)"
+    case .included(let handle): "the service at \(handle) includes it; remove that one first"
+    case .noSuchValue(let handle):
+      "there is no attribute at \(handle) whose value the server keeps"
     }
   }
 }

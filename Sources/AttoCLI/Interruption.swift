@@ -1,12 +1,17 @@
 import Atto
 import CLinux
 import Glibc
+import Synchronization
 
 /// Ctrl-C, and the end that a service manager asks for: the command's task is cancelled, and it
 /// ends as it does at any cancellation. A second signal ends the process.
 enum Interruption {
   /// Must be called before any thread is started: threads inherit what is blocked.
-  static func prepare() -> Int32 { clinux_signalfd_interrupt() }
+  static func prepare() -> Int32 {
+    let descriptor = clinux_signalfd_interrupt()
+    Terminal.isInterruptible.store(descriptor >= 0, ordering: .relaxed)
+    return descriptor
+  }
 
   /// Runs a body that is cancelled by SIGINT or SIGTERM.
   static func watch(

@@ -18,6 +18,12 @@ enum Shown {
     AssignedNumbers.name(of: uuid, as: kind).map { "\(uuid) \($0)" } ?? uuid.description
   }
 
+  /// An attribute's type: a declaration, a descriptor, or what a characteristic's value has.
+  static func named(attribute uuid: BluetoothUUID) -> String {
+    let isDescriptor = AssignedNumbers.name(of: uuid, as: .descriptor) != nil
+    return named(uuid, isDescriptor ? .descriptor : .characteristic)
+  }
+
   /// Hex, and the text if it is one.
   static func value(_ octets: [UInt8]) -> String {
     guard !octets.isEmpty else { return "(empty)" }
