@@ -74,7 +74,9 @@
 
   /// The six kinds of PDU. Vol 3, Part F, 3.3. An unknown opcode is a command if its bit 6
   /// is set and a request if not, so that it gets the answer the specification wants.
-  public enum Kind: Sendable { case request, response, command, notification, indication, confirmation }
+  public enum Kind: Sendable {
+    case request, response, command, notification, indication, confirmation
+  }
 
   /// The response that answers this request, or nil if this is no known request.
   public var response: Opcode? {

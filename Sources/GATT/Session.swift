@@ -338,7 +338,8 @@ public final class Session {
 
   private func transmit(_ id: TransactionID, _ operation: ClientOperation, at now: Instant) {
     do throws(ProcedureError) {
-      try bearer.transmit(request: id, at: now) { (out: inout OutputRawSpan) throws(ProcedureError) in
+      try bearer.transmit(request: id, at: now) {
+        (out: inout OutputRawSpan) throws(ProcedureError) in
         try operation.encodeRequest(into: &out)
       }
     } catch {

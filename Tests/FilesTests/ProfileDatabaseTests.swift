@@ -41,7 +41,8 @@ import Testing
 
   @Test func addsTheServicesThatEveryServerHas() throws {
     let profile = try Profile(
-      json: Array(#"{"name": "Name", "advertising": {"appearance": "0x0341"}, "services": []}"#.utf8))
+      json: Array(
+        #"{"name": "Name", "advertising": {"appearance": "0x0341"}, "services": []}"#.utf8))
     let built = try profile.database()
     #expect(built.database.count == 15)
     #expect(built.database.value(of: 0x0003) == Array("Name".utf8))
@@ -60,7 +61,8 @@ import Testing
         {"automatic": false, "services": [{"uuid": "A000", "characteristics": [
           {"uuid": "A001", "properties": ["read"], "behaviour": {"readError": "0x80"}},
           {"uuid": "A002", "properties": ["notify"], "behaviour": {"notifyEveryMilliseconds": 5}},
-          {"uuid": "A003", "properties": ["write"], "maxLength": 7, "behaviour": {"echoTo": "A002"}},
+          {"uuid": "A003", "properties": ["write"], "maxLength": 7,
+           "behaviour": {"echoTo": "A002"}},
           {"uuid": "A004", "properties": ["read"]}]}]}
         """#.utf8))
     let built = try profile.database()

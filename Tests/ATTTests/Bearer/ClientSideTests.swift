@@ -88,7 +88,9 @@ import Testing
     Row(
       "21 00 00 00 00", quiet: unsolicited(.readMultipleVariableResponse),
       inFlight: mismatch(.readMultipleVariableResponse)),
-    Row("1e", quiet: .ignored(.unsolicitedConfirmation), inFlight: .ignored(.unsolicitedConfirmation)),
+    Row(
+      "1e", quiet: .ignored(.unsolicitedConfirmation),
+      inFlight: .ignored(.unsolicitedConfirmation)),
     Row("1b 03 00 01", quiet: .notification, inFlight: .notification),
     Row("1d 03 00 01", quiet: .indication, inFlight: .indication),
     Row("23 03 00 00 00 04 00 00 00", quiet: .notification, inFlight: .notification),
@@ -97,7 +99,8 @@ import Testing
     Row("02 17 00", quiet: .answered, inFlight: .answered),
     Row("0a", quiet: .answered, inFlight: .answered),
     Row("3f", quiet: .answered, inFlight: .answered),
-    Row("7f", quiet: .ignored(.unknownCommand(Opcode(0x7F))),
+    Row(
+      "7f", quiet: .ignored(.unknownCommand(Opcode(0x7F))),
       inFlight: .ignored(.unknownCommand(Opcode(0x7F)))),
     Row("", quiet: .ignored(.empty), inFlight: .ignored(.empty)),
   ]
@@ -123,7 +126,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "01", "01 0a 03 00", "01 0a 03 00 01 00", "13 00", "09 00 00 00", "09 01 00 00", "09 03 00 00 00 00",
+    "01", "01 0a 03 00", "01 0a 03 00 01 00", "13 00", "09 00 00 00", "09 01 00 00",
+    "09 03 00 00 00 00",
     "05 03 01 00 00 28", "11 03 00 00 00 00",
   ]) func malformedResponses(_ pdu: String) {
     #expect(

@@ -60,7 +60,9 @@ import Testing
         characteristics: [
           characteristic(handle: 0x0014, valueHandle: 0x0016),
           characteristic(
-            descriptors: [DescriptorDefinition(0x2901, handle: 0x001E), DescriptorDefinition(0x2905)]),
+            descriptors: [
+              DescriptorDefinition(0x2901, handle: 0x001E), DescriptorDefinition(0x2905),
+            ]),
         ]))
     #expect(layout.range == HandleRange(0x10, 0x1F))
     #expect(layout.characteristics.map(\.value) == [0x16, 0x18])
@@ -152,7 +154,8 @@ import Testing
         characteristics: [
           CharacteristicDefinition(
             2, properties: .read, value: .constant([UInt8](repeating: 0, count: 513)))
-        ]).at(0x0100))
+        ]
+      ).at(0x0100))
     refuses(
       .valueTooLong(0x0102, 3, limit: 2),
       ServiceDefinition(
@@ -160,7 +163,8 @@ import Testing
         characteristics: [
           CharacteristicDefinition(
             2, properties: .read, value: .stored([1, 2, 3], ValueLimits(maximumLength: 2)))
-        ]).at(0x0100))
+        ]
+      ).at(0x0100))
     // A gap of the right size is filled.
     try database.add(ServiceDefinition(2, handle: 0x0021, endHandle: 0x002F))
   }
@@ -221,7 +225,9 @@ import Testing
     var model: [UInt16: [(handle: UInt16, type: UInt16)]] = [:]
     for _ in 0..<600 {
       let start = UInt16.random(in: 1...400, using: &random)
-      if Int.random(in: 0..<3, using: &random) == 0, let victim = model.keys.sorted().randomElement(using: &random) {
+      if Int.random(in: 0..<3, using: &random) == 0,
+        let victim = model.keys.sorted().randomElement(using: &random)
+      {
         try database.remove(service: AttributeHandle(victim))
         model[victim] = nil
       } else {

@@ -26,7 +26,9 @@ import Testing
             0x2A37, properties: [.read, .notify, .indicate],
             value: .stored([UInt8](repeating: 1, count: 30)),
             descriptors: [
-              DescriptorDefinition(long, value: .stored([1, 2], ValueLimits(maximumLength: 9)), permissions: .readWrite),
+              DescriptorDefinition(
+                long, value: .stored([1, 2], ValueLimits(maximumLength: 9)), permissions: .readWrite
+              ),
               DescriptorDefinition(.characteristicExtendedProperties, value: .constant([1, 0])),
             ]),
           value(0x2A00, .stored([1, 2, 3], ValueLimits(isFixedLength: true))),
@@ -148,7 +150,8 @@ import Testing
       switch Int.random(in: 0..<8, using: &random) {
       case 0: [0, 0]
       case 1: [0xFF, 0xFF]
-      case 2: [UInt8.random(in: 0...255, using: &random), UInt8.random(in: 0...255, using: &random)]
+      case 2:
+        [UInt8.random(in: 0...255, using: &random), UInt8.random(in: 0...255, using: &random)]
       default: [UInt8.random(in: 0...0x50, using: &random), 0]
       }
     }
@@ -157,8 +160,11 @@ import Testing
       return (0..<count).map { _ in UInt8.random(in: 0...3, using: &random) }
     }
     func uuid() -> [UInt8] {
-      [[0, 0x28], [1, 0x28], [2, 0x28], [3, 0x28], [0, 0x2A], [2, 0x29], [0x2A, 0x2B], [0x0D, 0x18],
-       [UInt8](repeating: 7, count: 16)].randomElement(using: &random)!
+      [
+        [0, 0x28], [1, 0x28], [2, 0x28], [3, 0x28], [0, 0x2A], [2, 0x29], [0x2A, 0x2B],
+        [0x0D, 0x18],
+        [UInt8](repeating: 7, count: 16),
+      ].randomElement(using: &random)!
     }
     switch Int.random(in: 0..<20, using: &random) {
     case 0: return [0x02] + handle()
@@ -167,7 +173,10 @@ import Testing
     case 3, 4: return [0x08] + handle() + handle() + uuid()
     case 5: return [0x10] + handle() + handle() + uuid()
     case 6: return [0x0A] + handle()
-    case 7: return [0x0C] + handle() + [UInt8.random(in: 0...255, using: &random), UInt8.random(in: 0...3, using: &random)]
+    case 7:
+      return [0x0C] + handle() + [
+        UInt8.random(in: 0...255, using: &random), UInt8.random(in: 0...3, using: &random),
+      ]
     case 8: return [0x0E] + (0..<Int.random(in: 1...9, using: &random)).flatMap { _ in handle() }
     case 9: return [0x20] + (0..<Int.random(in: 1...9, using: &random)).flatMap { _ in handle() }
     case 10, 11: return [0x12] + handle() + some(20)

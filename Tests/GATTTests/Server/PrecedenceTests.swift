@@ -45,7 +45,8 @@ import Testing
     }
     let application = ScriptedApplication()
     let handle: AttributeHandle = has(.handle) ? 0x99 : 0x0B
-    application.authorizations[0x0B] = has(.authorization) ? .refused(.insufficientAuthorization) : .accepted
+    application.authorizations[0x0B] =
+      has(.authorization) ? .refused(.insufficientAuthorization) : .accepted
     application.writes[0x0B] = has(.application) ? .refused(ErrorCode(0x80)) : .accepted
     application.reads[0x0B] = has(.application) ? .refused(ErrorCode(0x80)) : .value([])
     let access: AttributePermissions.Access =

@@ -60,7 +60,9 @@ import Testing
     #expect(station.send([0x12, 6, 0, 1] + [UInt8](repeating: 0xFF, count: 511)) == ["13"])
     #expect(station.send("0a 0600") == ["0b 01"])
     for offset in stride(from: 0, to: 512, by: 64) {
-      station.send([0x16, 6, 0, UInt8(offset & 0xFF), UInt8(offset >> 8)] + [UInt8](repeating: 0xFF, count: 64))
+      station.send(
+        [0x16, 6, 0, UInt8(offset & 0xFF), UInt8(offset >> 8)] + [UInt8](repeating: 0xFF, count: 64)
+      )
     }
     #expect(station.send("18 01") == ["19"])
     #expect(station.send("0a 0600") == ["0b 07"])

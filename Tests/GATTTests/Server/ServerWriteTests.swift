@@ -15,7 +15,8 @@ import Testing
         value(5, .stored([1, 2], ValueLimits(isFixedLength: true))),
         CharacteristicDefinition(
           6, properties: [.notify, .indicate],
-          descriptors: [DescriptorDefinition(.characteristicUserDescription, value: .constant([7]))]),
+          descriptors: [DescriptorDefinition(.characteristicUserDescription, value: .constant([7]))]
+        ),
         CharacteristicDefinition(7, properties: .notify))))
 
   /// Rule 23: of variable length.

@@ -8,7 +8,8 @@ import Testing
   private static let database = Database(
     genericAttributeService,
     service(
-      0x180D, at: 0x10, value(0x2A37, .stored([1, 2, 3]), .readWrite, [.read, .write, .notify, .indicate]),
+      0x180D, at: 0x10,
+      value(0x2A37, .stored([1, 2, 3]), .readWrite, [.read, .write, .notify, .indicate]),
       value(0x2A38, .stored([UInt8](repeating: 4, count: 100)))))
 
   @Test func aStoryFromEndToEnd() throws {

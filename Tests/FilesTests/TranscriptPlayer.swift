@@ -1,0 +1,214 @@
+import ATT
+import GATT
+
+@testable import Files
+
+/// Plays one case of a transcript in virtual time, against our server or our client.
+///
+/// Theory: whatever our side sends goes into `sent` at once; the lines of the case take it from
+/// there in order. What is left, or missing, when a line wants something else is a complaint.
+class TranscriptPlayer {
+  let session: Session
+  private(set) var now = Instant.zero
+  private(set) var complaints: [String] = []
+  private var sent: [[UInt8]] = []
+  private var first = 0
+  private(set) var line = 0
+
+  init(_ session: Session) { self.session = session }
+
+  /// What was wrong, each with its line; nothing if all went as the case says.
+  func play(_ test: Transcript.Case) -> [String] {
+    begin()
+    for step in test.steps {
+      line = step.line
+      take(step.action)
+    }
+    finish()
+    return complaints
+  }
+
+  func complain(_ text: String) { complaints.append("line \(line): \(text)") }
+
+  // MARK: For those who know which part is whose
+
+  func begin() {}
+  func take(_ action: Transcript.Action) {}
+  func finish() { expectNothing("at the end") }
+  /// Something that happens by itself before the given moment, if anything does.
+  func nextMoment() -> Instant? { session.deadline }
+  func happen() {}
+  func acted(_ action: SessionAction, _ pdu: [UInt8]) {}
+
+  // MARK: PDUs
+
+  /// Hands our side a PDU of its peer.
+  func inject(_ pdu: [UInt8]) {
+    acted(session.receive(pdu.span.bytes, at: now), pdu)
+    collect()
+  }
+
+  func collect() {
+    var pdu: [UInt8] = []
+    while !session.bearer.outbox.isEmpty {
+      session.bearer.outbox.removeFirst(into: &pdu)
+      sent.append(pdu)
+    }
+  }
+
+  /// Our side must have sent this, next.
+  func expect(_ pattern: Transcript.Pattern) {
+    guard first < sent.count else { return complain("nothing came, not \(pattern)") }
+    let pdu = sent[first]
+    first += 1
+    if !pattern.matches(pdu) { complain("\(hex(pdu)) came, not \(pattern)") }
+  }
+
+  func expectNothing(_ when: String) {
+    for pdu in sent[first...] { complain("\(hex(pdu)) came \(when)") }
+    first = sent.count
+  }
+
+  // MARK: Time
+
+  func wait(_ duration: Duration) {
+    let end = now + duration
+    while let moment = nextMoment(), moment <= end {
+      now = max(now, moment)
+      let action = session.advance(to: now)
+      if action != .none { acted(action, []) }
+      happen()
+      collect()
+    }
+    now = end
+  }
+
+  func hex(_ octets: [UInt8]) -> String { EncodedBytes.hexadecimal(octets, separator: " ") }
+}
+
+/// Our server, with the profile of the case; the transcript is its client.
+final class TranscriptServerPlayer: TranscriptPlayer {
+  private let server: Server
+  private let client: ServerClient
+  private let application: ProfileApplication
+
+  init(_ profile: Profile) throws {
+    let built = try profile.database()
+    application = ProfileApplication(built.behaviours)
+    server = Server(built.database, application: application)
+    client = server.connect()!
+    super.init(
+      Session(
+        BearerConfiguration(receiveMTU: Int(profile.mtu ?? 517)), server: server, client: client))
+    application.session = session
+    application.deliveries = { [server, client] in server.deliveries(of: $0, to: client) }
+  }
+
+  override func take(_ action: Transcript.Action) {
+    switch action {
+    case .client(let pdu):
+      expectNothing("before the client's PDU")
+      application.now = now
+      inject(pdu)
+      tellOfEvents()
+    case .server(let pattern): expect(pattern)
+    case .wait(let duration): wait(duration)
+    case .silence(let duration):
+      wait(duration)
+      expectNothing("in silence")
+    case .security(let security): client.security = security
+    case .disconnect:
+      expectNothing("before the end")
+      session.linkEnded()
+      server.disconnect(client)
+    case .procedure, .result: break
+    }
+  }
+
+  private func tellOfEvents() {
+    for event in server.events {
+      if case .configured(let value, let configuration, _) = event {
+        application.configured(value, configuration)
+      }
+    }
+    server.events = []
+    collect()
+  }
+
+  override func nextMoment() -> Instant? {
+    [super.nextMoment(), application.nextMoment].compactMap { $0 }.min()
+  }
+
+  override func happen() {
+    application.now = now
+    application.happen()
+  }
+}
+
+/// Our client; the transcript is its server.
+final class TranscriptClientPlayer: TranscriptPlayer {
+  /// What has come of procedures and values, and has not been told yet.
+  private var results: [String] = []
+
+  init() { super.init(Session()) }
+
+  override func take(_ action: Transcript.Action) {
+    switch action {
+    case .client(let pdu): expect(Transcript.Pattern(pdu))
+    case .server(let pattern):
+      expectNothing("before the server's PDU")
+      guard let pdu = pattern.bytes else { return complain("\(pattern) is not one PDU") }
+      inject(pdu)
+    case .wait(let duration): wait(duration)
+    case .silence(let duration):
+      wait(duration)
+      expectNothing("in silence")
+    case .security: break
+    case .disconnect:
+      expectNothing("before the end")
+      session.linkEnded()
+    case .procedure(let words):
+      let mistake = TranscriptProcedure(words, session, now).begin { [unowned self] in
+        results.append($0)
+      }
+      if let mistake { complain(mistake) }
+      collect()
+    case .result(let words):
+      let expected = words.joined(separator: " ")
+      guard !results.isEmpty else { return complain("no result, not \(expected)") }
+      let result = results.removeFirst()
+      if result != expected { complain("the result is \(result), not \(expected)") }
+    }
+  }
+
+  override func acted(_ action: SessionAction, _ pdu: [UInt8]) {
+    switch action {
+    case .notification: results.append("notification " + value(pdu))
+    case .indication:
+      results.append("indication " + value(pdu))
+      session.confirm()
+    case .notifications:
+      let octets = pdu.span.bytes
+      if case .multipleHandleValueNotification(let values) = PDU(octets) {
+        var iterator = values.makeIterator()
+        while let value = iterator.next() {
+          results.append("notification " + text(value.handle, value.value.owned))
+        }
+      }
+    default: break
+    }
+  }
+
+  private func value(_ pdu: [UInt8]) -> String {
+    text(AttributeHandle(UInt16(pdu[1]) | UInt16(pdu[2]) << 8), Array(pdu[3...]))
+  }
+
+  private func text(_ handle: AttributeHandle, _ value: [UInt8]) -> String {
+    value.isEmpty ? "\(handle)" : "\(handle) " + TranscriptProcedure.text(value)
+  }
+
+  override func finish() {
+    super.finish()
+    for result in results { complain("the result \(result) is not in the transcript") }
+  }
+}
