@@ -63,7 +63,7 @@ public final class ReceivedValues: AsyncSequence, Sendable {
 
 extension Connection {
   /// Values of a characteristic, or of all, from now on. Nothing is sent: see
-  /// ``subscribe(to:configuration:preferring:)``.
+  /// ``subscribe(to:configuration:as:)``.
   public func values(of handle: AttributeHandle? = nil) async throws(AttoError) -> ReceivedValues {
     // In one step, so that there is no queue without somebody whose end removes it.
     try await onLoop { core in
