@@ -72,6 +72,9 @@ private final class RawCore: ReadinessHandler {
   private var readers: [(completion: Completion<[UInt8]?>, timer: OneTimer)] = []
   private var unsent: [(pdu: [UInt8], completion: Completion<Void>)] = []
   private var end: AttoError?
+  /// Why nothing can be sent any more; what is left to receive is taken then, whatever its
+  /// number.
+  private var sendFailure: AttoError?
 
   /// PDUs that wait to be taken, before the peer is held back.
   static let limit = 1024
@@ -92,11 +95,13 @@ private final class RawCore: ReadinessHandler {
   }
 
   private func read() {
-    while end == nil, received.count < Self.limit {
+    while end == nil, sendFailure != nil || received.count < Self.limit {
       do throws(LinkError) {
         switch try buffer.receive(from: link) {
         case .pdu: take(buffer.withPDU { $0.owned })
-        case .wouldBlock: return
+        case .wouldBlock:
+          if let sendFailure { close(sendFailure) }
+          return
         case .closed: close(.disconnected(peer: link.peerName))
         }
       } catch {
@@ -150,7 +155,9 @@ private final class RawCore: ReadinessHandler {
       do throws(LinkError) {
         guard try link.send(pdu.span.bytes) == .sent else { return }
       } catch {
-        return close(.link(error))
+        // Only receiving tells why, and what the peer has said before.
+        sendFailure = .link(error)
+        return read()
       }
       unsent.removeFirst()
       note(.sent, pdu)
