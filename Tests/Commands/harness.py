@@ -16,7 +16,7 @@ import traceback
 FOLDER = pathlib.Path(__file__).resolve().parent
 FIXTURES = FOLDER.parent.parent / "Fixtures"
 # Seconds that anything may take before it counts as hanging.
-PATIENCE = 15
+PATIENCE = 10
 
 TESTS = []
 

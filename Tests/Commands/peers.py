@@ -53,7 +53,7 @@ def permission(b):
 def descriptors(b):
     b.refuses(3, ["no such descriptor"], "services", "fd:99")
     read, write = os.pipe()
-    b.refuses(3, ["not a socket", "SOCK_SEQPACKET"], "services", f"fd:{read}", fds=(read,))
+    b.refuses(3, ["not a socket"], "services", f"fd:{read}", fds=(read,))
     os.close(read)
     os.close(write)
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -100,14 +100,6 @@ REQUESTS = [
 @test("peers: one that never answers: status 3 after --timeout, naming what waited")
 def silence(b):
     peer = b.peer(lambda pdu: [])
-    running = [
-        (b.start(words[0], peer.endpoint, *words[1:], "--timeout", "0.3"), name)
-        for words, name in REQUESTS[:1]
-    ]
-    for process, name in running:
-        ended = process.end()
-        equal(ended.code, 3)
-        contains(ended.err, name, "0.3")
     for words, name in REQUESTS:
         ended = b.run(words[0], peer.endpoint, *words[1:], "--timeout", "0.05")
         equal(ended.code, 3, f"{words}: status ({ended.err})")
