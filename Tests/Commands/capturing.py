@@ -84,12 +84,8 @@ def others(b):
 def killed(b):
     peer = b.peer(lambda pdu: [])
     path = b.path("k.btsnoop")
-    running = b.start("raw", peer.endpoint, "0a1500", "--capture", path)
-    running.line("Read Request")
-    for _ in range(1000):
-        if peer.received:
-            break
-        time.sleep(0.005)
+    running = b.start("raw", peer.endpoint, "0a1500", "--capture", path, "--trace")
+    running.line("Read Request", where="err")
     running.process.kill()
     running.end()
     equal([(s, p) for s, p, _ in btsnoop(path)], [(True, "0a1500")])

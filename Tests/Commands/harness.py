@@ -96,8 +96,11 @@ class Running:
 
     @staticmethod
     def _read(stream, lines):
-        for line in stream:
-            lines.put(line.rstrip("\n"))
+        try:
+            for line in stream:
+                lines.put(line.rstrip("\n"))
+        except ValueError:
+            pass  # It was closed: the test is over.
         lines.put(None)
 
     def line(self, part="", where="out", within=PATIENCE):

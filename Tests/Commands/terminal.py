@@ -1,8 +1,11 @@
 """Output: traces, pipes that close, output as it comes."""
 
+import fcntl
 import os
+import select
 import signal
 import subprocess
+import time
 
 from harness import PATIENCE, contains, equal, expect, test
 from subscribing import profile
@@ -118,3 +121,23 @@ def full(b):
         ended = running.end()
     expect(ended.code != 0, f"status ({ended})")
     contains(ended.err, "standard output")
+
+
+@test("terminal: a reader that does not read stops neither Ctrl-C nor SIGTERM")
+def stuck_reader(b):
+    _, at = b.serve(profile(notifyEveryMilliseconds=1))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        read, write = os.pipe()
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        running = b.start("subscribe", at, "3", "--json", stdout=write)
+        # Whatever can be written is gone when the pipe has no room for a line any more.
+        poll = select.poll()
+        poll.register(write, select.POLLOUT)
+        deadline = time.monotonic() + PATIENCE
+        while poll.poll(0):
+            expect(time.monotonic() < deadline, "the pipe never filled")
+            select.select([], [], [], 0.01)
+        ended = running.stop(number)
+        equal((ended.code, ended.err), (0, ""))
+        os.close(read)
+        os.close(write)

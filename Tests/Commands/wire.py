@@ -120,5 +120,18 @@ def silent(b):
     peer = b.peer(lambda pdu: [])
     running = b.start("raw", peer.endpoint, "ff", "--listen", "10", "--json")
     running.line("sent")
-    running.stop()
+    ended = running.stop()
+    equal((ended.code, ended.err), (0, ""))
     equal(peer.heard(), ["ff"])
+
+
+@test("wire: raw waits for a response, not for what comes in between; it confirms nothing")
+def raw_between(b):
+    peer = b.peer(script(("026400", "1b030001", "1d030002", "036400"),
+                         ("0a0300", "1b030003", "0b" + "01" * 40), ("1e",)))
+    ended = b.run("raw", peer.endpoint, "--mtu", "100", "0a0300", "1e", "--listen", "0.05", "--json")
+    equal((ended.code, ended.err), (0, ""))
+    equal([(p["direction"][0], p["pdu"]) for p in ended.json], [
+        ("s", "026400"), ("r", "1b030001"), ("r", "1d030002"), ("r", "036400"), ("s", "0a0300"),
+        ("r", "1b030003"), ("r", "0b" + "01" * 40), ("s", "1e")])
+    equal(peer.heard(), ["026400", "0a0300", "1e"])
