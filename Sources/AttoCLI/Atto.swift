@@ -37,11 +37,15 @@ import Glibc
     guard let errno = Terminal.outputFailure else { exit(status) }
     // A reader that has seen enough is no failure of ours.
     if errno == EPIPE { exit(0) }
-    Terminal.note("atto \(name): cannot write to standard output: \(String(cString: strerror(errno)))")
+    if errno == EINTR { exit(status) }
+    let why = String(cString: strerror(errno))
+    Terminal.note("atto \(name): cannot write to standard output: \(why)")
     exit(3)
   }
 
-  private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String]) -> Int32 {
+  private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String])
+    -> Int32
+  {
     do {
       let arguments = try Arguments(words, options: command.options)
       let signals = Interruption.prepare()

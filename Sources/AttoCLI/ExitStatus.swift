@@ -12,12 +12,12 @@ struct ExitStatus {
 
   init(_ error: any Error) {
     switch error {
+    case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled):
+      (code, message) = (3, "interrupted")
     case let error as UsageError: (code, message) = (2, error.message)
     case let error as ProfileError: (code, message) = (2, error.description)
     case let error as CheckFailure: (code, message) = (4, error.message)
-    case let error as RadioError: (code, message) = (3, error.description)
-    case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled):
-      (code, message) = (3, "interrupted")
+    case let error as RadioError: (code, message) = (error.code, error.description)
     case AttoError.database(let error): (code, message) = (2, error.text)
     case let error as CaptureError: (code, message) = (2, error.message)
     case let error as AttoError:
@@ -26,9 +26,20 @@ struct ExitStatus {
         switch error {
         case .refused: 1
         case .misuse, .endpoint, .database: 2
+        case .radio(let error): error.code
         default: 3
         }
     default: (code, message) = (3, "\(error)")
+    }
+  }
+}
+
+extension RadioError {
+  /// What was asked for is wrong, or the air is.
+  fileprivate var code: Int32 {
+    switch self {
+    case .invalidName, .invalidEndpoint, .invalidInterval, .advertisingData: 2
+    default: 3
     }
   }
 }

@@ -9,7 +9,7 @@ enum Interruption {
   /// Must be called before any thread is started: threads inherit what is blocked.
   static func prepare() -> Int32 {
     let descriptor = clinux_signalfd_interrupt()
-    Terminal.isInterruptible.store(descriptor >= 0, ordering: .relaxed)
+    Terminal.interruption.store(descriptor, ordering: .relaxed)
     return descriptor
   }
 

@@ -16,7 +16,7 @@ import traceback
 FOLDER = pathlib.Path(__file__).resolve().parent
 FIXTURES = FOLDER.parent.parent / "Fixtures"
 # Seconds that anything may take before it counts as hanging.
-PATIENCE = 15
+PATIENCE = 10
 
 TESTS = []
 
@@ -96,8 +96,11 @@ class Running:
 
     @staticmethod
     def _read(stream, lines):
-        for line in stream:
-            lines.put(line.rstrip("\n"))
+        try:
+            for line in stream:
+                lines.put(line.rstrip("\n"))
+        except ValueError:
+            pass  # It was closed: the test is over.
         lines.put(None)
 
     def line(self, part="", where="out", within=PATIENCE):

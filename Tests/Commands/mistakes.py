@@ -72,7 +72,7 @@ def endpoints(b):
     b.refuses(2, ["tcp:x"], "serve", strap, "--listen", "tcp:x")
     b.refuses(2, ["air:"], "scan", "unix:/tmp/x")
     b.refuses(2, ["air:"], "advertise", "unix:/tmp/x")
-    b.refuses(2, ["control characters"], "read", "air:a\tb", "1")
+    b.refuses(2, ["is no radio"], "read", "air:a\tb", "1")
 
 
 @test("mistakes: handles, ranges, hex, UUIDs and numbers of no right form")
@@ -127,7 +127,7 @@ def words(b):
     b.refuses(2, ['"more"'], "demo", "more")
     b.refuses(2, ["--secondary"], "services", NOBODY, "--secondary", "--uuid", "180d")
     b.refuses(2, ["profile"], "serve")
-    b.refuses(2, ["--name"], "advertise", "--name", "x" * 300)
+    b.refuses(2, ["octets"], "advertise", "--manufacturer", "0059:" + "00" * 300, "--for", "0.1")
 
 
 @test("mistakes: a value longer than any may be is the caller's fault")

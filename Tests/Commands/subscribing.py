@@ -115,4 +115,4 @@ def burst(b):
     for number, value in enumerate(ended.json):
         octets = bytes.fromhex(value["value"])
         equal(len(octets), 512)
-        equal(octets[4:], bytes((number + i) % 256 for i in range(508)), "the pattern")
+        equal(octets[4:], bytes((number + i) % 256 for i in range(4, 512)), "the pattern")

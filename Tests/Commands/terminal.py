@@ -1,8 +1,11 @@
 """Output: traces, pipes that close, output as it comes."""
 
+import fcntl
 import os
+import select
 import signal
 import subprocess
+import time
 
 from harness import PATIENCE, contains, equal, expect, test
 from subscribing import profile
@@ -45,18 +48,13 @@ def json_only(b):
 @test("terminal: a reader that leaves ends subscribe, and is no crash")
 def broken_pipe(b):
     server, at = b.serve(profile(notifyEveryMilliseconds=5))
-    running = b.start("subscribe", at, "3")
-    running.process.stdout.readline
-    reader = running.process.stdout
-    running.line("0x0003")
-    os.close(os.dup(reader.fileno()))
     ended = subprocess.run(
         f"{b.atto} subscribe {at} 3 | head -1; echo ${{PIPESTATUS[0]}}", shell=True, text=True,
         executable="/bin/bash", capture_output=True, timeout=PATIENCE, env=b.environment)
     lines = ended.stdout.splitlines()
     equal(len(lines), 2, "lines")
     equal((lines[1], ended.stderr), ("0", ""))
-    running.stop()
+    server.line("unsubscribed")
 
 
 @test("terminal: a reader that leaves at once, for every command that prints")
@@ -123,3 +121,23 @@ def full(b):
         ended = running.end()
     expect(ended.code != 0, f"status ({ended})")
     contains(ended.err, "standard output")
+
+
+@test("terminal: a reader that does not read stops neither Ctrl-C nor SIGTERM")
+def stuck_reader(b):
+    _, at = b.serve(profile(notifyEveryMilliseconds=1))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        read, write = os.pipe()
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        running = b.start("subscribe", at, "3", "--json", stdout=write)
+        # Whatever can be written is gone when the pipe has no room for a line any more.
+        poll = select.poll()
+        poll.register(write, select.POLLOUT)
+        deadline = time.monotonic() + PATIENCE
+        while poll.poll(0):
+            expect(time.monotonic() < deadline, "the pipe never filled")
+            select.select([], [], [], 0.01)
+        ended = running.stop(number)
+        equal((ended.code, ended.err), (0, ""))
+        os.close(read)
+        os.close(write)

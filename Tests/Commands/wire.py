@@ -23,8 +23,8 @@ DIALOGUES = [
         ("08100020000228", "09081100010005000a18"), ("08120020000228", "010812000a")]),
     ("includes of 128 bits", ["includes", "0x0010-0x0011"], [
         ("08100011000228", "0906100001000500"),
-        ("0a0100", "0b9ecadc240ee5a9e093f3a3b50100406e"),
-        ("08110011000228", "010811000a")]),
+        ("08110011000228", "010811000a"),
+        ("0a0100", "0b9ecadc240ee5a9e093f3a3b50100406e")]),
     ("characteristics", ["characteristics", "0x0010-0x0017"], [
         ("08100017000328", "0907110010120037" + "2a"), ("08120017000328", "010812000a")]),
     ("characteristics --uuid", ["characteristics", "0x0010-0x0017", "--uuid", "2a37"], [
@@ -120,5 +120,18 @@ def silent(b):
     peer = b.peer(lambda pdu: [])
     running = b.start("raw", peer.endpoint, "ff", "--listen", "10", "--json")
     running.line("sent")
-    running.stop()
+    ended = running.stop()
+    equal((ended.code, ended.err), (0, ""))
     equal(peer.heard(), ["ff"])
+
+
+@test("wire: raw waits for a response, not for what comes in between; it confirms nothing")
+def raw_between(b):
+    peer = b.peer(script(("026400", "1b030001", "1d030002", "036400"),
+                         ("0a0300", "1b030003", "0b" + "01" * 40), ("1e",)))
+    ended = b.run("raw", peer.endpoint, "--mtu", "100", "0a0300", "1e", "--listen", "0.05", "--json")
+    equal((ended.code, ended.err), (0, ""))
+    equal([(p["direction"][0], p["pdu"]) for p in ended.json], [
+        ("s", "026400"), ("r", "1b030001"), ("r", "1d030002"), ("r", "036400"), ("s", "0a0300"),
+        ("r", "1b030003"), ("r", "0b" + "01" * 40), ("s", "1e")])
+    equal(peer.heard(), ["026400", "0a0300", "1e"])

@@ -14,13 +14,15 @@ struct CaptureError: Error {
 /// All connections of a server share one connection handle, for a monitor does not tell them
 /// apart.
 ///
-/// Each PDU is written at once: what was seen before a crash is kept.
+/// Each PDU is written at once: what was seen before a crash is kept. An earlier file of this name
+/// is replaced by the first PDU, not before: a command that fails to connect does it no harm.
 final class CaptureFile: Sendable {
   private let path: String
   private let format: CaptureFormat
   private let descriptor: Int32
   /// Microseconds from the loop's clock to the time of day.
   private let offset: Int64
+  private let isBegun = Atomic<Bool>(false)
   private let isBroken = Atomic<Bool>(false)
 
   /// What the lengths of L2CAP and ACL data, 16 bits each, leave room for.
@@ -31,19 +33,23 @@ final class CaptureFile: Sendable {
       throw CaptureError(
         message: "--capture wants a name that ends in \(CaptureFormat.endings), not \"\(path)\"")
     }
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
       throw CaptureError(message: "cannot write \(path): \(String(cString: strerror(errno)))")
     }
     self.path = path
     self.format = format
     offset = Self.microseconds(CLOCK_REALTIME) - Self.microseconds(CLOCK_MONOTONIC)
-    write(format.header)
   }
 
   deinit { close(descriptor) }
 
   func take(_ pdu: MonitoredPDU) {
+    if !isBegun.exchange(true, ordering: .relaxed) {
+      // A device has no length to cut.
+      _ = ftruncate(descriptor, 0)
+      write(format.header)
+    }
     let octets = pdu.octets.prefix(Self.longest)
     let isSent = pdu.direction == .sent
     // The packet boundary flag: 00, first and not flushable, from the host; 10, first, to it.

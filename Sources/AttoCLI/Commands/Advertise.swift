@@ -29,7 +29,8 @@ enum AdvertiseCommand: Command {
     try arguments.allow(words: 1)
     let word = arguments.words.first ?? "air:"
     guard word == "air" || word.hasPrefix("air:") else {
-      throw UsageError("advertising is done on the virtual air in this version: atto advertise air:")
+      throw UsageError(
+        "advertising is done on the virtual air in this version: atto advertise air:")
     }
     let endpoint = word.hasPrefix("air:") ? String(word.dropFirst(4)) : ""
     let data = try data(arguments, endpoint)

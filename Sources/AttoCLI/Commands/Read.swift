@@ -55,7 +55,8 @@ enum ReadCommand: Command {
         return (
           try await connection.read(handles).map {
             Line(
-              handle: Shown.json($0.handle), value: Shown.hex($0.octets), cut: $0.isCut ? true : nil)
+              handle: Shown.json($0.handle), value: Shown.hex($0.octets), cut: $0.isCut ? true : nil
+            )
           }, nil
         )
       }

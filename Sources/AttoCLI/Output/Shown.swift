@@ -29,7 +29,8 @@ enum Shown {
     guard !octets.isEmpty else { return "(empty)" }
     let hex = hex(octets)
     let isText = octets.allSatisfy { (0x20...0x7E).contains($0) }
-    return isText && octets.count > 1 ? "\(hex)  \"\(String(decoding: octets, as: UTF8.self))\"" : hex
+    return isText && octets.count > 1
+      ? "\(hex)  \"\(String(decoding: octets, as: UTF8.self))\"" : hex
   }
 
   /// The words of a profile.

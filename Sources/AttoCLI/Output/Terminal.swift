@@ -6,10 +6,12 @@ import Synchronization
 enum Terminal {
   /// The `errno` of the first write to standard output that failed; 0 if none has.
   private static let failure = Atomic<Int32>(0)
-  /// Whether ``Interruption`` turns SIGTERM into the command's orderly end.
-  static let isInterruptible = Atomic<Bool>(false)
+  /// What becomes readable when the command shall end (see ``Interruption``); negative if
+  /// signals end it at once.
+  static let interruption = Atomic<Int32>(-1)
 
-  /// Why standard output takes no more; nil if it does.
+  /// Why standard output takes no more; nil if it does. EINTR: the command was interrupted while
+  /// nobody read.
   static var outputFailure: Int32? {
     let errno = failure.load(ordering: .relaxed)
     return errno == 0 ? nil : errno
@@ -27,9 +29,12 @@ enum Terminal {
   static func print(_ line: String) {
     guard outputFailure == nil, let errno = write(line + "\n", to: STDOUT_FILENO) else { return }
     let isFirst = failure.compareExchange(
-      expected: 0, desired: errno, ordering: .relaxed).exchanged
+      expected: 0, desired: errno, ordering: .relaxed
+    ).exchanged
     // Results that nobody gets are not worth going on for: the command ends as at Ctrl-C.
-    if isFirst, isInterruptible.load(ordering: .relaxed) { kill(getpid(), SIGTERM) }
+    if isFirst, errno != EINTR, interruption.load(ordering: .relaxed) >= 0 {
+      kill(getpid(), SIGTERM)
+    }
   }
 
   /// One line on standard error.
@@ -44,16 +49,24 @@ enum Terminal {
   }
 
   /// Writes all of it; the `errno` if that failed.
+  ///
+  /// A reader that does not read holds us back, but not against an interruption, which the same
+  /// thread takes: so it waits for both, and writes no more than a pipe with room takes at once.
   private static func write(_ text: String, to descriptor: Int32) -> Int32? {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      var waits = [
+        pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0),
+        pollfd(fd: interruption.load(ordering: .relaxed), events: Int16(POLLIN), revents: 0),
+      ]
+      guard poll(&waits, 2, -1) > 0 else { continue }
+      if waits[0].revents == 0 { return EINTR }
+      let count = rest.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress, min($0.count, Int(PIPE_BUF)))
+      }
       if count > 0 {
         rest = rest.dropFirst(count)
-      } else if errno == EAGAIN {
-        var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&wait, 1, -1)
-      } else if errno != EINTR {
+      } else if errno != EINTR, errno != EAGAIN {
         return errno
       }
     }

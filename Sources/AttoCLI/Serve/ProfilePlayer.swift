@@ -115,17 +115,19 @@ final class ProfilePlayer: Sendable {
     let isPlain =
       behaviour.delay == nil && behaviour.echo == nil && behaviour.burst?.trigger != .write
     if isPlain {
-      return server.onWrite(of: handle, inline: { [report] origin, octets in
-        if let code = behaviour.writeError { return .refused(code) }
-        if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
-          value.sink(octets.byteCount, from: origin.client)
+      return server.onWrite(
+        of: handle,
+        inline: { [report] origin, octets in
+          if let code = behaviour.writeError { return .refused(code) }
+          if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
+            value.sink(octets.byteCount, from: origin.client)
+            return .accepted
+          }
+          let written = octets.owned
+          if let code = value.write([(origin.offset, written)]) { return .refused(code) }
+          report.written(handle, written, by: origin.client)
           return .accepted
-        }
-        let written = octets.owned
-        if let code = value.write([(origin.offset, written)]) { return .refused(code) }
-        report.written(handle, written, by: origin.client)
-        return .accepted
-      })
+        })
     }
     server.onWrite(of: handle) { [self] (writes: [WriteRequestContext]) in
       if let delay = behaviour.delay { try? await server.loop.sleep(for: delay) }
