@@ -27,9 +27,10 @@ GET_CONNECTIONS = 0x0015
 SET_IO_CAPABILITY = 0x0018
 USER_CONFIRMATION_REPLY = 0x001C
 SWITCHES = {
-    "power": 0x0005, "connectable": 0x0007, "bondable": 0x0009, "le": 0x000D,
-    "advertising": 0x0029, "bredr": 0x002A,
+    "power": 0x0005, "connectable": 0x0007, "bondable": 0x0009, "le": 0x000D, "bredr": 0x002A,
 }
+ADD_ADVERTISING = 0x003E
+REMOVE_ADVERTISING = 0x003F
 CAPABILITIES = ["display", "display-yes-no", "keyboard", "none", "keyboard-display"]
 
 # Events (MGMT_EV_*).
@@ -85,9 +86,23 @@ class Mgmt:
         return list(struct.unpack(f"<{count}H", data[2:2 + 2 * count]))
 
     def switch(self, index: int, name: str, is_on: bool) -> None:
-        # 2: advertise so that others can connect, whatever else is set.
-        value = (2 if name == "advertising" else 1) if is_on else 0
-        self.command(SWITCHES[name], index, bytes([value]))
+        self.command(SWITCHES[name], index, bytes([is_on]))
+
+    def advertise(self, index: int, data: bytes = b"", instance: int = 1) -> None:
+        """Advertises so that others can connect, until it is taken back.
+
+        An instance of its own, since the plain setting works but once: to start again the
+        kernel ends the set first, which the emulated controller refuses when it is not on.
+        """
+        connectable = 0x01
+        head = struct.pack("<BIHHBB", instance, connectable, 0, 0, len(data), 0)
+        self.command(ADD_ADVERTISING, index, head + data)
+
+    def stop_advertising(self, index: int) -> None:
+        try:
+            self.command(REMOVE_ADVERTISING, index, b"\0")
+        except MgmtError:
+            pass  # there is none
 
     def set_capability(self, index: int, name: str) -> None:
         self.command(SET_IO_CAPABILITY, index, bytes([CAPABILITIES.index(name)]))
@@ -159,6 +174,10 @@ def main(words: list[str]) -> None:
         sys.exit(__doc__)
     index = int(words[0].removeprefix("hci"))
     match words[1:]:
+        case ["advertising", "on"]:
+            mgmt.advertise(index)
+        case ["advertising", "off"]:
+            mgmt.stop_advertising(index)
         case [name, "on" | "off" as state] if name in SWITCHES:
             mgmt.switch(index, name, state == "on")
         case ["io", capability] if capability in CAPABILITIES:

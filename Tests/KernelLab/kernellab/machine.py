@@ -33,10 +33,11 @@ class Job:
 class Run:
     """A run in a folder of its own, where what the machine brings back is written."""
 
-    def __init__(self, parts: Parts, job: Job, folder: Path):
+    def __init__(self, parts: Parts, job: Job, folder: Path, output):
         self.parts = parts
         self.job = job
         self.folder = folder
+        self.streams = {"stdout": output, "stderr": sys.stderr.buffer}
         self.shown = {"stdout": 0, "stderr": 0}
 
     def go(self) -> int:
@@ -90,7 +91,7 @@ class Run:
 
     def forward(self) -> None:
         """Shows what the command has written since."""
-        for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        for name, stream in self.streams.items():
             path = self.folder / name
             if not path.exists():
                 continue
@@ -99,7 +100,7 @@ class Run:
                 octets = file.read()
             if octets:
                 self.shown[name] += len(octets)
-                stream.buffer.write(octets)
+                stream.write(octets)
                 stream.flush()
 
     def judge(self, late: bool) -> int:
@@ -138,15 +139,17 @@ class Run:
         packages.say(what)
 
 
-def run(parts: Parts, job: Job, keep: Path | None = None) -> int:
-    """Runs a job; with `keep` what it brings back stays in that folder."""
+def run(parts: Parts, job: Job, keep: Path | None = None, output=None) -> int:
+    """Runs a job; with `keep` what it brings back stays in that folder. The command's output
+    goes to `output`, which takes bytes, and else to our own."""
+    output = output or sys.stdout.buffer
     if keep:
         keep.mkdir(parents=True, exist_ok=True)
         for name in ("stdout", "stderr", "status", "kmsg", "kernel.log", "trace.btsnoop"):
             (keep / name).unlink(missing_ok=True)
-        return Run(parts, job, keep.resolve()).go()
+        return Run(parts, job, keep.resolve(), output).go()
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=cache_folder()))
     try:
-        return Run(parts, job, folder).go()
+        return Run(parts, job, folder, output).go()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
