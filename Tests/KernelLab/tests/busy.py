@@ -2,7 +2,7 @@
 from peers import *
 
 with Server("heart-rate"):
-    first = client("subscribe", endpoint(), "0x0013", "--json", "--for", "20")
+    first = client("subscribe", endpoint(), "0x0012", "--json", "--for", "20")
     first.line()
     second = atto("read", endpoint(), "0x0003", status=3)
     check(second.seconds < 2, second)

@@ -2,7 +2,7 @@
 from peers import *
 
 with Server("heart-rate") as server:
-    subscriber = client("subscribe", endpoint(), "0x0013", "--json")
+    subscriber = client("subscribe", endpoint(), "0x0012", "--json")
     subscriber.line()
     start = time.monotonic()
     server.signal(signal.SIGKILL)
@@ -14,7 +14,7 @@ with Server("heart-rate") as server:
     check("disconnected" in subscriber.errors, subscriber.errors)
 reset()
 with Server("heart-rate") as server:
-    subscriber = client("subscribe", endpoint(), "0x0013", "--json")
+    subscriber = client("subscribe", endpoint(), "0x0012", "--json")
     subscriber.line()
     start = time.monotonic()
     subscriber.signal(signal.SIGKILL)
