@@ -5,7 +5,7 @@ for name, ways in {
     "heart-rate": [["--mtu", "517"], []],
     "uart": [["--mtu", "517"]],
     "edges": [["--mtu", "517"], ["--mtu", "23"], ["--mtu", "48"]],
-    "reference-820": [["--mtu", "517"], ["--mtu", "185"]],
+    "reference-820": [["--mtu", "247"]],
 }.items():
     with Server(name, listen="unix:socket"):
         wanted = atto("discover", "unix:socket", "--json").output
