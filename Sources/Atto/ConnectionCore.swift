@@ -68,7 +68,9 @@ final class ConnectionCore {
     self.options = options
     self.server = server
     peerName = link.peerName
-    session = Session(options.bearer, server: server?.server, client: client)
+    var configuration = options.bearer
+    configuration.linkMayBeReused = (link as? SocketLink)?.carrier == .l2cap
+    session = Session(configuration, server: server?.server, client: client)
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
   }

@@ -54,7 +54,7 @@ public final class Session {
 
   /// Takes one PDU from the link.
   public func receive(_ octets: RawSpan, at now: Instant) -> SessionAction {
-    let pdu = PDU(octets, mtu: bearer.mtu)
+    let pdu = PDU(octets, mtu: bearer.receiveLimit(octets))
     return receive(pdu, octets, at: now)
   }
 
