@@ -28,7 +28,7 @@ final class ConnectionCore {
   let loop: Loop
   let session: Session
   let peerName: String
-  private let link: any Link
+  let link: any Link
   private let options: ConnectionOptions
   private let buffer: ReceiveBuffer
   private var watch: WatchID?
@@ -48,7 +48,8 @@ final class ConnectionCore {
   private var writers: [Completion<Void>] = []
   private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
   private var closeWaiters: [Completion<Void>] = []
-  private var securityWaiters:
+  /// Those who wait for the link to reach a level.
+  var securityWaiters:
     [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
   /// The server behind the connection.
   private let server: ServerCore?
@@ -87,7 +88,6 @@ final class ConnectionCore {
 
   var now: Instant { Instant(nanoseconds: loop.now) }
   var queueLimit: Int { options.valueLimit }
-  var security: LinkSecurity { link.security }
 
   // MARK: Receiving
 
@@ -292,49 +292,6 @@ final class ConnectionCore {
     read()
   }
 
-  // MARK: Security
-
-  func raiseSecurity(to level: SecurityLevel) throws(AttoError) {
-    do { try link.raiseSecurity(to: level) } catch { throw .link(error) }
-  }
-
-  /// Raises the link to a level and completes when it is reached, or cannot be in time.
-  func raiseSecurity(
-    to level: SecurityLevel, within time: Duration, _ completion: Completion<Void>
-  ) {
-    do throws(AttoError) {
-      if let end { throw end }
-      try raiseSecurity(to: level)
-    } catch {
-      return completion.resume(.failure(error))
-    }
-    guard link.security.level < level else {
-      securityChanged()
-      return completion.resume(.success(()))
-    }
-    let timer = OneTimer(after: time, on: loop) { [weak self] in
-      self?.securityWaiters.removeAll { $0.completion === completion }
-      completion.resume(.failure(.securityTimeout(level, after: time)))
-    }
-    securityWaiters.append((level, completion, timer))
-    completion.whenCancelled = { [unowned self] in
-      timer.cancel()
-      securityWaiters.removeAll { $0.completion === completion }
-    }
-  }
-
-  private func securityChanged() {
-    guard session.client != nil || !securityWaiters.isEmpty else { return }
-    let security = link.security
-    session.client?.security = security
-    let waiting = securityWaiters
-    securityWaiters = waiting.filter { $0.level > security.level }
-    for waiter in waiting where waiter.level <= security.level {
-      waiter.timer.cancel()
-      waiter.completion.resume(.success(()))
-    }
-  }
-
   // MARK: Time and the end
 
   /// Sets the timer to the next deadline. A timer that is earlier than need be stays: most
@@ -381,12 +338,7 @@ final class ConnectionCore {
     for queue in queues { queue.finish(endOfValues) }
     let error = end ?? .disconnected(peer: peerName)
     for writer in writers { writer.resume(.failure(error)) }
-    let securityWaiters = self.securityWaiters
-    self.securityWaiters = []
-    for waiter in securityWaiters {
-      waiter.timer.cancel()
-      waiter.completion.resume(.failure(error))
-    }
+    securityFails(error)
     for entry in confirmations { entry.completion.resume(.failure(error)) }
     server?.ended(self)
     let closeWaiters = self.closeWaiters
@@ -448,13 +400,4 @@ private final class Resumption: TimerHandler {
   private weak var core: ConnectionCore?
   init(_ core: ConnectionCore) { self.core = core }
   func timerFired(_ id: TimerID) { core?.resume() }
-}
-
-/// What has passed through a connection.
-public struct ConnectionCounters: Equatable, Sendable {
-  /// PDUs.
-  public internal(set) var sent: UInt64 = 0
-  public internal(set) var received: UInt64 = 0
-  /// Values that came and that nobody had subscribed to.
-  public internal(set) var unclaimedValues: UInt64 = 0
 }

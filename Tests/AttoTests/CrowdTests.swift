@@ -98,7 +98,7 @@ import Testing
         let used = try await Usage.of(loop) - before
         print("crowd of \(Self.size), \(loop.name) of \(loops): idle second \(used)")
         #expect(used.microseconds < 5000)
-        #expect(used.wakeUps <= 4)
+        #expect(used.wakeUps <= 10)
       }
       print(
         "crowd of \(Self.size), \(loops) loop(s): connect, discover, subscribe"

@@ -244,7 +244,7 @@ import Testing
   @Test func oneClientNeverConfirms() async throws {
     try await withDeadline {
       var options = ConnectionOptions()
-      options.transactionTimeout = .milliseconds(60)
+      options.transactionTimeout = .seconds(1)
       let bench = try await Bench(options: options)
       let mute = try await RawConnection.connect(to: bench.endpoint)
       try await mute.send([0x12, UInt8(bench.configuration.rawValue), 0, 2, 0])
