@@ -146,3 +146,16 @@ def killed(b):
     client.line("0x0012")
     server.signal(signal.SIGKILL)
     equal(client.end().code, 3)
+
+
+@test("air: --security raises the link before anything is asked")
+def security(b):
+    profile = {"automatic": False, "services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A38", "properties": ["read"], "permissions": ["readEncrypted"],
+         "value": "hex:01"}]}]}
+    b.serve(profile, endpoint="air:strap")
+    b.refuses(1, ["Insufficient", "0x0003"], "read", "air:strap", "3")
+    for level in ("medium", "high", "fips"):
+        for _ in range(5):
+            ended = b.run("read", "air:strap", "3", "--security", level, "--timeout", "2", "--json")
+            equal((ended.code, ended.json), (0, [{"handle": 3, "value": "01"}]), ended.err)
