@@ -52,13 +52,16 @@ with Server("edges") as server:
     gatttool("--char-write-req", "--handle=0x0204", "--value=c0ffee")
     check("c0 ff ee" in gatttool("--char-read", "--handle=0x0204").output)
     server.events("written")
-    # It does not end by itself after a command, to which there is no answer.
-    writer = Process(
-        "gatttool", "-i", "hci0", "-b", ADDRESSES[1], "--char-write", "--handle=0x0208",
-        "--value=0badf00d")
+    # Its one-shot command never sends a Write Command; its own prompt does.
+    prompt = Process("stdbuf", "-oL", "gatttool", "-I", "-i", "hci0", "-b", ADDRESSES[1])
+    prompt.say("connect")
+    while "successful" not in prompt.line():
+        pass
+    prompt.say("char-write-cmd 0x0208 0badf00d")
     written = server.event("written")
     check((written["handle"], written["value"]) == (0x0208, "0badf00d"), written)
-    writer.end()
+    prompt.say("quit")
+    prompt.wait()
     refused = gatttool("--char-read", "--handle=0x0104", status=None)
     check("can't be read" in refused.errors or "can't be read" in refused.output, refused)
 
