@@ -49,8 +49,7 @@ final class ConnectionCore {
   private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
   private var closeWaiters: [Completion<Void>] = []
   /// Those who wait for the link to reach a level.
-  var securityWaiters:
-    [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
+  var securityWaiters: [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
   /// The server behind the connection.
   private let server: ServerCore?
   /// Why the connection has ended.
