@@ -81,7 +81,7 @@ class Archive:
 
 def build(tree: Path, busybox: Path, init: Path) -> bytes:
     archive = Archive()
-    for folder in ("bin", "dev", "proc", "sys", "host", "upper", "root", "modules"):
+    for folder in ("bin", "dev", "proc", "sys", "host", "upper", "system", "modules"):
         archive.add(folder, 0o040755)
     archive.add("bin/busybox", 0o100755, busybox.read_bytes())
     archive.add("init", 0o100755, init.read_bytes())
