@@ -42,6 +42,7 @@ private final class SignalHandler: ReadinessHandler {
   func ready(_ readiness: Readiness) {
     while clinux_signalfd_take(descriptor) != 0 {
       count += 1
+      Terminal.isInterrupted.store(true, ordering: .relaxed)
       if count > 1 { _exit(3) }
       body()
     }

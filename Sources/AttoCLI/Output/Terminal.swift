@@ -10,6 +10,11 @@ enum Terminal {
   /// signals end it at once.
   static let interruption = Atomic<Int32>(-1)
 
+  /// Whether the interruption was taken: nothing shows it any more.
+  static let isInterrupted = Atomic<Bool>(false)
+  /// Milliseconds that a reader gets after that for each line.
+  private static let lastPatience: Int32 = 100
+
   /// Why standard output takes no more; nil if it does. EINTR: the command was interrupted while
   /// nobody read.
   static var outputFailure: Int32? {
@@ -59,7 +64,8 @@ enum Terminal {
         pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0),
         pollfd(fd: interruption.load(ordering: .relaxed), events: Int16(POLLIN), revents: 0),
       ]
-      guard poll(&waits, 2, -1) > 0 else { continue }
+      let patience = isInterrupted.load(ordering: .relaxed) ? lastPatience : -1
+      guard poll(&waits, 2, patience) >= 0 else { continue }
       if waits[0].revents == 0 { return EINTR }
       let count = rest.withUnsafeBytes {
         Glibc.write(descriptor, $0.baseAddress, min($0.count, Int(PIPE_BUF)))
