@@ -90,7 +90,8 @@ private final class ConnectAttempt: ReadinessHandler, TimerHandler {
   static let pause: Duration = .milliseconds(5)
 
   init(
-    _ makeConnector: @escaping () throws(LinkError) -> SocketConnector, _ endpoint: Endpoint, _ timeout: Duration, _ loop: Loop,
+    _ makeConnector: @escaping () throws(LinkError) -> SocketConnector,
+    _ endpoint: Endpoint, _ timeout: Duration, _ loop: Loop,
     _ completion: @escaping (Result<SocketLink, AttoError>) -> Void
   ) {
     self.makeConnector = makeConnector

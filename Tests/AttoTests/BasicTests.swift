@@ -79,11 +79,13 @@ import Testing
       #expect(try await bench.server.value(of: bench.greeting) == [7])
       #expect(try await bench.server.value(of: bench.long) == [8, 8])
       let commands = Log<[UInt8]>()
-      bench.server.onWrite(of: bench.application, inline: { origin, value in
-        #expect(origin.isCommand)
-        commands.append(value.owned)
-        return .accepted
-      })
+      bench.server.onWrite(
+        of: bench.application,
+        inline: { origin, value in
+          #expect(origin.isCommand)
+          commands.append(value.owned)
+          return .accepted
+        })
       try await bench.settle()
       for number in 0..<100 {
         try await connection.writeWithoutResponse(bench.application, counted(number))

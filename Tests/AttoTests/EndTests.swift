@@ -5,7 +5,9 @@ import Testing
 
 /// Every call that waits, with every way in which its wait can end.
 @Suite struct EndTests {
-  enum Call: CaseIterable { case read, discover, writeLong, exchange, blocked, indicate, next, closed }
+  enum Call: CaseIterable {
+    case read, discover, writeLong, exchange, blocked, indicate, next, closed
+  }
   enum End: CaseIterable { case peerCloses, reset, ownClose, cancelled, timeout }
 
   /// What became of a call.
@@ -35,7 +37,8 @@ import Testing
       switch call {
       case .read: await peer.expect([0x0A, 3, 0])
       case .discover, .writeLong, .exchange, .indicate: #expect(await !peer.receive().isEmpty)
-      case .blocked: try await until { try await connection.onLoop { $0.session.bearer.isCongested } }
+      case .blocked:
+        try await until { try await connection.onLoop { $0.session.bearer.isCongested } }
       case .next, .closed: for _ in 0..<10 { _ = try await connection.mtu }
       }
       switch end {
@@ -84,7 +87,8 @@ import Testing
       case .writeLong: try await connection.writeLong(3, [UInt8](repeating: 1, count: 100))
       case .exchange: try await connection.exchangeMTU()
       case .blocked:
-        while true { try await connection.writeWithoutResponse(3, [UInt8](repeating: 1, count: 20)) }
+        let value = [UInt8](repeating: 1, count: 20)
+        while true { try await connection.writeWithoutResponse(3, value) }
       case .indicate: return .delivered(try await server.indicate(handle, [1]))
       case .next:
         var iterator = values.makeAsyncIterator()
@@ -199,11 +203,13 @@ import Testing
       let values = try await bench.subscribe(connection)
       let server = bench.server
       // The handler of a request ends the connection on which it came.
-      server.onWrite(of: bench.application, inline: { origin, _ in
-        server.notifyNow(bench.values, ([1] as [UInt8]).span.bytes)
-        server.disconnect(origin.client)
-        return .accepted
-      })
+      server.onWrite(
+        of: bench.application,
+        inline: { origin, _ in
+          server.notifyNow(bench.values, ([1] as [UInt8]).span.bytes)
+          server.disconnect(origin.client)
+          return .accepted
+        })
       try await bench.settle()
       #expect(isDisconnected(await failure { try await connection.write(bench.application, [1]) }))
       try await connection.closed()

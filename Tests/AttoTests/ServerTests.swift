@@ -100,10 +100,12 @@ import Testing
       let connection = try await bench.connect()
       let value = (0..<100).map { UInt8($0) }
       let inline = Log<(Int, [UInt8])>()
-      bench.server.onWrite(of: bench.application, inline: { origin, value in
-        inline.append((origin.offset, value.owned))
-        return .accepted
-      })
+      bench.server.onWrite(
+        of: bench.application,
+        inline: { origin, value in
+          inline.append((origin.offset, value.owned))
+          return .accepted
+        })
       try await bench.settle()
       try await connection.writeLong(bench.application, value)
       #expect(inline.all.map(\.0) == [0])
