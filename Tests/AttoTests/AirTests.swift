@@ -75,6 +75,7 @@ import Testing
         }
         #expect(error != nil)
       }
+      #expect(try await connection.onLoop { $0.securityWaiters.isEmpty })
       withExtendedLifetime(listener) {}
     }
   }

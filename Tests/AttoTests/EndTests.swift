@@ -87,9 +87,8 @@ import Testing
       case .writeLong: try await connection.writeLong(3, [UInt8](repeating: 1, count: 100))
       case .exchange: try await connection.exchangeMTU()
       case .blocked:
-        while true {
-          try await connection.writeWithoutResponse(3, [UInt8](repeating: 1, count: 20))
-        }
+        let value = [UInt8](repeating: 1, count: 20)
+        while true { try await connection.writeWithoutResponse(3, value) }
       case .indicate: return .delivered(try await server.indicate(handle, [1]))
       case .next:
         var iterator = values.makeAsyncIterator()
