@@ -69,7 +69,7 @@ final class ConnectionCore {
     self.server = server
     peerName = link.peerName
     var configuration = options.bearer
-    configuration.linkMayBeReused = (link as? SocketLink)?.carrier == .l2cap
+    configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)

@@ -135,10 +135,11 @@ def client(*words) -> Process:
 class Server(Process):
     """`atto serve` on an adapter that advertises."""
 
-    def __init__(self, name: str, *words: str, adapter: int = 1, listen: str | None = None):
+    def __init__(self, name: str, *words: str, adapter: int = 1, listen: str | None = None,
+                 path: str | None = None):
         self.adapter = adapter
         super().__init__(
-            ATTO, "serve", profile(name), "--listen", listen or f"le:@hci{adapter}", "--json",
+            ATTO, "serve", path or profile(name), "--listen", listen or f"le:@hci{adapter}", "--json",
             *words)
         self.seen: list[dict] = []
         self.event("listening")

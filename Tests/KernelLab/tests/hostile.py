@@ -26,6 +26,16 @@ control.disconnect_all(1)
 control.await_no_connections()
 advertise()
 
+# On a link that is new, nobody has agreed on more than 23.
+process, peer = reading()
+check(peer.receive() == bytes.fromhex("0a0300"))
+peer.send(b"\x0b" + bytes(23))
+check(process.wait() == 3 and "more than the ATT_MTU" in process.errors, process.errors)
+peer.close()
+control.disconnect_all(1)
+control.await_no_connections()
+advertise()
+
 # The end in the middle of a request.
 process, peer = reading()
 check(peer.receive() == bytes.fromhex("0a0300"))
