@@ -20,9 +20,9 @@ import peers
 
 
 def deadline(test: Path) -> float:
-    """Seconds that a test may take; it says so in a line `# deadline: N` if more than 30."""
+    """Seconds that a test may take; it says so in a line `# deadline: N` if more than 120."""
     found = re.search(r"^# deadline: (\d+)$", test.read_text(), re.MULTILINE)
-    return float(found.group(1)) if found else 30
+    return float(found.group(1)) if found else 120
 
 
 class KernelLog:
