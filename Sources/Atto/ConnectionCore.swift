@@ -31,6 +31,7 @@ final class ConnectionCore {
   let link: any Link
   private let options: ConnectionOptions
   private let buffer: ReceiveBuffer
+  private let holdsBackPeer: Bool
   private var watch: WatchID?
   private var timer: (id: TimerID, at: Int64)?
   private var isReadable = true
@@ -69,6 +70,7 @@ final class ConnectionCore {
     self.server = server
     peerName = link.peerName
     var configuration = options.bearer
+    holdsBackPeer = (link as? SocketLink)?.carrier != .l2cap
     configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
@@ -94,6 +96,9 @@ final class ConnectionCore {
     guard end == nil else { return false }
     if isDraining { return true }
     guard !session.bearer.isCongested else { return false }
+    // Unread PDUs hold back a peer, but not on LE's fixed channel: there the kernel drops what
+    // its buffer has no room for, and nobody counts it. So they are taken, and the queue counts.
+    if !holdsBackPeer { return true }
     return !queues.contains(where: \.isFull) || session.operationCount > 0
       || session.deadline != nil
   }

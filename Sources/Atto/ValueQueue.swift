@@ -14,10 +14,11 @@ public struct ReceivedValue: Equatable, Sendable {
 /// Values on their way to one consumer, in order of arrival. The loop's thread only.
 ///
 /// When `limit` values wait, the connection stops reading from its link, so that the peer is
-/// held back and nothing is lost. It cannot do so while a response is awaited, which may stand
-/// behind more values: then the queue goes on to four times the limit, and what comes beyond
-/// that is dropped, and counted in the value after it. What is left in the link once the peer
-/// has gone is taken whole; it is no more than the kernel keeps for a socket.
+/// held back and nothing is lost. It cannot do so on L2CAP's fixed channel, which has no flow
+/// control, nor while a response is awaited, which may stand behind more values: there the
+/// queue goes on to four times the limit, and what comes beyond that is dropped, and counted in
+/// the value after it. What is left in the link once the peer has gone is taken whole; it is no
+/// more than the kernel keeps for a socket.
 final class ValueQueue {
   /// The values it takes; nil for all.
   let handle: AttributeHandle?

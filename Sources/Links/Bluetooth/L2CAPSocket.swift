@@ -10,10 +10,11 @@ public struct L2CAPOptions: Hashable, Sendable {
   public var receiveMTU: UInt16?
   public var socket: SocketOptions
 
-  /// The receive buffer is 1 MB unless said otherwise, since what does not fit is lost.
+  /// The receive buffer is 4 MB unless said otherwise, since what does not fit is lost: some
+  /// 5,000 short PDUs. Without the privilege the kernel keeps it within net.core.rmem_max.
   public init(
     security: SecurityLevel = .low, receiveMTU: UInt16? = nil,
-    socket: SocketOptions = SocketOptions(receiveBuffer: 1 << 20)
+    socket: SocketOptions = SocketOptions(receiveBuffer: 1 << 22)
   ) {
     self.security = security
     self.receiveMTU = receiveMTU

@@ -10,12 +10,10 @@ with open("many.json", "w") as file:
          "behaviour": {"burst": {"count": COUNT, "size": 100, "on": "subscribe"}}}]}]}, file)
 
 with Server("many", path="many.json"):
-    reader = client("subscribe", endpoint(), "0x0022", "--mtu", "247", "--count", COUNT, "--json")
-    start = time.monotonic()
-    for count in range(COUNT):
-        line = reader.line(20)
-        check(line is not None, count, reader.errors)
-        value = bytes.fromhex(json.loads(line)["value"])
-        check((int.from_bytes(value[:4], "little"), len(value)) == (count, 100), count, line)
-    print(f"{COUNT} in {time.monotonic() - start:.2f} s")
-    check(reader.wait() == 0, reader.errors)
+    found = atto(
+        "subscribe", endpoint(), "0x0022", "--mtu", "247", "--count", COUNT, "--json", timeout=50)
+    values = [bytes.fromhex(line["value"]) for line in found.objects()]
+    numbers = [int.from_bytes(value[:4], "little") for value in values]
+    check(numbers == list(range(COUNT)), len(numbers))
+    check({len(value) for value in values} == {100})
+    print(f"{COUNT} in {found.seconds:.2f} s")
