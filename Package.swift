@@ -37,11 +37,13 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
-    .executableTarget(name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
+    .executableTarget(
+      name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
-    .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
+    .testTarget(
+      name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
     .testTarget(name: "RadioTests", dependencies: ["Radio"], swiftSettings: house),
     .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),

@@ -63,14 +63,14 @@ public final class ReceivedValues: AsyncSequence, Sendable {
 
 extension Connection {
   /// Values of a characteristic, or of all, from now on. Nothing is sent: see
-  /// ``subscribe(to:configuration:preferring:)``.
+  /// ``subscribe(to:configuration:as:)``.
   public func values(of handle: AttributeHandle? = nil) async throws(AttoError) -> ReceivedValues {
-    let queue: LoopBound<ValueQueue> = try await onLoop { core in
+    // In one step, so that there is no queue without somebody whose end removes it.
+    try await onLoop { core in
       let queue = ValueQueue(handle: handle, limit: core.valueLimit)
       core.add(queue)
-      return LoopBound(queue, core.loop)
+      return ReceivedValues(self, queue)
     }
-    return try await onLoop { _ in ReceivedValues(self, queue.value) }
   }
 
   /// Subscribes to a characteristic: writes its Client Characteristic Configuration. Vol 3,

@@ -16,7 +16,11 @@ import Links
 ///
 /// Back-pressure: while the link takes no more and the outbox is at its limit, nothing is read,
 /// so that a peer that does not read cannot make this end collect responses. While a consumer
-/// of values has all it may hold, nothing is read either, unless a response is awaited.
+/// of values has all it may hold, nothing is read either, unless a response or confirmation is
+/// awaited, which may stand behind more values.
+///
+/// Once the peer has gone, what it has left in the link is read to its end without regard to
+/// who takes it: only there does the link tell that, and why, it has ended.
 ///
 /// The descriptor is watched edge-triggered: what was not read is remembered (`isReadable`) and
 /// read when the reason not to has gone.
@@ -24,7 +28,7 @@ final class ConnectionCore {
   let loop: Loop
   let session: Session
   let peerName: String
-  private let link: any Link
+  let link: any Link
   private let options: ConnectionOptions
   private let buffer: ReceiveBuffer
   private var watch: WatchID?
@@ -32,6 +36,10 @@ final class ConnectionCore {
   private var isReadable = true
   private var isReading = false
   private var isFlushing = false
+  /// Whether the peer has gone: what it has left is read to the end.
+  private var isDraining = false
+  /// Why nothing can be sent any more.
+  private var sendFailure: AttoError?
   private var reader: Resumption?
 
   private(set) var queues: [ValueQueue] = []
@@ -40,8 +48,8 @@ final class ConnectionCore {
   private var writers: [Completion<Void>] = []
   private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
   private var closeWaiters: [Completion<Void>] = []
-  private var securityWaiters:
-    [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
+  /// Those who wait for the link to reach a level.
+  var securityWaiters: [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
   /// The server behind the connection.
   private let server: ServerCore?
   /// Why the connection has ended.
@@ -60,7 +68,9 @@ final class ConnectionCore {
     self.options = options
     self.server = server
     peerName = link.peerName
-    session = Session(options.bearer, server: server?.server, client: client)
+    var configuration = options.bearer
+    configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
+    session = Session(configuration, server: server?.server, client: client)
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
   }
@@ -77,13 +87,15 @@ final class ConnectionCore {
 
   var now: Instant { Instant(nanoseconds: loop.now) }
   var queueLimit: Int { options.valueLimit }
-  var security: LinkSecurity { link.security }
 
   // MARK: Receiving
 
   private var mayRead: Bool {
-    guard end == nil, !session.bearer.isCongested else { return false }
-    return session.operationCount > 0 || !queues.contains(where: \.isFull)
+    guard end == nil else { return false }
+    if isDraining { return true }
+    guard !session.bearer.isCongested else { return false }
+    return !queues.contains(where: \.isFull) || session.operationCount > 0
+      || session.deadline != nil
   }
 
   private func read() {
@@ -99,7 +111,9 @@ final class ConnectionCore {
         case .pdu:
           buffer.withPDU { pdu in receive(pdu) }
           settle()
-        case .wouldBlock: isReadable = false
+        case .wouldBlock:
+          isReadable = false
+          if let sendFailure { finish(sendFailure) } else { arm() }
         case .closed: finish(.disconnected(peer: peerName))
         }
       } catch {
@@ -146,7 +160,7 @@ final class ConnectionCore {
     valueObserver?(handle, value)
     var isTaken = valueObserver != nil
     for queue in queues where queue.handle == nil || queue.handle == handle {
-      queue.offer(handle, value, isIndication: isIndication)
+      queue.offer(handle, value, isIndication: isIndication, isLimited: !isDraining)
       isTaken = true
     }
     if !isTaken { counters.unclaimedValues += 1 }
@@ -164,6 +178,7 @@ final class ConnectionCore {
 
   private func flush() {
     guard end == nil, !isFlushing else { return }
+    guard sendFailure == nil else { return session.bearer.outbox.removeAll() }
     isFlushing = true
     defer { isFlushing = false }
     while !session.bearer.outbox.isEmpty {
@@ -173,8 +188,7 @@ final class ConnectionCore {
         }
         guard outcome == .sent else { break }
       } catch {
-        finish(.link(error))
-        return
+        return sendingFailed(.link(error))
       }
       counters.sent += 1
       if options.monitor != nil {
@@ -184,6 +198,16 @@ final class ConnectionCore {
       session.bearer.outbox.removeFirst()
     }
     if !session.bearer.isCongested, !session.bearer.holdsValues { wakeWriters() }
+  }
+
+  /// The link takes nothing more. The connection ends as soon as what the peer has said before
+  /// is read, with what the link says of its end; if that is nothing, with this error.
+  private func sendingFailed(_ error: AttoError) {
+    sendFailure = error
+    session.bearer.outbox.removeAll()
+    isDraining = true
+    isReadable = true
+    if !isReading { continueLater() }
   }
 
   private func wakeWriters() {
@@ -215,12 +239,15 @@ final class ConnectionCore {
   func start(_ operation: ClientOperation) -> TransactionID {
     let id = session.start(operation, at: now)
     settle()
+    // Reading may have paused for values that nobody takes.
+    read()
     return id
   }
 
   func startExchangeMTU(_ operation: ClientOperation) -> TransactionID? {
     let id = session.startExchangeMTU(operation, at: now)
     settle()
+    read()
     return id
   }
 
@@ -242,6 +269,7 @@ final class ConnectionCore {
       completion.resume(.failure(AttoError(error, end: end)))
     }
     settle()
+    read()
   }
 
   private func confirmed(_ id: TransactionID) {
@@ -261,48 +289,6 @@ final class ConnectionCore {
     queues.removeAll { $0 === queue }
     queue.finish(nil)
     read()
-  }
-
-  // MARK: Security
-
-  func raiseSecurity(to level: SecurityLevel) throws(AttoError) {
-    do { try link.raiseSecurity(to: level) } catch { throw .link(error) }
-  }
-
-  /// Raises the link to a level and completes when it is reached, or cannot be in time.
-  func raiseSecurity(
-    to level: SecurityLevel, within time: Duration, _ completion: Completion<Void>
-  ) {
-    do throws(AttoError) {
-      if let end { throw end }
-      try raiseSecurity(to: level)
-    } catch {
-      return completion.resume(.failure(error))
-    }
-    guard link.security.level < level else {
-      securityChanged()
-      return completion.resume(.success(()))
-    }
-    let timer = OneTimer(after: time, on: loop) {
-      completion.resume(.failure(.securityTimeout(level, after: time)))
-    }
-    securityWaiters.append((level, completion, timer))
-    completion.whenCancelled = { [unowned self] in
-      timer.cancel()
-      securityWaiters.removeAll { $0.completion === completion }
-    }
-  }
-
-  private func securityChanged() {
-    guard session.client != nil || !securityWaiters.isEmpty else { return }
-    let security = link.security
-    session.client?.security = security
-    let waiting = securityWaiters
-    securityWaiters = waiting.filter { $0.level > security.level }
-    for waiter in waiting where waiter.level <= security.level {
-      waiter.timer.cancel()
-      waiter.completion.resume(.success(()))
-    }
   }
 
   // MARK: Time and the end
@@ -351,12 +337,7 @@ final class ConnectionCore {
     for queue in queues { queue.finish(endOfValues) }
     let error = end ?? .disconnected(peer: peerName)
     for writer in writers { writer.resume(.failure(error)) }
-    let securityWaiters = self.securityWaiters
-    self.securityWaiters = []
-    for waiter in securityWaiters {
-      waiter.timer.cancel()
-      waiter.completion.resume(.failure(error))
-    }
+    securityFails(error)
     for entry in confirmations { entry.completion.resume(.failure(error)) }
     server?.ended(self)
     let closeWaiters = self.closeWaiters
@@ -373,6 +354,7 @@ extension ConnectionCore: ReadinessHandler {
       flush()
     }
     // A hang-up may show without anything to receive: only receiving tells why.
+    if !readiness.isDisjoint(with: [.hangup, .error]) { isDraining = true }
     if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { isReadable = true }
     read()
   }
@@ -383,7 +365,12 @@ extension ConnectionCore: LinkObserver {
   func linkReady(_ readiness: LinkReadiness) {
     if readiness.contains(.securityChanged) { securityChanged() }
     if !readiness.isDisjoint(with: [.readable, .closed]) { isReadable = true }
-    guard watch == nil, reader == nil, end == nil else { return }
+    if let watch {
+      var next: Readiness = .readable
+      if readiness.contains(.writable) { next.insert(.writable) }
+      return loop.reschedule(watch, next)
+    }
+    guard reader == nil, end == nil else { return }
     let reader = Resumption(self)
     self.reader = reader
     loop.schedule(at: loop.now, reader)
@@ -412,13 +399,4 @@ private final class Resumption: TimerHandler {
   private weak var core: ConnectionCore?
   init(_ core: ConnectionCore) { self.core = core }
   func timerFired(_ id: TimerID) { core?.resume() }
-}
-
-/// What has passed through a connection.
-public struct ConnectionCounters: Equatable, Sendable {
-  /// PDUs.
-  public internal(set) var sent: UInt64 = 0
-  public internal(set) var received: UInt64 = 0
-  /// Values that came and that nobody had subscribed to.
-  public internal(set) var unclaimedValues: UInt64 = 0
 }

@@ -1,5 +1,6 @@
 import ATT
 import EventLoop
+import Glibc
 import Links
 import Radio
 
@@ -41,20 +42,16 @@ extension Endpoint {
     _ makeConnector: @escaping @Sendable () throws(LinkError) -> SocketConnector
   ) async throws(AttoError) -> Value {
     try await loop.complete { completion in
-      do throws(LinkError) {
-        let attempt = ConnectAttempt(
-          try makeConnector(), self, options.connectTimeout, loop
-        ) { result in
-          switch result {
-          case .success(let link): completion.resume(make(link))
-          case .failure(let error): completion.resume(.failure(error))
-          }
+      let attempt = ConnectAttempt(
+        makeConnector, self, options.connectTimeout, loop
+      ) { result in
+        switch result {
+        case .success(let link): completion.resume(make(link))
+        case .failure(let error): completion.resume(.failure(error))
         }
-        completion.whenCancelled = { attempt.finish(.failure(.cancelled)) }
-        attempt.start()
-      } catch {
-        completion.resume(.failure(.link(error)))
       }
+      completion.whenCancelled = { attempt.finish(.failure(.cancelled)) }
+      attempt.start()
     }
   }
 
@@ -75,20 +72,29 @@ extension Endpoint {
 }
 
 /// A connection to a socket that is being made. The loop's thread only.
+///
+/// A Unix socket whose listener has as many waiting as it may refuses at once, with EAGAIN; it
+/// is tried again until the time is up, as a blocking connect would wait for room.
 private final class ConnectAttempt: ReadinessHandler, TimerHandler {
-  private let connector: SocketConnector
+  private let makeConnector: () throws(LinkError) -> SocketConnector
+  private var connector: SocketConnector?
   private let endpoint: Endpoint
   private let timeout: Duration
   private let loop: Loop
   private var completion: ((Result<SocketLink, AttoError>) -> Void)?
   private var watch: WatchID?
   private var timer: TimerID?
+  private var retry: OneTimer?
+
+  /// Pause before a listener without room is asked again.
+  static let pause: Duration = .milliseconds(5)
 
   init(
-    _ connector: SocketConnector, _ endpoint: Endpoint, _ timeout: Duration, _ loop: Loop,
+    _ makeConnector: @escaping () throws(LinkError) -> SocketConnector, _ endpoint: Endpoint,
+    _ timeout: Duration, _ loop: Loop,
     _ completion: @escaping (Result<SocketLink, AttoError>) -> Void
   ) {
-    self.connector = connector
+    self.makeConnector = makeConnector
     self.endpoint = endpoint
     self.timeout = timeout
     self.loop = loop
@@ -96,7 +102,14 @@ private final class ConnectAttempt: ReadinessHandler, TimerHandler {
   }
 
   func start() {
+    timer = loop.schedule(at: (Instant(nanoseconds: loop.now) + timeout).nanoseconds, self)
+    tryToStart()
+  }
+
+  private func tryToStart() {
     do throws(LinkError) {
+      let connector = try makeConnector()
+      self.connector = connector
       switch try connector.start() {
       case .connected: tryToFinish()
       case .inProgress:
@@ -106,11 +119,11 @@ private final class ConnectAttempt: ReadinessHandler, TimerHandler {
         } catch {
           return finish(.failure(.loop(error)))
         }
-        timer = loop.schedule(
-          at: (Instant(nanoseconds: loop.now) + timeout).nanoseconds, self)
       }
     } catch {
-      finish(.failure(.link(error)))
+      guard error.errno == EAGAIN else { return finish(.failure(.link(error))) }
+      connector = nil
+      retry = OneTimer(after: Self.pause, on: loop) { [weak self] in self?.tryToStart() }
     }
   }
 
@@ -124,7 +137,7 @@ private final class ConnectAttempt: ReadinessHandler, TimerHandler {
   private func tryToFinish() {
     do throws(LinkError) {
       // The watch must go before the link, whose own watch takes the same descriptor.
-      guard let link = try connector.finish() else { return }
+      guard let link = try connector?.finish() else { return }
       finish(.success(link))
     } catch {
       finish(.failure(.link(error)))
@@ -136,6 +149,8 @@ private final class ConnectAttempt: ReadinessHandler, TimerHandler {
     self.completion = nil
     if let watch { loop.unwatch(watch) }
     if let timer { loop.cancel(timer) }
+    retry?.cancel()
+    connector = nil
     completion(result)
   }
 }

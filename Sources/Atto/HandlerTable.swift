@@ -85,8 +85,10 @@ final class HandlerTable: Application {
     }
   }
 
-  /// Prepared writes of several attributes go to the handler of the first. All are inline, or
-  /// it is asked later.
+  /// Each handler is given what was prepared for its attribute: an inline one the parts that
+  /// follow each other as one value, another all parts in one call. The inline ones come first.
+  /// The first refusal ends it; a handler that has accepted before is not told, so that all or
+  /// nothing over several attributes of the application is for the application to keep.
   override func execute(_ question: Question, _ writes: [PreparedWrite]) -> WriteAnswer {
     var later: [(AsyncWrite, [WriteRequestContext])] = []
     for write in writes {
@@ -104,7 +106,7 @@ final class HandlerTable: Application {
         }
       }
     }
-    for write in writes {
+    for write in Self.joined(writes) {
       guard case .inline(let body) = self.writes[write.handle] else { continue }
       let origin = WriteOrigin(
         client: question.client, handle: write.handle, offset: write.offset, isCommand: false)
@@ -120,6 +122,23 @@ final class HandlerTable: Application {
       return .accepted
     }
     return .later
+  }
+
+  /// Parts that follow each other as one.
+  private static func joined(_ writes: [PreparedWrite]) -> [PreparedWrite] {
+    var joined: [PreparedWrite] = []
+    for write in writes {
+      if let index = joined.lastIndex(where: { $0.handle == write.handle }),
+        joined[index].offset + joined[index].part.count == write.offset
+      {
+        let whole = joined[index]
+        joined[index] = PreparedWrite(
+          handle: whole.handle, offset: whole.offset, part: whole.part + write.part)
+      } else {
+        joined.append(write)
+      }
+    }
+    return joined
   }
 
   override func security(of client: ClientID) -> LinkSecurity? {

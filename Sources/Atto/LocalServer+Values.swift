@@ -26,10 +26,11 @@ extension LocalServer {
     }
     while !remaining.isEmpty {
       let targets = remaining
-      let blocked: [ClientID] = try await onLoop { core in
+      let (sent, blocked): (Int, [ClientID]) = try await onLoop { core in
         core.notify(handle, value.span.bytes, to: targets)
       }
-      delivered.count += targets.count - blocked.count
+      delivered.count += sent
+      delivered.failures += targets.count - sent - blocked.count
       remaining = []
       for client in blocked {
         do throws(AttoError) {
@@ -64,6 +65,8 @@ extension LocalServer {
 
   /// Sends a value to the clients that have asked for indications of it, and waits for their
   /// confirmations. Vol 3, Part G, 4.11.
+  ///
+  /// - Throws: `cancelled` if the caller's task is; what is on the wire then goes its way.
   @discardableResult
   public func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
@@ -71,21 +74,21 @@ extension LocalServer {
     let targets: [ClientID] = try await onLoop { core in
       core.subscribers(of: handle, .indication, client)
     }
-    return await withTaskGroup(of: Bool.self) { group in
+    let results = await withTaskGroup(of: AttoError?.self) { group in
       for target in targets {
         group.addTask { await self.indicate(handle, value, toOne: target) }
       }
-      var delivered = Delivered()
-      for await isConfirmed in group {
-        if isConfirmed { delivered.count += 1 } else { delivered.failures += 1 }
-      }
-      return delivered
+      return await group.reduce(into: []) { $0.append($1) }
     }
+    if results.contains(.cancelled) { throw .cancelled }
+    let failures = results.count { $0 != nil }
+    return Delivered(count: results.count - failures, failures: failures)
   }
 
+  /// Why it was not confirmed; nil if it was.
   private func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], toOne client: ClientID
-  ) async -> Bool {
+  ) async -> AttoError? {
     let core = core
     do throws(AttoError) {
       try await loop.complete { (completion: Completion<Void>) in
@@ -94,9 +97,9 @@ extension LocalServer {
         }
         connection.indicate(handle, value, completion)
       }
-      return true
+      return nil
     } catch {
-      return false
+      return error
     }
   }
 
@@ -118,8 +121,8 @@ extension LocalServer {
   public func notifyNow(_ handle: AttributeHandle, _ value: RawSpan) -> Delivered {
     let core = core.value
     let targets = core.subscribers(of: handle, .notification, nil)
-    let blocked = core.notify(handle, value, to: targets)
-    return Delivered(count: targets.count - blocked.count, failures: blocked.count)
+    let (sent, _) = core.notify(handle, value, to: targets)
+    return Delivered(count: sent, failures: targets.count - sent)
   }
 }
 
@@ -138,17 +141,19 @@ extension ServerCore {
     return ids
   }
 
-  /// Notifies each client whose link has room; returns the others.
+  /// Notifies each client whose link has room; returns how many these were, and those whose
+  /// link has none. Others are gone.
   func notify(
     _ handle: AttributeHandle, _ value: RawSpan, to clients: [ClientID]
-  ) -> [ClientID] {
+  ) -> (sent: Int, blocked: [ClientID]) {
+    var sent = 0
     var blocked: [ClientID] = []
     for id in clients {
       guard let connection = connection(id) else { continue }
-      if !connection.session.notify(handle, value) { blocked.append(id) }
+      if connection.session.notify(handle, value) { sent += 1 } else { blocked.append(id) }
       connection.settle()
     }
-    return blocked
+    return (sent, blocked)
   }
 }
 

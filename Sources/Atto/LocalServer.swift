@@ -10,6 +10,8 @@ import Radio
 /// Functions may be called from any thread; everything happens on the server's loop. Handlers
 /// that are said to run inline do so on the loop and must be quick; others may take their time
 /// and delay only the response to the client that asked.
+///
+/// A handler that is set off the loop is in force once a later call on the server has returned.
 public final class LocalServer: Sendable {
   public let loop: Loop
   let core: LoopBound<ServerCore>

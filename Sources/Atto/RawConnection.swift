@@ -61,17 +61,20 @@ public final class RawConnection: Sendable {
 }
 
 /// What a raw connection does on the loop's thread.
-private final class RawCore: ReadinessHandler, TimerHandler {
+private final class RawCore: ReadinessHandler {
   let loop: Loop
   private let link: any Link
   private let monitor: (@Sendable (MonitoredPDU) -> Void)?
   private let buffer = ReceiveBuffer(capacity: 65536)
   private var watch: WatchID?
-  private var timer: TimerID?
   private var received: [[UInt8]] = []
-  private var reader: Completion<[UInt8]?>?
+  /// Those who wait for the next PDU, in the order of their coming.
+  private var readers: [(completion: Completion<[UInt8]?>, timer: OneTimer)] = []
   private var unsent: [(pdu: [UInt8], completion: Completion<Void>)] = []
   private var end: AttoError?
+  /// Why nothing can be sent any more; what is left to receive is taken then, whatever its
+  /// number.
+  private var sendFailure: AttoError?
 
   /// PDUs that wait to be taken, before the peer is held back.
   static let limit = 1024
@@ -92,11 +95,13 @@ private final class RawCore: ReadinessHandler, TimerHandler {
   }
 
   private func read() {
-    while end == nil, received.count < Self.limit {
+    while end == nil, sendFailure != nil || received.count < Self.limit {
       do throws(LinkError) {
         switch try buffer.receive(from: link) {
         case .pdu: take(buffer.withPDU { $0.owned })
-        case .wouldBlock: return
+        case .wouldBlock:
+          if let sendFailure { close(sendFailure) }
+          return
         case .closed: close(.disconnected(peer: link.peerName))
         }
       } catch {
@@ -107,9 +112,10 @@ private final class RawCore: ReadinessHandler, TimerHandler {
 
   private func take(_ pdu: [UInt8]) {
     note(.received, pdu)
-    guard let reader else { return received.append(pdu) }
-    endWaiting()
-    reader.resume(.success(pdu))
+    guard !readers.isEmpty else { return received.append(pdu) }
+    let reader = readers.removeFirst()
+    reader.timer.cancel()
+    reader.completion.resume(.success(pdu))
   }
 
   private func note(_ direction: MonitoredPDU.Direction, _ pdu: [UInt8]) {
@@ -124,22 +130,15 @@ private final class RawCore: ReadinessHandler, TimerHandler {
       return read()
     }
     if let end { return completion.resume(.failure(end)) }
-    reader = completion
-    timer = loop.schedule(at: (Instant(nanoseconds: loop.now) + time).nanoseconds, self)
-    completion.whenCancelled = { [unowned self] in endWaiting() }
-  }
-
-  func timerFired(_ id: TimerID) {
-    let reader = reader
-    timer = nil
-    endWaiting()
-    reader?.resume(.success(nil))
-  }
-
-  private func endWaiting() {
-    reader = nil
-    if let timer { loop.cancel(timer) }
-    timer = nil
+    let timer = OneTimer(after: time, on: loop) { [weak self] in
+      self?.readers.removeAll { $0.completion === completion }
+      completion.resume(.success(nil))
+    }
+    readers.append((completion, timer))
+    completion.whenCancelled = { [unowned self] in
+      timer.cancel()
+      readers.removeAll { $0.completion === completion }
+    }
   }
 
   func send(_ pdu: [UInt8], _ completion: Completion<Void>) {
@@ -156,7 +155,9 @@ private final class RawCore: ReadinessHandler, TimerHandler {
       do throws(LinkError) {
         guard try link.send(pdu.span.bytes) == .sent else { return }
       } catch {
-        return close(.link(error))
+        // Only receiving tells why, and what the peer has said before.
+        sendFailure = .link(error)
+        return read()
       }
       unsent.removeFirst()
       note(.sent, pdu)
@@ -171,10 +172,13 @@ private final class RawCore: ReadinessHandler, TimerHandler {
     if let watch { loop.unwatch(watch) }
     watch = nil
     link.close()
-    let (unsent, reader) = (self.unsent, self.reader)
+    let (unsent, readers) = (self.unsent, self.readers)
     self.unsent = []
-    endWaiting()
+    self.readers = []
     for entry in unsent { entry.completion.resume(.failure(error)) }
-    reader?.resume(.failure(error))
+    for reader in readers {
+      reader.timer.cancel()
+      reader.completion.resume(.failure(error))
+    }
   }
 }

@@ -9,6 +9,7 @@ final class ServerCore {
   let server: Server
   let handlers: HandlerTable
   private(set) var connections: [ConnectionCore] = []
+  private var connectionOfClient: [ClientID: ConnectionCore] = [:]
   private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
   private var nextObserver = 0
   private var isSettling = false
@@ -29,6 +30,8 @@ final class ServerCore {
     let connection = ConnectionCore(
       link, on: loop, options: options, server: self, client: client)
     connections.append(connection)
+    connectionOfClient[client.id] = connection
+    emit(.connected(client.id, peer: connection.peerName))
     do throws(AttoError) {
       try connection.open()
       if options.security > .low { try connection.raiseSecurity(to: options.security) }
@@ -36,20 +39,20 @@ final class ServerCore {
       connection.close()
       throw error
     }
-    emit(.connected(client.id, peer: connection.peerName))
     return connection
   }
 
   func ended(_ connection: ConnectionCore) {
     guard let client = connection.session.client else { return }
     connections.removeAll { $0 === connection }
+    connectionOfClient[client.id] = nil
     server.disconnect(client)
     handlers.forget(client.id)
     emit(.disconnected(client.id, peer: connection.peerName))
   }
 
   func connection(_ id: ClientID) -> ConnectionCore? {
-    connections.first { $0.session.client?.id == id }
+    connectionOfClient[id]
   }
 
   /// Tells what the server has noted. A listener that calls the server from within is told of

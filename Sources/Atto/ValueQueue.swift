@@ -16,14 +16,16 @@ public struct ReceivedValue: Equatable, Sendable {
 /// When `limit` values wait, the connection stops reading from its link, so that the peer is
 /// held back and nothing is lost. It cannot do so while a response is awaited, which may stand
 /// behind more values: then the queue goes on to four times the limit, and what comes beyond
-/// that is dropped, and counted in the value after it.
+/// that is dropped, and counted in the value after it. What is left in the link once the peer
+/// has gone is taken whole; it is no more than the kernel keeps for a socket.
 final class ValueQueue {
   /// The values it takes; nil for all.
   let handle: AttributeHandle?
   private let limit: Int
   private var queue = PDUQueue()
   private var missed = 0
-  private var waiting: Completion<[ReceivedValue]?>?
+  /// Those who wait for the next value, in the order of their coming.
+  private var waiting: [Completion<[ReceivedValue]?>] = []
   /// Set once nothing more will come: nil inside for an orderly end.
   private var end: AttoError??
   /// Called when there is room again.
@@ -37,10 +39,12 @@ final class ValueQueue {
   /// Whether the connection should stop reading.
   var isFull: Bool { queue.count >= limit }
 
-  func offer(_ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool) {
-    if let waiting {
-      self.waiting = nil
-      waiting.resume(
+  /// - Parameter isLimited: whether a value is dropped if too many wait.
+  func offer(
+    _ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool, isLimited: Bool = true
+  ) {
+    if !waiting.isEmpty {
+      waiting.removeFirst().resume(
         .success([
           ReceivedValue(
             handle: handle, value: value.owned, isIndication: isIndication, missed: missed)
@@ -48,7 +52,7 @@ final class ValueQueue {
       missed = 0
       return
     }
-    guard queue.count < limit * 4 else {
+    guard !isLimited || queue.count < limit * 4 else {
       missed += 1
       return
     }
@@ -67,8 +71,10 @@ final class ValueQueue {
       if let end {
         completion.resume(end.map { .failure($0) } ?? .success(nil))
       } else {
-        waiting = completion
-        completion.whenCancelled = { [unowned self] in waiting = nil }
+        waiting.append(completion)
+        completion.whenCancelled = { [unowned self] in
+          waiting.removeAll { $0 === completion }
+        }
       }
       return
     }
@@ -93,8 +99,8 @@ final class ValueQueue {
   func finish(_ error: AttoError?) {
     guard end == nil else { return }
     end = .some(error)
-    guard let waiting else { return }
-    self.waiting = nil
-    waiting.resume(error.map { .failure($0) } ?? .success(nil))
+    let waiting = self.waiting
+    self.waiting = []
+    for waiter in waiting { waiter.resume(error.map { .failure($0) } ?? .success(nil)) }
   }
 }

@@ -15,22 +15,37 @@ import Glibc
     let words = Array(CommandLine.arguments.dropFirst())
     // A reader of our output that goes away is an error of the write, not our death.
     signal(SIGPIPE, SIG_IGN)
-    guard let name = words.first, name != "--help", name != "-h", name != "help" else {
+    Terminal.fillStandardStreams()
+    guard let first = words.first else {
+      Terminal.note(overview)
+      exit(2)
+    }
+    let asksForHelp = ["--help", "-h", "help"].contains(first)
+    guard let name = asksForHelp ? words.dropFirst().first : first else {
       Terminal.print(overview)
-      exit(words.isEmpty ? 2 : 0)
+      exit(0)
     }
     guard let command = commands.first(where: { $0.name == name }) else {
       Terminal.note("atto: there is no command \"\(name)\"; see atto --help")
       exit(2)
     }
-    if words.contains("--help") {
+    if asksForHelp || words.contains("--help") || words.contains("-h") {
       Terminal.print(command.help)
       exit(0)
     }
-    exit(run(command, Array(words.dropFirst())))
+    let status = run(command, Array(words.dropFirst()))
+    guard let errno = Terminal.outputFailure else { exit(status) }
+    // A reader that has seen enough is no failure of ours.
+    if errno == EPIPE { exit(0) }
+    if errno == EINTR { exit(status) }
+    let why = String(cString: strerror(errno))
+    Terminal.note("atto \(name): cannot write to standard output: \(why)")
+    exit(3)
   }
 
-  private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String]) -> Int32 {
+  private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String])
+    -> Int32
+  {
     do {
       let arguments = try Arguments(words, options: command.options)
       let signals = Interruption.prepare()
@@ -43,6 +58,7 @@ import Glibc
       return 0
     } catch {
       let status = ExitStatus(error)
+      if Terminal.outputFailure != nil { return status.code }
       Terminal.note("atto \(command.name): \(status.message)")
       if status.code == 2, error is UsageError {
         Terminal.note("usage: atto \(command.name) \(command.usage)")

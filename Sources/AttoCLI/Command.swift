@@ -32,7 +32,7 @@ extension Command {
       }
     }
     if usage.contains("ENDPOINT") { text += "\nENDPOINT is \(EndpointError.forms).\n" }
-    return text
+    return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
 }
 

@@ -4,31 +4,29 @@ import Atto
 struct Connecting: Sendable {
   let endpoint: Endpoint
   var options = ConnectionOptions()
+  /// Whether the MTU is exchanged before anything else.
+  private var exchangesMTU = false
 
   /// Reads the endpoint, the first word, and the common options.
   init(_ arguments: Arguments) throws {
+    guard let text = arguments.words.first else {
+      throw UsageError("an endpoint is missing; the forms are \(EndpointError.forms)")
+    }
     do throws(EndpointError) {
-      endpoint = try Endpoint(try Self.text(arguments))
+      endpoint = try Endpoint(text)
     } catch {
       throw UsageError(error.description)
     }
     if let mtu = try arguments.integer("mtu", in: 23...65535) {
       options.receiveMTU = mtu
-      options.exchangesMTU = true
+      exchangesMTU = true
     }
     if let timeout = try arguments.duration("timeout") {
       options.connectTimeout = timeout
       options.transactionTimeout = timeout
     }
     options.security = try arguments.securityLevel()
-    if arguments.has("trace") { options.monitor = Trace.monitor() }
-  }
-
-  private static func text(_ arguments: Arguments) throws(EndpointError) -> String {
-    guard let word = arguments.words.first else {
-      throw EndpointError(text: "", .unknownForm)
-    }
-    return word
+    options.monitor = try Monitor.make(arguments)
   }
 
   /// Connects, lets the body work, and closes.
@@ -37,6 +35,19 @@ struct Connecting: Sendable {
   ) async throws -> Value {
     let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
     defer { connection.close() }
+    if exchangesMTU { try await exchangeMTU(connection) }
     return try await body(connection)
+  }
+
+  /// A peer that does not know the request keeps the default MTU. Vol 3, Part F, 3.4.2.
+  private func exchangeMTU(_ connection: Connection) async throws {
+    do throws(AttoError) {
+      _ = try await connection.exchangeMTU()
+    } catch {
+      guard case .refused(let response) = error, response.code == .requestNotSupported else {
+        throw error
+      }
+      Terminal.note("the peer does not exchange the MTU: it stays \(try await connection.mtu)")
+    }
   }
 }

@@ -12,19 +12,52 @@ struct ExitStatus {
 
   init(_ error: any Error) {
     switch error {
+    case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled):
+      (code, message) = (3, "interrupted")
     case let error as UsageError: (code, message) = (2, error.message)
     case let error as ProfileError: (code, message) = (2, error.description)
     case let error as CheckFailure: (code, message) = (4, error.message)
-    case let error as RadioError: (code, message) = (3, error.description)
+    case let error as RadioError: (code, message) = (error.code, error.description)
+    case AttoError.database(let error): (code, message) = (2, error.text)
+    case let error as CaptureError: (code, message) = (2, error.message)
     case let error as AttoError:
       message = error.description
       code =
         switch error {
         case .refused: 1
         case .misuse, .endpoint, .database: 2
+        case .radio(let error): error.code
         default: 3
         }
     default: (code, message) = (3, "\(error)")
+    }
+  }
+}
+
+extension RadioError {
+  /// What was asked for is wrong, or the air is.
+  fileprivate var code: Int32 {
+    switch self {
+    case .invalidName, .invalidEndpoint, .invalidInterval, .advertisingData: 2
+    default: 3
+    }
+  }
+}
+
+extension DatabaseError {
+  /// What a person reads.
+  fileprivate var text: String {
+    switch self {
+    case .handleTaken(let handle): "\(handle) is taken, or inside another service"
+    case .handleOutOfOrder(let handle): "\(handle) is not after the handles before it"
+    case .handleOutOfRange(let handle): "\(handle) is outside its service"
+    case .noHandlesLeft: "there is no room left before 0xFFFF"
+    case .valueTooLong(let handle, let count, let limit):
+      "a value of \(count) octets does not fit \(handle), which holds \(limit)"
+    case .noSuchService(let handle): "no service begins at \(handle)"
+    case .included(let handle): "the service at \(handle) includes it; remove that one first"
+    case .noSuchValue(let handle):
+      "there is no attribute at \(handle) whose value the server keeps"
     }
   }
 }

@@ -1,12 +1,17 @@
 import Atto
 import CLinux
 import Glibc
+import Synchronization
 
 /// Ctrl-C, and the end that a service manager asks for: the command's task is cancelled, and it
 /// ends as it does at any cancellation. A second signal ends the process.
 enum Interruption {
   /// Must be called before any thread is started: threads inherit what is blocked.
-  static func prepare() -> Int32 { clinux_signalfd_interrupt() }
+  static func prepare() -> Int32 {
+    let descriptor = clinux_signalfd_interrupt()
+    Terminal.interruption.store(descriptor, ordering: .relaxed)
+    return descriptor
+  }
 
   /// Runs a body that is cancelled by SIGINT or SIGTERM.
   static func watch(
@@ -37,6 +42,7 @@ private final class SignalHandler: ReadinessHandler {
   func ready(_ readiness: Readiness) {
     while clinux_signalfd_take(descriptor) != 0 {
       count += 1
+      Terminal.isInterrupted.store(true, ordering: .relaxed)
       if count > 1 { _exit(3) }
       body()
     }

@@ -16,7 +16,7 @@
 /// ATT_MTU is 23 until an exchange ends (Vol 3, Part F, 3.4.2). Each direction may exchange
 /// once; what counts is the least value either side has named, and 23 at the least. A server
 /// that is asked again answers again with the same value, and nothing changes, so that no peer
-/// can shrink a bearer in use. While our own exchange is in flight, notifications and
+/// can shrink a bearer in use; unless the link may be reused (``BearerConfiguration``). While our own exchange is in flight, notifications and
 /// indications are held back (`holdsValues`); the peer's requests are answered at the old MTU.
 ///
 /// A bearer dies of a timeout, of a response that cannot be the answer to the request in
@@ -72,10 +72,22 @@ public struct Bearer: ~Copyable {
 
   // MARK: Receiving
 
+  /// The longest that a PDU may be, by its opcode: ATT_MTU, but for what a peer sends on a link
+  /// that may have been used before. Decode with this.
+  public func receiveLimit(_ octets: RawSpan) -> Int {
+    guard configuration.linkMayBeReused, ownExchange == .open, octets.byteCount > mtu else {
+      return mtu
+    }
+    return switch Opcode(octets.octet(at: 0)).kind {
+    case .response, .notification, .indication: octets.byteCount
+    case .request, .command, .confirmation: mtu
+    }
+  }
+
   /// Takes one PDU from the link.
   ///
   /// - Parameters:
-  ///   - pdu: decoded with this bearer's ``mtu``.
+  ///   - pdu: decoded with this bearer's ``receiveLimit(_:)``.
   ///   - octets: the same PDU as it arrived.
   public mutating func receive(
     _ pdu: borrowing PDU, octets: RawSpan, at now: Instant
@@ -181,7 +193,7 @@ public struct Bearer: ~Copyable {
     guard !serverIsBusy else { return hold(octets) }
     let response = ExchangeMTUResponse(serverReceiveMTU: UInt16(configuration.receiveMTU))
     transmit { out in response.encode(into: &out) }
-    if peerExchange == .open {
+    if peerExchange == .open || configuration.linkMayBeReused {
       peerExchange = .done(min(configuration.receiveMTU, Int(request.clientReceiveMTU)))
       agreeOnMTU()
     }

@@ -11,6 +11,12 @@ public struct BearerConfiguration: Equatable, Sendable {
   }
 
   public var channel: Channel
+  /// The link may have carried another bearer before this one, and the peer may not know:
+  /// Linux keeps an LE link for seconds after its last socket has closed, and who connects
+  /// again meanwhile gets it as it is. Then the peer's last exchange of ATT_MTU counts, as that
+  /// of its newest client, and until an exchange of our own the peer's answers and values may
+  /// have the length that was agreed on before.
+  public var linkMayBeReused = false
   /// What this device can receive, one value for both roles (Vol 3, Part F, 3.4.2.2): 23 to
   /// 65535. Larger values than 517 carry nothing more, as values end at 512 octets.
   public var receiveMTU: Int

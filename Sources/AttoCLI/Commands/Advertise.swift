@@ -29,10 +29,12 @@ enum AdvertiseCommand: Command {
     try arguments.allow(words: 1)
     let word = arguments.words.first ?? "air:"
     guard word == "air" || word.hasPrefix("air:") else {
-      throw UsageError("advertising is done on the virtual air in this version: atto advertise air:")
+      throw UsageError(
+        "advertising is done on the virtual air in this version: atto advertise air:")
     }
     let endpoint = word.hasPrefix("air:") ? String(word.dropFirst(4)) : ""
-    var parameters = AdvertisingParameters(try data(arguments, endpoint))
+    let data = try data(arguments, endpoint)
+    var parameters = AdvertisingParameters(data)
     parameters.isConnectable = arguments.has("connectable")
     if let interval = try arguments.integer("interval", in: 20...10240) {
       parameters.interval = .milliseconds(interval)
@@ -45,7 +47,7 @@ enum AdvertiseCommand: Command {
       let server = LocalServer(loop: loop)
       let listener = try await server.listen(
         on: .air(endpoint), advertising: parameters)
-      try announce(listener.endpoint, arguments)
+      try announce(listener.endpoint, data, arguments)
       try await wait(time, on: loop)
       listener.stop()
       return
@@ -57,16 +59,18 @@ enum AdvertiseCommand: Command {
     case .address(let address): adapter = try AirAdapter(address: address, loop: loop)
     }
     let advertisement = try await adapter.advertise(parameters)
-    try announce(adapter.address.description, arguments)
+    try announce(adapter.address.description, data, arguments)
     try await wait(time, on: loop)
     advertisement.stop()
     await adapter.close()
   }
 
-  private static func announce(_ address: String, _ arguments: Arguments) throws {
+  private static func announce(
+    _ address: String, _ data: AdvertisingData, _ arguments: Arguments
+  ) throws {
     if arguments.has("json") {
       try Terminal.print(
-        json: Line(event: "advertising", address: address, name: arguments.value("name")))
+        json: Line(event: "advertising", address: address, name: data.localName))
     } else {
       Terminal.print("advertising as \(address)")
     }

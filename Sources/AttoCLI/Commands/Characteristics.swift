@@ -6,7 +6,8 @@ enum CharacteristicsCommand: Command {
   static let name = "characteristics"
   static let summary = "Characteristics in a range, and nothing more on the wire."
   static let usage = "ENDPOINT RANGE [--uuid UUID] [OPTIONS]"
-  static let options = [OptionSpec("uuid", "UUID", "only those of this type")] + OptionSpec.connecting
+  static let options =
+    [OptionSpec("uuid", "UUID", "only those of this type")] + OptionSpec.connecting
   static let notes = "RANGE is 0x0001-0xFFFF."
 
   private struct Line: Encodable {

@@ -67,7 +67,8 @@ enum DemoCommand: Command {
     Terminal.print("Discovered in \(requests) round trips:")
     for service in database.services {
       let names = service.characteristics.map { Shown.named($0.uuid, .characteristic) }
-      Terminal.print("  \(service.handle)-\(service.endGroupHandle)  \(Shown.named(service.uuid, .service))")
+      Terminal.print(
+        "  \(service.handle)-\(service.endGroupHandle)  \(Shown.named(service.uuid, .service))")
       for name in names { Terminal.print("                 \(name)") }
     }
     return database

@@ -21,7 +21,7 @@ enum DescriptorsCommand: Command {
       if arguments.has("json") {
         try Terminal.print(json: DescriptorJSON(descriptor))
       } else {
-        Terminal.print("\(descriptor.handle)  \(Shown.named(descriptor.uuid, .descriptor))")
+        Terminal.print("\(descriptor.handle)  \(Shown.named(attribute: descriptor.uuid))")
       }
     }
   }

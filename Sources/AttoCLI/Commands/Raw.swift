@@ -32,32 +32,42 @@ enum RawCommand: Command {
     defer { connection.close() }
     var mtu = 23
     if let offered = try arguments.integer("mtu", in: 23...65535) {
-      let request = [Opcode.exchangeMTURequest.rawValue, UInt8(offered & 0xFF), UInt8(offered >> 8)]
+      let request = [
+        Opcode.exchangeMTURequest.rawValue, UInt8(offered & 0xFF), UInt8(offered >> 8),
+      ]
       try show("sent", request, isJSON, mtu)
       try await connection.send(request)
-      if let answer = try await connection.receive(within: patience) {
-        try show("received", answer, isJSON, mtu)
-        if case .exchangeMTUResponse(let response) = PDU(answer.span.bytes) {
-          mtu = max(23, min(offered, Int(response.serverReceiveMTU)))
-        }
+      let answer = try await answer(request, on: connection, patience, isJSON, mtu)
+      if case .exchangeMTUResponse(let response) = PDU(answer.span.bytes) {
+        mtu = max(23, min(offered, Int(response.serverReceiveMTU)))
       }
     }
     for pdu in pdus {
       try show("sent", pdu, isJSON, mtu)
       try await connection.send(pdu)
-      guard let first = pdu.first, Opcode(first).kind == .request else { continue }
-      var isAnswered = false
-      while !isAnswered {
-        guard let answer = try await connection.receive(within: patience) else {
-          throw AttoError.bearer(.transactionTimeout(Opcode(first)))
-        }
-        try show("received", answer, isJSON, mtu)
-        isAnswered = answer.first.map { Opcode($0).kind == .response } ?? false
+      guard pdu.first.map({ Opcode($0).kind == .request }) ?? false else { continue }
+      _ = try await answer(pdu, on: connection, patience, isJSON, mtu)
+    }
+    do throws(AttoError) {
+      while let more = try await connection.receive(within: listen) {
+        do { try show("received", more, isJSON, mtu) } catch { return }
       }
+    } catch {
+      // All was sent and answered: to be interrupted is one way to end the listening.
+      guard error == .cancelled else { throw error }
     }
-    while let more = try await connection.receive(within: listen) {
-      try show("received", more, isJSON, mtu)
+  }
+
+  /// Shows what comes until it is a response.
+  private static func answer(
+    _ request: [UInt8], on connection: RawConnection, _ patience: Duration, _ isJSON: Bool,
+    _ mtu: Int
+  ) async throws -> [UInt8] {
+    while let received = try await connection.receive(within: patience) {
+      try show("received", received, isJSON, mtu)
+      if let first = received.first, Opcode(first).kind == .response { return received }
     }
+    throw AttoError.bearer(.transactionTimeout(Opcode(request.first ?? 0)))
   }
 
   private static func show(

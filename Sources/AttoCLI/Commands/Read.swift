@@ -32,9 +32,10 @@ enum ReadCommand: Command {
     guard handles.isEmpty == (uuid != nil) else {
       throw UsageError("either handles or --uuid is wanted")
     }
-    guard handles.count < 2 || (offset == nil && !isLong) else {
+    guard handles.count == 1 || (offset == nil && !isLong) else {
       throw UsageError("--long and --offset go with one handle")
     }
+    if uuid == nil, arguments.has("range") { throw UsageError("--range goes with --uuid") }
     let isVariable = arguments.has("variable")
     if isVariable, handles.count < 2 { throw UsageError("--variable wants two handles or more") }
 
@@ -54,7 +55,8 @@ enum ReadCommand: Command {
         return (
           try await connection.read(handles).map {
             Line(
-              handle: Shown.json($0.handle), value: Shown.hex($0.octets), cut: $0.isCut ? true : nil)
+              handle: Shown.json($0.handle), value: Shown.hex($0.octets), cut: $0.isCut ? true : nil
+            )
           }, nil
         )
       }

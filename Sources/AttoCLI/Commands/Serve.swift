@@ -5,17 +5,19 @@ import Files
 enum ServeCommand: Command {
   static let name = "serve"
   static let summary = "A GATT server from a profile."
-  static let usage = "PROFILE.json --listen ENDPOINT [OPTIONS]"
+  static let usage = "PROFILE.json [--listen ENDPOINT] [OPTIONS]"
   static let options = [
     OptionSpec("listen", "ENDPOINT", "where to wait for clients (default: air:)"),
     OptionSpec("once", nil, "end after the first client"),
-    OptionSpec("control", nil, "take lines on standard input: \(Control.help)"),
+    OptionSpec("control", nil, "take lines on standard input, see above"),
     OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
     OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
     OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
-    .json,
-    OptionSpec("trace", nil, "each PDU, decoded, on standard error"),
+    .json, .capture, .trace,
   ]
+  static let notes =
+    "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
+    + "The lines of --control: \(Control.help)."
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let profile = try Profile(contentsOfFile: arguments.word(0, "the profile"))
@@ -32,18 +34,19 @@ enum ServeCommand: Command {
       try arguments.integer("mtu", in: 23...65535) ?? profile.mtu.map { Int($0) } ?? 517
     if let timeout = try arguments.duration("timeout") { options.transactionTimeout = timeout }
     options.security = try arguments.securityLevel()
-    if arguments.has("trace") { options.monitor = Trace.monitor() }
+    options.monitor = try Monitor.make(arguments)
 
     let server = LocalServer(database.database, loop: loop)
     let report = ServeReport(isJSON: arguments.has("json"))
     let firstClient = AsyncStream<Void>.makeStream()
-    let isOnce = arguments.has("once")
+    let isOnce = if case .descriptor = endpoint { true } else { arguments.has("once") }
     let observation = try await server.observe { event in
       report.happened(event) { server.keptValue(of: $0) }
       if isOnce, case .disconnected = event { firstClient.continuation.finish() }
     }
     defer { withExtendedLifetime(observation) {} }
-    let player = ProfilePlayer(database, on: server)
+    let values = database.behaviours.map { BehavedValue($0) }
+    let player = ProfilePlayer(values, on: server, report)
     let playing = Task(executorPreference: loop) { try await player.play() }
     defer { playing.cancel() }
     let listener = try await server.listen(
@@ -52,7 +55,7 @@ enum ServeCommand: Command {
     defer { listener.stop() }
     report.listening(listener.endpoint)
 
-    let control = arguments.has("control") ? Control(server: server) : nil
+    let control = arguments.has("control") ? Control(server: server, report: report) : nil
     let controlling = Task(executorPreference: loop) {
       try await control?.run(StandardInput(on: loop))
     }

@@ -43,31 +43,58 @@ enum SubscribeCommand: Command {
       let values = try await connection.subscribe(
         to: handle, configuration: configuration,
         as: isIndicating ? .indication : .notification)
+      let reading = Task(executorPreference: loop) {
+        try await show(values, limit: limit, isJSON)
+      }
       let alarm = time.map { time in
-        Task {
+        Task(executorPreference: loop) {
           try await loop.sleep(for: time)
-          connection.close()
+          reading.cancel()
         }
       }
       defer { alarm?.cancel() }
-      var count = 0
-      do throws(AttoError) {
-        for try await value in values {
-          do { try show(value, isJSON) } catch { return }
-          count += 1
-          if count == limit {
-            // What the server sends from here on is not wanted; a refusal does no harm.
-            try? await connection.unsubscribe(configuration: configuration)
-            break
-          }
-        }
-      } catch {
-        guard error == .cancelled, limit == nil else { throw error }
+      let count = try await withTaskCancellationHandler {
+        try await reading.value
+      } onCancel: {
+        reading.cancel()
       }
+      await unsubscribe(connection, configuration, on: loop)
       if let limit, count < limit {
         throw CheckFailure(message: "\(count) of \(limit) values came")
       }
     }
+  }
+
+  /// Shows values until there are enough, or the task is cancelled; how many there were.
+  private static func show(
+    _ values: ReceivedValues, limit: Int?, _ isJSON: Bool
+  ) async throws -> Int {
+    var count = 0
+    do throws(AttoError) {
+      for try await value in values {
+        do { try show(value, isJSON) } catch { break }
+        count += 1
+        if count == limit { break }
+      }
+    } catch {
+      guard error == .cancelled else { throw error }
+    }
+    return count
+  }
+
+  /// What the server sends from here on is not wanted. A refusal does no harm, and a server
+  /// that does not answer gets no more than a second. Goes on when the caller is cancelled.
+  private static func unsubscribe(
+    _ connection: Connection, _ configuration: AttributeHandle, on loop: Loop
+  ) async {
+    let alarm = Task(executorPreference: loop) {
+      try await loop.sleep(for: .seconds(1))
+      connection.close()
+    }
+    await Task(executorPreference: loop) {
+      try? await connection.unsubscribe(configuration: configuration)
+    }.value
+    alarm.cancel()
   }
 
   private static func show(_ value: ReceivedValue, _ isJSON: Bool) throws {

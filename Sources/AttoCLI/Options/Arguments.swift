@@ -34,7 +34,8 @@ struct Arguments: Sendable {
       let before = argv[max(0, Int(clinux_options_index()) - 1)].map { String(cString: $0) } ?? ""
       switch found {
       case CLINUX_OPTION_END: break scan
-      case CLINUX_OPTION_UNKNOWN: throw UsageError("there is no option \(before)")
+      case CLINUX_OPTION_UNKNOWN:
+        throw UsageError(Self.fault(in: before, of: words, options: all))
       case CLINUX_OPTION_LACKS_ARGUMENT: throw UsageError("\(before) wants an argument")
       default:
         let spec = all[Int(found)]
@@ -42,8 +43,35 @@ struct Arguments: Sendable {
           spec.argument == nil ? "" : String(cString: clinux_option_argument()))
       }
     }
-    self.words = argv[Int(clinux_options_index())..<argv.count - 1].compactMap { $0.map { String(cString: $0) } }
+    self.words = argv[Int(clinux_options_index())..<argv.count - 1].compactMap {
+      $0.map { String(cString: $0) }
+    }
     self.values = values
+  }
+
+  /// What is wrong with the option that getopt_long stumbled over.
+  ///
+  /// - Parameter last: the last word that it passed: not the culprit if that is `-xy`.
+  private static func fault(
+    in last: String, of words: [String], options: [OptionSpec]
+  ) -> String {
+    guard last.hasPrefix("--") else {
+      let culprit = words.first { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0 != "-" }
+      return "there is no option \(culprit ?? last)"
+    }
+    let parts = last.dropFirst(2).split(separator: "=", maxSplits: 1)
+    let name = parts.first.map { String($0) } ?? ""
+    let near = options.filter { $0.name.hasPrefix(name) }
+    if let one = near.first(where: { $0.name == name }) ?? near.first,
+      near.count == 1 || one.name == name, one.argument == nil, last.contains("=")
+    {
+      return "--\(one.name) takes no argument"
+    }
+    if near.count > 1, !name.isEmpty {
+      return "--\(name) is not clear: it may be "
+        + near.map { "--\($0.name)" }.joined(separator: " or ")
+    }
+    return "there is no option \(last)"
   }
 
   func has(_ name: String) -> Bool { values[name] != nil }
@@ -109,8 +137,10 @@ struct Arguments: Sendable {
 extension AttributeHandle {
   /// Reads `0x002A` or `42`.
   init(argument text: String) throws {
-    let number =
-      text.lowercased().hasPrefix("0x") ? UInt16(text.dropFirst(2), radix: 16) : UInt16(text)
+    let isHex = text.lowercased().hasPrefix("0x")
+    let digits = isHex ? text.dropFirst(2) : text[...]
+    // Swift reads signs, too.
+    let number = digits.first == "+" ? nil : UInt16(digits, radix: isHex ? 16 : 10)
     guard let number, number > 0 else {
       throw UsageError("a handle is written 0x0001 to 0xFFFF, not \"\(text)\"")
     }

@@ -16,12 +16,16 @@ extension OptionSpec {
   static let json = OptionSpec("json", nil, "one JSON object per line on standard output")
   static let timeout = OptionSpec("timeout", "SECONDS", "for connecting and for each response")
 
+  static let trace = OptionSpec("trace", nil, "each PDU, decoded, on standard error")
+  static let capture = OptionSpec("capture", "FILE", "keep the PDUs in FILE.btsnoop or FILE.pcapng")
+
   /// What every command that connects understands.
   static let connecting: [OptionSpec] = [
     OptionSpec("mtu", "N", "exchange the MTU first, offering N (23 to 65535)"),
     timeout,
     OptionSpec("security", "LEVEL", "low, medium, high or fips"),
     json,
-    OptionSpec("trace", nil, "each PDU, decoded, on standard error"),
+    capture,
+    trace,
   ]
 }

@@ -18,12 +18,19 @@ enum Shown {
     AssignedNumbers.name(of: uuid, as: kind).map { "\(uuid) \($0)" } ?? uuid.description
   }
 
+  /// An attribute's type: a declaration, a descriptor, or what a characteristic's value has.
+  static func named(attribute uuid: BluetoothUUID) -> String {
+    let isDescriptor = AssignedNumbers.name(of: uuid, as: .descriptor) != nil
+    return named(uuid, isDescriptor ? .descriptor : .characteristic)
+  }
+
   /// Hex, and the text if it is one.
   static func value(_ octets: [UInt8]) -> String {
     guard !octets.isEmpty else { return "(empty)" }
     let hex = hex(octets)
     let isText = octets.allSatisfy { (0x20...0x7E).contains($0) }
-    return isText && octets.count > 1 ? "\(hex)  \"\(String(decoding: octets, as: UTF8.self))\"" : hex
+    return isText && octets.count > 1
+      ? "\(hex)  \"\(String(decoding: octets, as: UTF8.self))\"" : hex
   }
 
   /// The words of a profile.

@@ -8,11 +8,39 @@ import Synchronization
 /// makes that true without an argument.
 final class BehavedValue: Sendable {
   let described: ProfileDatabase.Behaved
+  let handle: AttributeHandle
+  /// Where an echo goes.
+  let echo: AttributeHandle?
   private let octets: Mutex<[UInt8]>
+  private let sunk = Mutex<[ClientID: Sunk]>([:])
 
-  init(_ described: ProfileDatabase.Behaved) {
+  /// What a sink has swallowed.
+  struct Sunk {
+    var writes = 0
+    var octets = 0
+  }
+
+  /// - Parameter distance: how far its service was moved from where the profile's layout has it.
+  init(_ described: ProfileDatabase.Behaved, movedBy distance: Int = 0) {
+    func moved(_ handle: AttributeHandle) -> AttributeHandle {
+      AttributeHandle(UInt16(clamping: Int(handle.rawValue) + distance))
+    }
     self.described = described
+    handle = moved(described.handle)
+    echo = described.echo.map(moved)
     octets = Mutex(described.value)
+  }
+
+  func sink(_ octets: Int, from client: ClientID) {
+    sunk.withLock { sunk in
+      sunk[client, default: Sunk()].writes += 1
+      sunk[client, default: Sunk()].octets += octets
+    }
+  }
+
+  /// What a client has sunk, which is forgotten by this.
+  func takeSunk(by client: ClientID) -> Sunk? {
+    sunk.withLock { $0.removeValue(forKey: client) }
   }
 
   var behaviour: Profile.Behaviour { described.behaviour }

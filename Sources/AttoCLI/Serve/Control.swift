@@ -1,32 +1,53 @@
 import Atto
 import Files
-import Glibc
 
 /// `serve --control`: lines on standard input that drive the server.
 struct Control: Sendable {
   let server: LocalServer
+  let report: ServeReport
 
   static let help =
-    "set HANDLE HEX, notify HANDLE HEX, indicate HANDLE HEX, disconnect, add PROFILE.json, "
+    "set HANDLE HEX, notify HANDLE HEX,\nindicate HANDLE HEX, disconnect, add PROFILE.json, "
     + "remove HANDLE"
+
+  /// Indications whose confirmations are waited for while further lines are carried out.
+  static let indicationLimit = 64
 
   /// Carries out each line until there are no more. A line that is wrong is told on standard
   /// error, and the next one is read.
   func run(_ lines: StandardInput) async throws {
-    while let line = try await lines.next() {
-      let words = line.split(separator: " ").map(String.init)
-      guard let verb = words.first else { continue }
-      do {
-        try await carryOut(verb, Array(words.dropFirst()))
-      } catch let error as AttoError where error == .cancelled {
-        throw error
-      } catch {
-        Terminal.note("control: \(ExitStatus(error).message)")
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      var indications = 0
+      while let line = try await lines.next() {
+        do {
+          let line = try line.get()
+          let words = line.split { $0.isWhitespace }.map(String.init)
+          guard let verb = words.first else { continue }
+          if verb == "indicate" {
+            let (handle, value) = try value(Array(words.dropFirst()))
+            if indications == Self.indicationLimit {
+              try await group.next()
+              indications -= 1
+            }
+            indications += 1
+            group.addTask { try await indicate(handle, value) }
+            // The indication's two tasks get their turn and send it; what the next line sends
+            // comes after it.
+            for _ in 0..<3 { await Task.yield() }
+          } else {
+            try await carryOut(verb, Array(words.dropFirst()), line)
+          }
+        } catch AttoError.cancelled {
+          throw AttoError.cancelled
+        } catch {
+          Terminal.note("control: \(ExitStatus(error).message)")
+        }
       }
+      try await group.waitForAll()
     }
   }
 
-  private func carryOut(_ verb: String, _ words: [String]) async throws {
+  private func carryOut(_ verb: String, _ words: [String], _ line: String) async throws {
     switch verb {
     case "set":
       let (handle, value) = try value(words)
@@ -34,104 +55,78 @@ struct Control: Sendable {
     case "notify":
       let (handle, value) = try value(words)
       let delivered = try await server.notify(handle, value)
-      Terminal.note("notified \(Shown.count(delivered.count, "client"))")
-    case "indicate":
-      let (handle, value) = try value(words)
-      let delivered = try await server.indicate(handle, value)
-      Terminal.note("\(Shown.count(delivered.count, "client")) confirmed")
-    case "disconnect": server.disconnect()
+      Terminal.note("notified \(counted(delivered, handle))")
+    case "disconnect":
+      guard words.isEmpty else { throw UsageError("disconnect stands alone") }
+      server.disconnect()
     case "add":
-      guard words.count == 1 else { throw UsageError("add wants the name of a profile") }
-      let profile = try Profile(contentsOfFile: words[0])
-      for service in try profile.definitions(from: try await server.freeHandle ?? .max) {
-        let layout = try await server.add(service)
-        Terminal.note("added \(layout.range)")
-      }
+      let path = line.drop { $0.isWhitespace }.dropFirst(verb.count)
+      try await add(Self.trimmed(path))
     case "remove":
       guard words.count == 1 else { throw UsageError("remove wants the handle of a service") }
-      try await server.remove(service: try AttributeHandle(argument: words[0]))
-    default: throw UsageError("\"\(verb)\" is none of: \(Self.help)")
+      let range = try await server.remove(service: try AttributeHandle(argument: words[0]))
+      Terminal.note("removed \(range)")
+    default:
+      let shown = String(verb.prefix(40)).debugDescription
+      let help = Self.help.replacing("\n", with: " ")
+      throw UsageError("\(shown) is none of: \(help)")
     }
+  }
+
+  private func indicate(_ handle: AttributeHandle, _ value: [UInt8]) async throws {
+    let delivered = try await server.indicate(handle, value)
+    var text = "\(counted(delivered, handle))"
+    if delivered.count > 0 || delivered.failures > 0 {
+      text = "\(Shown.count(delivered.count, "client")) confirmed"
+    }
+    if delivered.failures > 0 { text += ", \(delivered.failures) did not" }
+    Terminal.note(text)
+  }
+
+  private func counted(_ delivered: Delivered, _ handle: AttributeHandle) -> String {
+    let count = Shown.count(delivered.count, "client")
+    return delivered.count > 0 ? count : "\(count): nobody has subscribed to \(handle)"
+  }
+
+  /// Adds the services of a profile, one after the other, and has their values behave.
+  private func add(_ path: String) async throws {
+    guard !path.isEmpty else { throw UsageError("add wants the name of a profile") }
+    let profile = try Profile(contentsOfFile: path)
+    let laidOut = try profile.database()
+    let definitions = try profile.definitions(from: try await server.freeHandle ?? .max)
+    var added: [HandleRange] = []
+    for definition in definitions {
+      let layout = try await server.add(definition)
+      added.append(layout.range)
+      Terminal.note("added \(layout.range)")
+    }
+    // All services move by the same distance.
+    let own = laidOut.layout.attributes.first { attribute in
+      guard case .service(let service) = attribute.content else { return false }
+      return service.range != laidOut.layout.automaticServices.genericAccess
+        && service.range != laidOut.layout.automaticServices.genericAttribute
+    }
+    guard let own, let first = added.first, !laidOut.behaviours.isEmpty else { return }
+    let distance = Int(first.start.rawValue) - Int(own.handle.rawValue)
+    let values = laidOut.behaviours.map { BehavedValue($0, movedBy: distance) }
+    let player = ProfilePlayer(values, on: server, report)
+    // Ends with the process: what was added behaves for as long as the server runs.
+    Task(executorPreference: server.loop) { try await player.play() }
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    var text = text.drop { $0.isWhitespace }
+    while text.last?.isWhitespace ?? false { text.removeLast() }
+    return String(text)
   }
 
   private func value(_ words: [String]) throws -> (AttributeHandle, [UInt8]) {
     guard let first = words.first else { throw UsageError("a handle and a value are wanted") }
-    return (
-      try AttributeHandle(argument: first),
-      try octets(argument: words.dropFirst().joined())
-    )
-  }
-}
-
-/// Lines of standard input, as they come, without a thread for them.
-final class StandardInput: Sendable {
-  private let stream: AsyncStream<String>
-  private let loop: Loop
-
-  init(on loop: Loop) {
-    self.loop = loop
-    let (stream, continuation) = AsyncStream<String>.makeStream()
-    self.stream = stream
-    loop.inline {
-      let reader = LineReader(continuation, loop)
-      reader.start()
+    let handle = try AttributeHandle(argument: first)
+    let value = try octets(argument: words.dropFirst().joined())
+    guard value.count <= 512 else {
+      throw UsageError("a value has at most 512 octets, not \(value.count)")
     }
-  }
-
-  /// The next line; nil at the end of the input.
-  func next() async throws -> String? {
-    for await line in stream { return line }
-    try Task.checkCancellation()
-    return nil
-  }
-}
-
-/// Cuts what arrives on standard input into lines. The loop's thread only.
-private final class LineReader: ReadinessHandler {
-  private let continuation: AsyncStream<String>.Continuation
-  private let loop: Loop
-  private var watch: WatchID?
-  private var line: [UInt8] = []
-
-  /// A line longer than this is cut in two: standard input is not to fill the memory.
-  static let limit = 65536
-
-  init(_ continuation: AsyncStream<String>.Continuation, _ loop: Loop) {
-    self.continuation = continuation
-    self.loop = loop
-  }
-
-  func start() {
-    do throws(LoopError) {
-      watch = try loop.watch(STDIN_FILENO, trigger: .level, self)
-    } catch {
-      continuation.finish()
-    }
-  }
-
-  func ready(_ readiness: Readiness) {
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = read(STDIN_FILENO, &buffer, buffer.count)
-    guard count != 0 else { return end() }
-    guard count > 0 else {
-      if errno != EAGAIN, errno != EINTR { end() }
-      return
-    }
-    for octet in buffer[..<count] {
-      if octet != UInt8(ascii: "\n") { line.append(octet) }
-      if octet == UInt8(ascii: "\n") || line.count >= Self.limit { give() }
-    }
-  }
-
-  private func give() {
-    continuation.yield(String(decoding: line, as: UTF8.self))
-    line.removeAll(keepingCapacity: true)
-  }
-
-  private func end() {
-    if let watch { loop.unwatch(watch) }
-    watch = nil
-    if !line.isEmpty { give() }
-    continuation.finish()
+    return (handle, value)
   }
 }

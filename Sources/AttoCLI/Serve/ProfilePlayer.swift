@@ -1,14 +1,18 @@
 import Atto
 import Files
+import Synchronization
 
 /// Makes a server behave as a profile says: errors, delays, echoes, counters, sinks, bursts.
 final class ProfilePlayer: Sendable {
   private let server: LocalServer
   private let values: [BehavedValue]
 
-  init(_ database: ProfileDatabase, on server: LocalServer) {
+  private let report: ServeReport
+
+  init(_ values: [BehavedValue], on server: LocalServer, _ report: ServeReport) {
     self.server = server
-    values = database.behaviours.map(BehavedValue.init)
+    self.values = values
+    self.report = report
   }
 
   /// Sets up handlers and runs what happens by itself until the task is cancelled.
@@ -20,8 +24,14 @@ final class ProfilePlayer: Sendable {
     let subscriptions = AsyncStream<(BehavedValue, ClientID)>.makeStream(
       bufferingPolicy: .bufferingOldest(1024))
     let byHandle = Dictionary(
-      values.map { ($0.described.handle, $0) }, uniquingKeysWith: { first, _ in first })
-    let observation = try await server.observe { event in
+      values.map { ($0.handle, $0) }, uniquingKeysWith: { first, _ in first })
+    let observation = try await server.observe { [values, report] event in
+      if case .disconnected(let client, _) = event {
+        for value in values {
+          guard let sunk = value.takeSunk(by: client) else { continue }
+          report.sunk(value.handle, writes: sunk.writes, octets: sunk.octets, by: client)
+        }
+      }
       guard case .server(.configured(let handle, let configuration, let client)) = event,
         configuration.contains(.notification), let value = byHandle[handle],
         value.behaviour.burst?.trigger == .subscribe
@@ -51,20 +61,31 @@ final class ProfilePlayer: Sendable {
 
   private func current(_ value: BehavedValue) async throws(AttoError) -> [UInt8] {
     if value.described.isApplication { return value.next() }
-    return try await server.value(of: value.described.handle) ?? []
+    return try await server.value(of: value.handle) ?? []
   }
 
+  /// Sends the value again and again. A client whose last one is still on its way, because its
+  /// link has no room or it has not confirmed, misses a turn and holds up nobody else.
   private func repeatEvery(
     _ time: Duration, _ value: BehavedValue, indicates: Bool
   ) async throws {
-    while true {
-      try await server.loop.sleep(for: time)
-      guard try await server.hasSubscribers(to: value.described.handle) else { continue }
-      let octets = try await current(value)
-      if indicates {
-        try await server.indicate(value.described.handle, octets)
-      } else {
-        try await server.notify(value.described.handle, octets)
+    let handle = value.handle
+    let busy = BusyClients()
+    try await withThrowingDiscardingTaskGroup { group in
+      while true {
+        try await server.loop.sleep(for: time)
+        guard try await server.hasSubscribers(to: handle) else { continue }
+        let octets = try await current(value)
+        for client in try await server.clients where busy.begin(client) {
+          group.addTask { [server] in
+            defer { busy.end(client) }
+            if indicates {
+              _ = try? await server.indicate(handle, octets, to: client)
+            } else {
+              _ = try? await server.notify(handle, octets, to: client)
+            }
+          }
+        }
       }
     }
   }
@@ -73,7 +94,7 @@ final class ProfilePlayer: Sendable {
     let answer: @Sendable () -> ReadAnswer = {
       value.behaviour.readError.map { .refused($0) } ?? .value(value.next())
     }
-    let handle = value.described.handle
+    let handle = value.handle
     guard let delay = value.behaviour.delay else {
       return server.onRead(of: handle, inline: { _ in answer() })
     }
@@ -90,24 +111,37 @@ final class ProfilePlayer: Sendable {
 
   private func answerWrites(_ value: BehavedValue) {
     let behaviour = value.behaviour
-    let handle = value.described.handle
+    let handle = value.handle
     let isPlain =
       behaviour.delay == nil && behaviour.echo == nil && behaviour.burst?.trigger != .write
     if isPlain {
-      return server.onWrite(of: handle, inline: { origin, octets in
-        if let code = behaviour.writeError { return .refused(code) }
-        if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
+      return server.onWrite(
+        of: handle,
+        inline: { [report] origin, octets in
+          if let code = behaviour.writeError { return .refused(code) }
+          if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
+            value.sink(octets.byteCount, from: origin.client)
+            return .accepted
+          }
+          let written = octets.owned
+          if let code = value.write([(origin.offset, written)]) { return .refused(code) }
+          report.written(handle, written, by: origin.client)
           return .accepted
-        }
-        return value.write([(origin.offset, octets.owned)]).map { .refused($0) } ?? .accepted
-      })
+        })
     }
     server.onWrite(of: handle) { [self] (writes: [WriteRequestContext]) in
       if let delay = behaviour.delay { try? await server.loop.sleep(for: delay) }
       if let code = behaviour.writeError { return code }
       if let code = value.write(writes.map { ($0.offset, $0.value) }) { return code }
       guard let client = writes.first?.client else { return nil }
-      if let echo = value.described.echo {
+      for write in writes {
+        if behaviour.isSink {
+          value.sink(write.value.count, from: client)
+        } else {
+          report.written(handle, write.value, by: client)
+        }
+      }
+      if let echo = value.echo {
         for write in writes { await send(write.value, at: echo, to: client) }
       }
       if behaviour.burst?.trigger == .write {
@@ -132,9 +166,19 @@ final class ProfilePlayer: Sendable {
     for number in 0..<UInt32(burst.count) {
       let octets = burst.value(number, limit: burst.size)
       guard
-        let delivered = try? await server.notify(value.described.handle, octets, to: client),
+        let delivered = try? await server.notify(value.handle, octets, to: client),
         delivered.count > 0
       else { return }
     }
   }
+}
+
+/// Clients that something is on its way to.
+private final class BusyClients: Sendable {
+  private let clients = Mutex<Set<ClientID>>([])
+
+  /// False if it is busy already.
+  func begin(_ client: ClientID) -> Bool { clients.withLock { $0.insert(client).inserted } }
+
+  func end(_ client: ClientID) { _ = clients.withLock { $0.remove(client) } }
 }

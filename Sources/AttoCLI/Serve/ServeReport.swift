@@ -14,6 +14,27 @@ struct ServeReport: Sendable {
     var indicate: Bool?
     var endpoint: String?
     var error: String?
+    var writes: Int?
+    var octets: Int?
+  }
+
+  /// A value that the profile gives a behaviour was written.
+  func written(_ handle: AttributeHandle, _ octets: [UInt8], by client: ClientID) {
+    show(
+      "client \(client.rawValue) wrote \(handle) = \(Shown.value(octets))",
+      Line(
+        event: "written", client: Int(client.rawValue), handle: Shown.json(handle),
+        value: Shown.hex(octets)))
+  }
+
+  /// What a client that has gone wrote to a sink, in all.
+  func sunk(_ handle: AttributeHandle, writes: Int, octets: Int, by client: ClientID) {
+    show(
+      "client \(client.rawValue) had sunk \(Shown.count(writes, "write")) and"
+        + " \(Shown.count(octets, "octet")) in \(handle)",
+      Line(
+        event: "sunk", client: Int(client.rawValue), handle: Shown.json(handle), writes: writes,
+        octets: octets))
   }
 
   func listening(_ endpoint: String) {
@@ -36,12 +57,7 @@ struct ServeReport: Sendable {
         "client \(client.rawValue) disconnected",
         Line(event: "disconnected", client: Int(client.rawValue), peer: peer))
     case .server(.valueWritten(let handle, let client)):
-      let octets = value(handle) ?? []
-      show(
-        "client \(client.rawValue) wrote \(handle) = \(Shown.value(octets))",
-        Line(
-          event: "written", client: Int(client.rawValue), handle: Shown.json(handle),
-          value: Shown.hex(octets)))
+      written(handle, value(handle) ?? [], by: client)
     case .server(.configured(let handle, let configuration, let client)):
       let ways = [
         configuration.contains(.notification) ? "notifications" : nil,

@@ -7,6 +7,10 @@ import ATT
 open class ClientOperation {
   public init() {}
 
+  /// Whether the operation fills the server's prepare queue, of which a client has but one: a
+  /// session lets such operations have it one after another.
+  open var preparesWrites: Bool { false }
+
   /// Appends the next request.
   open func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {}
 
@@ -34,6 +38,8 @@ open class ProcedureOperation<P: Procedure>: ClientOperation {
 
   /// The procedure has ended. Override.
   open func finish(_ result: Result<P.Output, ProcedureError>) {}
+
+  public final override var preparesWrites: Bool { P.preparesWrites }
 
   public final override func encodeRequest(
     into out: inout OutputRawSpan

@@ -12,6 +12,10 @@ import ATT
 public protocol Procedure {
   associatedtype Output: Sendable
 
+  /// Whether the procedure fills the server's prepare queue, of which a client has but one, and
+  /// leaves it empty: no two of them may be under way. False if not stated.
+  static var preparesWrites: Bool { get }
+
   /// Appends the next request.
   ///
   /// - Parameter out: has room for exactly ATT_MTU octets.
@@ -36,6 +40,8 @@ public protocol Procedure {
 }
 
 extension Procedure {
+  public static var preparesWrites: Bool { false }
+
   /// Nothing to clear.
   public mutating func cancel() -> Bool { false }
 }

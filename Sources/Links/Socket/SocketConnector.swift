@@ -20,6 +20,8 @@ public final class SocketConnector {
   private let endpoint: String
   private var owner: OwnedDescriptor?
   private let socket: Int32
+  /// L2CAP connects at once only over a connection that is there already.
+  private var isNew = false
 
   /// Prepares a connection to a Unix socket.
   ///
@@ -71,7 +73,9 @@ public final class SocketConnector {
     }
     switch result {
     case 0: return .connected
-    case -EINPROGRESS: return .inProgress
+    case -EINPROGRESS:
+      isNew = true
+      return .inProgress
     default: throw LinkError(.connect, result: result, endpoint: endpoint)
     }
   }
@@ -95,7 +99,7 @@ public final class SocketConnector {
       guard bits & CLINUX_POLLHUP == 0 else {
         throw LinkError(.connect, .system(ECONNREFUSED), endpoint: endpoint)
       }
-      return SocketLink(owner.take()!, carrier: .l2cap, peerName: endpoint)
+      return SocketLink(owner.take()!, carrier: .l2cap, isNew: isNew, peerName: endpoint)
     }
   }
 }

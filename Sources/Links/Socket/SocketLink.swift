@@ -25,6 +25,11 @@ public final class SocketLink: Link {
 
   public let carrier: Carrier
   public let peerName: String
+  /// Whether others may have used the connection under this link before, or may after: Linux
+  /// keeps an LE connection for 2 s (4 s at the peripheral) after its last socket has closed.
+  /// Who connects meanwhile gets it as it is, and the socket at the other end is not told. Only
+  /// a connection that this machine has just made is known to be new.
+  public let mayBeReused: Bool
   /// Not used: a socket shows its readiness on its descriptor.
   public weak var observer: (any LinkObserver)?
   /// Why the link ended, if it did not end in order.
@@ -42,7 +47,13 @@ public final class SocketLink: Link {
 
   /// Takes over a connected SOCK_SEQPACKET socket. It need not be non-blocking: every call says
   /// that it will not wait.
-  public init(_ descriptor: consuming OwnedDescriptor, carrier: Carrier = .unix, peerName: String) {
+  ///
+  /// - Parameter isNew: the connection under it was made for it.
+  public init(
+    _ descriptor: consuming OwnedDescriptor, carrier: Carrier = .unix, isNew: Bool = false,
+    peerName: String
+  ) {
+    mayBeReused = carrier == .l2cap && !isNew
     socket = descriptor.rawValue
     owner = consume descriptor
     self.carrier = carrier

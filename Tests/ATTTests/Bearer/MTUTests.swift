@@ -42,6 +42,33 @@ import Testing
     #expect(bench.sent == ["03 05 02", "03 05 02", "03 05 02", "03 05 02"])
   }
 
+  /// On a link that may be reused, the second exchange is that of the next client.
+  @Test func theNextClientExchangesOnTheSameLink() {
+    var configuration = BearerConfiguration()
+    configuration.linkMayBeReused = true
+    let bench = BearerBench(configuration)
+    for (pdu, agreed) in [("02 f7 00", 247), ("02 17 00", 23), ("02 05 02", 517)] {
+      #expect(bench.receive(pdu) == .answered)
+      #expect(bench.mtu == agreed)
+    }
+  }
+
+  /// And what the peer says may have the length of before, until we exchange; requests may not.
+  @Test func aReusedLinkBringsLongAnswers() {
+    func limit(_ bench: BearerBench, _ opcode: UInt8) -> Int {
+      bench.bearer.receiveLimit(([opcode] + [UInt8](repeating: 0, count: 99)).span.bytes)
+    }
+    var configuration = BearerConfiguration()
+    configuration.linkMayBeReused = true
+    let bench = BearerBench(configuration)
+    for opcode: UInt8 in [0x0B, 0x1B, 0x1D] { #expect(limit(bench, opcode) == 100) }
+    for opcode: UInt8 in [0x12, 0x52, 0x1E] { #expect(limit(bench, opcode) == 23) }
+    bench.request(1, "02 05 02")
+    bench.receive("03 1e 00")
+    #expect(limit(bench, 0x0B) == 30)
+    #expect(limit(BearerBench(BearerConfiguration()), 0x0B) == 23)
+  }
+
   @Test func weAskOnce() {
     let bench = bench()
     #expect(bench.canExchangeMTU)

@@ -11,7 +11,7 @@ import ATT
 /// 4. Characteristics, over all services at once.
 /// 5. Includes, where a service has room for them: between its declaration and its first
 ///    characteristic, where they must be. Vol 3, Part G, 3.1.
-/// 6. Descriptors: see ``DescriptorSearch``. Not with Read By Type Requests for descriptor types,
+/// 6. Descriptors: see `DescriptorSearch`. Not with Read By Type Requests for descriptor types,
 ///    over which some servers hang.
 /// 7. Includes that stage 6 has met where they should not be.
 ///

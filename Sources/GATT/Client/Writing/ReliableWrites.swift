@@ -7,6 +7,8 @@ import ATT
 /// the values are executed, the queue on the server is dropped before the error is thrown. Without
 /// any value there is only the Execute Write Request.
 public struct ReliableWrites: Procedure, Sendable {
+  public static var preparesWrites: Bool { true }
+
   private var chain: PrepareChain
 
   /// - Parameter writes: in the order in which they take effect; one attribute may have several.

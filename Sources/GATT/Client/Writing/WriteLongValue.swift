@@ -7,6 +7,8 @@ import ATT
 /// value is executed, the queue on the server is dropped before the error is thrown. An empty value
 /// is one empty part.
 public struct WriteLongValue: Procedure, Sendable {
+  public static var preparesWrites: Bool { true }
+
   private var chain: PrepareChain
 
   /// - Parameters:

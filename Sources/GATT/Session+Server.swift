@@ -1,0 +1,160 @@
+import ATT
+
+// The server side of a session: the peer's requests, our notifications and indications.
+
+extension Session {
+  /// The response is written beside the bearer and then handed to it, and the transaction is
+  /// taken out of the session meanwhile, because the application that the server asks may use
+  /// this session: to notify, or to end it.
+  func respond(to pdu: borrowing PDU, _ octets: RawSpan) {
+    var isAnswered = true
+    var transaction = ServerTransaction()
+    swap(&transaction, &self.transaction)
+    response.append(limit: bearer.mtu) { (out: inout OutputRawSpan) in
+      guard let server, let client else { return Self.refuse(pdu, octets, &out) }
+      let action = server.execute(
+        pdu, octets: octets, from: client, transaction: &transaction, into: &out)
+      isAnswered = action == .respond
+    }
+    if bearer.failure == nil { self.transaction = transaction }
+    if isAnswered, let pdu = response.first { bearer.respond(pdu) }
+    response.removeAll()
+  }
+
+  /// What a device without a database answers: there is nothing at any handle.
+  static func refuse(
+    _ pdu: borrowing PDU, _ octets: RawSpan, _ out: inout OutputRawSpan
+  ) {
+    func nothing(_ start: AttributeHandle, _ end: AttributeHandle) -> (AttributeHandle, ErrorCode) {
+      (start, HandleRange(start, end) == nil ? .invalidHandle : .attributeNotFound)
+    }
+    let error: (AttributeHandle, ErrorCode) =
+      switch pdu {
+      case .findInformationRequest(let request): nothing(request.start, request.end)
+      case .findByTypeValueRequest(let request): nothing(request.start, request.end)
+      case .readByTypeRequest(let request): nothing(request.start, request.end)
+      case .readByGroupTypeRequest(let request): nothing(request.start, request.end)
+      case .readRequest(let request): (request.handle, .invalidHandle)
+      default: (.invalid, .requestNotSupported)
+      }
+    ErrorResponse(request: Opcode(octets.octet(at: 0)), handle: error.0, code: error.1)
+      .encode(into: &out)
+  }
+
+  /// The application answers a question that it had put off. Answers to questions of requests
+  /// that are gone have no effect.
+  public func answer(_ id: QuestionID, _ answer: LateAnswer, at now: Instant) {
+    guard let server, server.answer(id, answer, transaction: &transaction) else { return }
+    let request = transaction.request
+    let octets = request.span.bytes
+    let pdu = PDU(octets)
+    respond(to: pdu, octets)
+    takeHeldRequests(at: now)
+    pump(at: now)
+  }
+
+  /// Requests that came while an earlier one was unanswered, in order.
+  func takeHeldRequests(at now: Instant) {
+    var request = held
+    held = []
+    while bearer.takeHeldRequest(into: &request) {
+      let octets = request.span.bytes
+      let pdu = PDU(octets, mtu: bearer.mtu)
+      switch bearer.receive(pdu, octets: octets, at: now) {
+      case .request: respond(to: pdu, octets)
+      default: break
+      }
+    }
+    held = request
+  }
+
+  /// Sends a value as a notification. Vol 3, Part G, 4.10.1.
+  ///
+  /// - Returns: false, and nothing sent, while the bearer exchanges its ATT_MTU or has too
+  ///   much waiting for the link: try again when it has less. Also on a dead bearer, for ever.
+  ///   The value is cut at ATT_MTU - 3.
+  public func notify(_ handle: AttributeHandle, _ value: RawSpan) -> Bool {
+    guard bearer.failure == nil, !bearer.holdsValues, !bearer.isCongested else { return false }
+    bearer.notify { out in HandleValueNotification.encode(handle, value, into: &out) }
+    return true
+  }
+
+  /// Sends several values in one notification, if the client understands it and they fit.
+  /// Vol 3, Part G, 4.10.2. False, and nothing sent, otherwise.
+  public func notify(_ values: [(handle: AttributeHandle, value: [UInt8])]) -> Bool {
+    let length = values.reduce(1) { $0 + 4 + $1.value.count }
+    guard values.count > 1, length <= bearer.mtu, bearer.failure == nil, !bearer.holdsValues,
+      !bearer.isCongested,
+      client?.features.contains(.multipleNotifications) == true
+    else { return false }
+    bearer.notify { out in
+      MultipleHandleValueNotification.begin(into: &out)
+      for (handle, value) in values {
+        _ = MultipleHandleValueNotification.append(handle, value.span.bytes, to: &out)
+      }
+    }
+    return true
+  }
+
+  /// Sends a value as an indication, or queues it behind others. Vol 3, Part G, 4.11.
+  ///
+  /// - Returns: the name that ``SessionAction/confirmed(_:)`` will bring back.
+  public func indicate(
+    _ handle: AttributeHandle, _ value: [UInt8], at now: Instant
+  ) throws(ProcedureError) -> TransactionID {
+    try indicate(handle, value, revision: nil, at: now)
+  }
+
+  func indicate(
+    _ handle: AttributeHandle, _ value: [UInt8], revision: UInt32?, at now: Instant
+  ) throws(ProcedureError) -> TransactionID {
+    let id = takeTransactionID()
+    switch bearer.enqueueIndication(id) {
+    case .waiting:
+      indications.append(
+        Indication(id: id, handle: handle, value: value, revision: revision))
+    case .refused(let limit): throw .misuse(.tooManyIndications(limit: limit))
+    case .dead(let failure): throw .bearer(failure)
+    }
+    pumpIndications(at: now)
+    return id
+  }
+
+  /// Nobody waits for this confirmation any more.
+  public func cancel(indication id: TransactionID) {
+    indications.removeAll { $0.id == id }
+    bearer.cancel(indication: id)
+  }
+
+  func confirmed(_ id: TransactionID) -> SessionAction {
+    guard let index = indications.firstIndex(where: { $0.id == id }) else { return .none }
+    let indication = indications.remove(at: index)
+    guard let revision = indication.revision else { return .confirmed(id) }
+    if let server, let client { server.confirmServiceChanged(client, revision) }
+    return .none
+  }
+
+  func pumpIndications(at now: Instant) {
+    guard !bearer.holdsValues else { return }
+    while let id = bearer.nextIndication() {
+      guard let indication = indications.first(where: { $0.id == id }) else {
+        bearer.cancel(indication: id)
+        continue
+      }
+      bearer.transmit(indication: id, at: now) { out in
+        HandleValueIndication.encode(
+          indication.handle, indication.value.span.bytes, into: &out)
+      }
+    }
+  }
+
+  func pumpServiceChanged(at now: Instant) {
+    guard let server, let client, client.changed != nil, !client.isBeingTold,
+      bearer.failure == nil, let owed = server.serviceChanged(for: client)
+    else { return }
+    do throws(ProcedureError) {
+      _ = try indicate(owed.handle, owed.value, revision: server.database.revision, at: now)
+      client.isBeingTold = true
+    } catch {}  // As many indications wait as may: after one of them.
+  }
+}

@@ -1,0 +1,16 @@
+import ATT
+
+/// What the owner of a session does with the PDU it just handed in.
+public enum SessionAction: Equatable, Sendable {
+  case none
+  /// Deliver the value of the Handle Value Notification.
+  case notification
+  /// Deliver the values of the Multiple Handle Value Notification.
+  case notifications
+  /// Deliver the value of the Handle Value Indication, then call ``Session/confirm()``.
+  case indication
+  /// The client has confirmed this indication.
+  case confirmed(TransactionID)
+  /// The bearer is dead and all operations have been told. Close the link.
+  case failed(BearerFailure)
+}

@@ -1,1 +1,0 @@
-// Gives way to the first test of this floor.

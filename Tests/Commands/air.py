@@ -1,0 +1,161 @@
+"""scan, advertise, and connecting over the virtual air."""
+
+import os
+import signal
+
+from harness import contains, equal, expect, test
+
+ADDRESS = "C0:11:22:33:44:55"
+
+
+def advertise(b, *words):
+    running = b.start("advertise", *words)
+    return running, running.line("advertising as").split()[-1]
+
+
+@test("air: scan shows name, services and RSSI")
+def scan(b):
+    advertise(b, "air:Strap", "--service", "180D", "--service", "180f", "--rssi", "-61")
+    ended = b.run("scan", "--count", 1)
+    equal(ended.code, 0, f"status ({ended})")
+    contains(ended.out, "-61 dBm", '"Strap"', "180D Heart Rate", "180F Battery", "not connectable")
+    found = b.run("scan", "air:", "--count", 1, "--json").json[0]
+    equal((found["event"], found["name"], found["services"], found["rssi"], found["connectable"]),
+          ("found", "Strap", ["180d", "180f"], -61, False))
+    expect(found["advertisement"] == found["advertisement"].lower(), found)
+
+
+@test("air: advertise says all that it is told to")
+def told(b):
+    running, address = advertise(
+        b, f"air:{ADDRESS}", "--name", "Full", "--appearance", "0x0341", "--tx-power", "-4",
+        "--manufacturer", "0059:0102", "--interval", "30", "--connectable")
+    contains(address, ADDRESS)
+    found = b.run("scan", "--count", 1, "--json").json[0]
+    equal((found["name"], found["appearance"], found["txPower"], found["connectable"]),
+          ("Full", 0x341, -4, True))
+    contains(found["advertisement"] + found["scanResponse"], "59000102")
+    contains(found["address"], ADDRESS)
+    ended = running.stop()
+    equal((ended.code, ended.err), (0, ""))
+
+
+@test("air: advertise --json, --for")
+def briefly(b):
+    ended = b.run("advertise", "air:Strap", "--for", "0.05", "--json")
+    equal(ended.code, 0)
+    equal((ended.json[0]["event"], ended.json[0]["name"]), ("advertising", "Strap"))
+
+
+@test("air: filters")
+def filters(b):
+    advertise(b, "air:Near", "--service", "180D", "--rssi", "-40")
+    advertise(b, f"air:{ADDRESS}", "--name", "Far", "--service", "180F", "--rssi", "-90")
+    for words, name in ((["--name", "Far"], "Far"), (["--service", "180d"], "Near"),
+                        (["--rssi", "-50"], "Near"), (["--address", ADDRESS], "Far"),
+                        (["--address", ADDRESS.lower()], "Far")):
+        found = b.run("scan", "--timeout", "0.3", "--json", *words).json
+        equal([f["name"] for f in found if f["event"] == "found"], [name], str(words))
+    b.refuses(4, ["0 of 1"], "scan", "--timeout", "0.1", "--count", "1", "--name", "None")
+    b.refuses(2, ["--address"], "scan", "--address", "zz")
+    b.refuses(2, ["--rssi"], "scan", "--rssi", "50")
+    b.refuses(2, ["--service"], "scan", "--service", "xyz")
+
+
+@test("air: a device that is killed is gone")
+def gone(b):
+    running, address = advertise(b, "air:Strap")
+    scanner = b.start("scan", "--json")
+    found = scanner.event("found")
+    running.signal(signal.SIGKILL)
+    event = scanner.event("gone")
+    equal(event["address"], found["address"])
+    ended = scanner.stop()
+    equal((ended.code, ended.err), (0, ""))
+    again, _ = advertise(b, "air:Strap")
+    text = b.start("scan")
+    text.line('"Strap"')
+    again.stop()
+    text.line("gone")
+    equal(text.stop(signal.SIGTERM).code, 0)
+
+
+@test("air: scan ends at its time, and with nobody there")
+def timeout(b):
+    ended = b.run("scan", "--timeout", "0.1")
+    equal((ended.code, ended.out, ended.err), (0, "", ""))
+
+
+@test("air: connecting by name and by address")
+def connecting(b):
+    server, at = b.serve("heart-rate.json", endpoint=f"air:{ADDRESS}")
+    for at in (f"air:{ADDRESS}", f"air:{ADDRESS.lower()}", "air:Atto Strap"):
+        equal(b.run("read", at, "0x0015", "--json").json, [{"handle": 21, "value": "01"}])
+    server.line("client 3 disconnected")
+
+
+@test("air: a name that nobody has: who is on the air instead")
+def nobody(b):
+    advertise(b, "air:Strap", "--connectable")
+    b.refuses(3, ["Other", '"Strap"', "0.2"], "read", "air:Other", "3", "--timeout", "0.2")
+    b.refuses(3, [ADDRESS], "read", f"air:{ADDRESS}", "3", "--timeout", "0.2")
+
+
+@test("air: a device that takes no connections")
+def not_connectable(b):
+    advertise(b, "air:Beacon")
+    b.refuses(3, ["takes no connections"], "read", "air:Beacon", "3", "--timeout", "0.3")
+
+
+@test("air: a name that is taken is told")
+def taken(b):
+    advertise(b, "air:Strap")
+    b.refuses(3, ["taken", "Strap"], "advertise", "air:Strap")
+
+
+@test("air: one server, two clients at once")
+def two(b):
+    server, _ = b.serve("heart-rate.json", endpoint="air:strap")
+    clients = [b.start("subscribe", "air:strap", "0x0012", "--count", "1") for _ in range(2)]
+    for client in clients:
+        ended = client.end()
+        equal((ended.code, ended.lines), (0, ["0x0012  0048"]))
+    equal(server.stop().code, 0)
+
+
+@test("air: serve --once on the air, and its end at Ctrl-C seen by the client")
+def once(b):
+    server, _ = b.serve("heart-rate.json", "--once", endpoint="air:strap")
+    equal(b.run("read", "air:strap", "0x0015").code, 0)
+    equal(server.end().code, 0)
+    server, _ = b.serve("heart-rate.json", endpoint="air:strap", name="again")
+    client = b.start("subscribe", "air:strap", "0x0012")
+    client.line("0x0012")
+    equal(server.stop().code, 0)
+    ended = client.end()
+    equal(ended.code, 3)
+    contains(ended.err, "disconnected")
+    left = [n for n in os.listdir(b.path("air"))] if os.path.isdir(b.path("air")) else []
+    expect(len(left) <= 1, f"left on the air: {left}")
+
+
+@test("air: a server that is killed ends its client with 3")
+def killed(b):
+    server, _ = b.serve("heart-rate.json", endpoint="air:strap")
+    client = b.start("subscribe", "air:strap", "0x0012")
+    client.line("0x0012")
+    server.signal(signal.SIGKILL)
+    equal(client.end().code, 3)
+
+
+@test("air: --security raises the link before anything is asked")
+def security(b):
+    profile = {"automatic": False, "services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A38", "properties": ["read"], "permissions": ["readEncrypted"],
+         "value": "hex:01"}]}]}
+    b.serve(profile, endpoint="air:strap")
+    b.refuses(1, ["Insufficient", "0x0003"], "read", "air:strap", "3")
+    for level in ("medium", "high", "fips"):
+        for _ in range(5):
+            ended = b.run("read", "air:strap", "3", "--security", level, "--timeout", "2", "--json")
+            equal((ended.code, ended.json), (0, [{"handle": 3, "value": "01"}]), ended.err)

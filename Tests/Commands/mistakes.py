@@ -1,0 +1,168 @@
+"""What is wrong with a command line or a file: status 2, and what to write instead."""
+
+import os
+
+from harness import FIXTURES, contains, equal, expect, test
+
+COMMANDS = ["demo", "serve", "discover", "services", "includes", "characteristics", "descriptors",
+            "read", "write", "subscribe", "raw", "scan", "advertise"]
+NOBODY = "unix:/tmp/atto-nobody-here"
+
+
+@test("mistakes: no command, an unknown command")
+def commands(b):
+    ended = b.run()
+    equal(ended.code, 2)
+    contains(ended.out + ended.err, "usage: atto COMMAND")
+    b.refuses(2, ['no command "foo"', "atto --help"], "foo")
+    b.refuses(2, ['no command "servces"'], "servces")
+
+
+@test("mistakes: help for all commands")
+def help(b):
+    for words in (["--help"], ["-h"], ["help"]):
+        ended = b.run(*words)
+        equal((ended.code, ended.err), (0, ""))
+        for name in COMMANDS:
+            contains(ended.out, f"  {name} ")
+    for name in COMMANDS:
+        for words in ([name, "--help"], ["help", name], [name, "x", "-h"]):
+            ended = b.run(*words)
+            equal((ended.code, ended.err), (0, ""), " ".join(words))
+            contains(ended.out, f"usage: atto {name} ")
+            expect(not ended.out.endswith("\n\n"), f"{words}: an empty line at the end")
+            longest = max(len(line) for line in ended.lines)
+            expect(longest <= 100, f"{words}: a line of {longest} columns")
+    for name in COMMANDS:
+        if name not in ("demo", "serve", "scan", "advertise"):
+            out = b.run(name, "--help").out
+            contains(out, "--mtu N", "--timeout SECONDS", "--security LEVEL", "--json", "--trace",
+                     "--capture FILE", "ENDPOINT is unix:PATH")
+
+
+@test("mistakes: an unknown option says so and shows the usage line")
+def options(b):
+    for name in COMMANDS:
+        b.refuses(2, ["--wrong", f"usage: atto {name} "], name, "--wrong")
+    b.refuses(2, ["-xy"], "read", NOBODY, "1", "-xy")
+    b.refuses(2, ["-j"], "read", NOBODY, "1", "-j")
+    b.refuses(2, ["--mtu wants an argument"], "read", NOBODY, "1", "--mtu")
+    b.refuses(2, ["--json takes no argument"], "read", NOBODY, "1", "--json=yes")
+    b.refuses(2, ["--t is not clear", "--timeout", "--trace"], "read", NOBODY, "1", "--t")
+
+
+@test("mistakes: an endpoint that is missing or of no known form")
+def endpoints(b):
+    forms = ["unix:PATH, fd:N, le:AA:BB:CC:DD:EE:FF", "air:NAME"]
+    for name in ("discover", "services", "includes", "characteristics", "descriptors", "read",
+                 "write", "subscribe", "raw"):
+        b.refuses(2, ["an endpoint is missing", f"usage: atto {name}"] + forms, name)
+    b.refuses(2, ['"tcp:host"'] + forms, "discover", "tcp:host")
+    b.refuses(2, ['"nonsense"'] + forms, "discover", "nonsense")
+    b.refuses(2, ["lacks the path"], "discover", "unix:")
+    b.refuses(2, ["number"], "discover", "fd:three")
+    b.refuses(2, ["number"], "discover", "fd:-1")
+    b.refuses(2, ["address"], "discover", "le:AA:BB")
+    b.refuses(2, ["address"], "discover", "le:AA:BB:CC:DD:EE:GG")
+    b.refuses(2, ["adapter"], "discover", "le:AA:BB:CC:DD:EE:FF@wlan0")
+    b.refuses(2, ["names nobody"], "discover", "le:")
+    b.refuses(2, ["names nobody"], "discover", "air:")
+    strap = FIXTURES / "heart-rate.json"
+    b.refuses(2, ["no place to listen"], "serve", strap, "--listen", "le:AA:BB:CC:DD:EE:FF")
+    b.refuses(2, ["tcp:x"], "serve", strap, "--listen", "tcp:x")
+    b.refuses(2, ["air:"], "scan", "unix:/tmp/x")
+    b.refuses(2, ["air:"], "advertise", "unix:/tmp/x")
+    b.refuses(2, ["is no radio"], "read", "air:a\tb", "1")
+
+
+@test("mistakes: handles, ranges, hex, UUIDs and numbers of no right form")
+def forms(b):
+    for word in ("0", "0x0000", "0x10000", "65536", "xyz", "0x", "-1", "+5", "0x+5", ""):
+        parts = ["0x0001 to 0xFFFF"] if word != "-1" else []
+        b.refuses(2, parts, "read", NOBODY, word)
+    for word in ("5", "0x0005-0x0001", "1-", "-2", "0-5", "1-70000", "a-b", "1-2-3"):
+        parts = ["0x0001"] if word != "-2" else []
+        for name in ("includes", "characteristics", "descriptors"):
+            b.refuses(2, parts, name, NOBODY, word)
+    b.refuses(2, ["--range", "--uuid"], "read", NOBODY, "5", "--range", "1-2")
+    for word in ("0", "abc", "0g", "a b", "0x00"):
+        b.refuses(2, ["hex"], "write", NOBODY, "5", word)
+        b.refuses(2, ["hex"], "raw", NOBODY, word)
+    for word in ("18OD", "180", "", "180d-", "6e400001-b5a3-f393-e0a9"):
+        b.refuses(2, ["--uuid wants a UUID"], "services", NOBODY, "--uuid", word)
+        b.refuses(2, ["--uuid wants a UUID"], "read", NOBODY, "--uuid", word)
+    for word in ("22", "65536", "x", "-5", ""):
+        b.refuses(2, ["--mtu wants a number from 23 to 65535"], "services", NOBODY, "--mtu", word)
+    for word in ("0", "-1", "x", "nan", "inf", "1e9", ""):
+        b.refuses(2, ["--timeout wants seconds"], "services", NOBODY, "--timeout", word)
+    b.refuses(2, ["low, medium, high or fips"], "services", NOBODY, "--security", "top")
+    b.refuses(2, ["--count wants a number"], "subscribe", NOBODY, "5", "--count", "0")
+    b.refuses(2, ["--for wants seconds"], "subscribe", NOBODY, "5", "--for", "x")
+    b.refuses(2, ["0x0001 to 0xFFFF"], "subscribe", NOBODY, "5", "--cccd", "0")
+    b.refuses(2, ["--offset wants a number"], "read", NOBODY, "5", "--offset", "65536")
+
+
+@test("mistakes: words that are missing, too many, or exclude each other")
+def words(b):
+    b.refuses(2, ["RANGE is missing", "usage:"], "includes", NOBODY)
+    b.refuses(2, ["RANGE is missing"], "characteristics", NOBODY)
+    b.refuses(2, ["RANGE is missing"], "descriptors", NOBODY)
+    b.refuses(2, ["HANDLE is missing"], "subscribe", NOBODY)
+    b.refuses(2, ["handles or --uuid"], "read", NOBODY)
+    b.refuses(2, ["handles or --uuid"], "read", NOBODY, "5", "--uuid", "2a00")
+    b.refuses(2, ["two handles"], "read", NOBODY, "5", "--variable")
+    b.refuses(2, ["one handle"], "read", NOBODY, "5", "6", "--long")
+    b.refuses(2, ["one handle"], "read", NOBODY, "--uuid", "2a00", "--long")
+    b.refuses(2, ["handle and a value"], "write", NOBODY, "5")
+    b.refuses(2, ["handle and a value"], "write", NOBODY)
+    b.refuses(2, ["--reliable"], "write", NOBODY, "5", "00", "6", "00")
+    b.refuses(2, ["exclude each other"], "write", NOBODY, "5", "00", "--long", "--no-response")
+    b.refuses(2, ["--offset"], "write", NOBODY, "5", "00", "--offset", "1", "--no-response")
+    b.refuses(2, ["--key and --counter"], "write", NOBODY, "5", "00", "--signed")
+    b.refuses(2, ["16 octets"], "write", NOBODY, "5", "00", "--signed", "--key", "00", "--counter", "1")
+    b.refuses(2, ["goes with --signed"], "write", NOBODY, "5", "00", "--counter", "1")
+    b.refuses(2, ["sent"], "raw", NOBODY)
+    b.refuses(2, ['"6"'], "subscribe", NOBODY, "5", "6")
+    b.refuses(2, ['"more"'], "discover", NOBODY, "more")
+    b.refuses(2, ['"more"'], "demo", "more")
+    b.refuses(2, ["--secondary"], "services", NOBODY, "--secondary", "--uuid", "180d")
+    b.refuses(2, ["profile"], "serve")
+    b.refuses(2, ["octets"], "advertise", "--manufacturer", "0059:" + "00" * 300, "--for", "0.1")
+
+
+@test("mistakes: a value longer than any may be is the caller's fault")
+def values(b):
+    _, at = b.serve("edges.json")
+    b.refuses(2, ["octets", "limit"], "write", at, "0x0023", "00" * 100)
+    b.refuses(2, ["512"], "write", at, "0x0023", "00" * 513, "--long")
+
+
+@test("mistakes: a profile that is missing, a folder, or not readable")
+def files(b):
+    b.refuses(2, ["/nowhere.json"], "serve", b.path("nowhere.json"), "--listen", "air:")
+    b.refuses(2, [str(b.folder)], "serve", b.folder, "--listen", "air:")
+    if os.geteuid() != 0:
+        path = b.file("secret.json", "{}")
+        os.chmod(path, 0)
+        b.refuses(2, ["ermission"], "serve", path, "--listen", "air:")
+
+
+@test("mistakes: a malformed profile: file, place, path, what was expected")
+def profiles(b):
+    cases = [
+        ("{", ["bad.json:1:"]),
+        ("", ["bad.json:1:1"]),
+        ('{"services": [\n  {"uuid": "18OD"}]}', ["bad.json:2:", "services[0].uuid", "expected",
+                                                  '"18OD"']),
+        ('{"services": [{"uuid": "180D", "characteristics": [{"uuid": "2A37"},\n'
+         ' {"uuid": "2A38", "value": "hex:0"}]}]}',
+         ["bad.json:2:", "services[0].characteristics[1].value", "expected"]),
+        ('{"services": [], "nme": "x"}', ["bad.json:1:", "nme", "name"]),
+        ('{"services": 5}', ["services", "expected", "5"]),
+        ('{"services": [{"uuid": "180D", "characteristics": [{"uuid": "2A37", '
+         '"behaviour": {"readError": "0x00"}}]}]}', ["behaviour.readError", "0x01"]),
+        ('{"services": [{"uuid": "180D", "handle": "0x0010"}, '
+         '{"uuid": "180F", "handle": "0x0005"}]}', ["services[1]"]),
+    ]
+    for text, parts in cases:
+        b.refuses(2, parts, "serve", b.file("bad.json", text), "--listen", "air:")

@@ -1,0 +1,245 @@
+"""Peers that are missing, silent, or break the rules: statuses 1, 3 and 4."""
+
+import os
+import signal
+import socket
+
+from harness import Failed, contains, equal, expect, script, test
+
+LONG = "unix:/tmp/" + "x" * 120
+
+
+@test("peers: no such socket, a stale one, one without permission, a path too long")
+def sockets(b):
+    b.refuses(3, ["no such socket", "start the server first", b.path("none")],
+              "services", f"unix:{b.path('none')}")
+    stale = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    stale.bind(b.path("stale"))
+    stale.close()
+    b.refuses(3, ["nobody listens"], "services", f"unix:{b.path('stale')}")
+    b.refuses(3, ["bytes long", "shorter"], "services", LONG)
+    b.refuses(3, ["bytes long", "shorter"], "serve", b.file("p.json", {"services": []}),
+              "--listen", LONG)
+    stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    stream.bind(b.path("stream"))
+    stream.listen(1)
+    b.refuses(3, ["SOCK_SEQPACKET"], "services", f"unix:{b.path('stream')}")
+    stream.close()
+    b.file("plain", "x")
+    b.refuses(3, ["plain"], "services", f"unix:{b.path('plain')}")
+    b.refuses(3, ["not a socket"], "serve", b.file("p.json", {"services": []}),
+              "--listen", f"unix:{b.path('plain')}")
+    b.refuses(3, ["does not exist"], "serve", b.file("p.json", {"services": []}),
+              "--listen", f"unix:{b.path('no/such')}")
+
+
+@test("peers: a socket that may not be written to")
+def permission(b):
+    _, at = b.serve("heart-rate.json")
+    path = at.removeprefix("unix:")
+    os.chmod(path, 0)
+    options = {}
+    if os.geteuid() == 0:
+        os.chmod(b.folder, 0o755)
+        options = {"user": 65534}
+    try:
+        os.access(b.atto, os.X_OK)
+        b.refuses(3, ["permission is missing"], "services", at, **options)
+    except PermissionError:
+        pass  # Another user may not run the binary from where it lies.
+
+
+@test("peers: descriptors that are not there, or no SEQPACKET sockets")
+def descriptors(b):
+    b.refuses(3, ["no such descriptor"], "services", "fd:99")
+    read, write = os.pipe()
+    b.refuses(3, ["not a socket"], "services", f"fd:{read}", fds=(read,))
+    os.close(read)
+    os.close(write)
+    left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    b.refuses(3, ["SOCK_SEQPACKET"], "services", f"fd:{left.fileno()}", fds=(left.fileno(),))
+    left.close()
+    right.close()
+
+
+@test("peers: le: where the kernel has no Bluetooth says what to do")
+def no_bluetooth(b):
+    try:
+        socket.socket(31, socket.SOCK_SEQPACKET, 0).close()
+        return
+    except OSError as error:
+        if error.errno != 97:
+            return
+    for words in (["services", "le:AA:BB:CC:DD:EE:FF"],
+                  ["serve", b.file("p.json", {"services": []}), "--listen", "le:"],
+                  ["raw", "le:AA:BB:CC:DD:EE:FF/random", "0a0100"]):
+        b.refuses(3, ["no Bluetooth", "modprobe bluetooth", "air:"], *words)
+
+
+REQUESTS = [
+    (["services"], "Read By Group Type Request"),
+    (["services", "--uuid", "180d"], "Find By Type Value Request"),
+    (["includes", "1-65535"], "Read By Type Request"),
+    (["characteristics", "1-65535"], "Read By Type Request"),
+    (["descriptors", "1-65535"], "Find Information Request"),
+    (["discover"], "Read By Group Type Request"),
+    (["read", "5"], "Read Request"),
+    (["read", "5", "--offset", "1"], "Read Blob Request"),
+    (["read", "5", "6"], "Read Multiple Request"),
+    (["read", "5", "6", "--variable"], "Read Multiple Variable Request"),
+    (["read", "--uuid", "2a00"], "Read By Type Request"),
+    (["write", "5", "00"], "Write Request"),
+    (["write", "5", "00", "--long"], "Prepare Write Request"),
+    (["subscribe", "5"], "Find Information Request"),
+    (["subscribe", "5", "--cccd", "6"], "Write Request"),
+    (["raw", "0a0500"], "Read Request"),
+    (["read", "5", "--mtu", "100"], "Exchange MTU Request"),
+    (["raw", "0a0500", "--mtu", "100"], "Exchange MTU Request"),
+]
+
+
+@test("peers: one that never answers: status 3 after --timeout, naming what waited")
+def silence(b):
+    peer = b.peer(lambda pdu: [])
+    for words, name in REQUESTS:
+        ended = b.run(words[0], peer.endpoint, *words[1:], "--timeout", "0.05")
+        equal(ended.code, 3, f"{words}: status ({ended.err})")
+        contains(ended.err, name)
+        if words[0] != "raw":
+            equal(ended.out, "")
+
+
+@test("peers: one that leaves in the middle of a request: status 3")
+def leaving(b):
+    peer = b.peer(lambda pdu: ["close"])
+    for words, _ in REQUESTS:
+        ended = b.run(words[0], peer.endpoint, *words[1:])
+        equal(ended.code, 3, f"{words}: status ({ended.err})")
+        contains(ended.err, "disconnected")
+
+
+@test("peers: one that leaves before anything is asked")
+def gone_at_once(b):
+    peer = b.peer(lambda pdu: ["close"])
+    ended = b.run("write", peer.endpoint, "5", "00")
+    equal(ended.code, 3)
+
+
+@test("peers: a response to another request: status 3")
+def mismatched(b):
+    peer = b.peer(lambda pdu: ["0b00"])
+    for words, name in REQUESTS:
+        if words[0] == "raw" or name == "Read Request":
+            # What raw shows is not judged; the other got what it asked for.
+            continue
+        ended = b.run(words[0], peer.endpoint, *words[1:], "--timeout", "3")
+        equal(ended.code, 3, f"{words}: status ({ended.err})")
+        equal(ended.out, "")
+        expect("Read Response" in ended.err or name in ended.err, ended.err)
+
+
+@test("peers: an error response that names another request: status 3")
+def mismatched_error(b):
+    peer = b.peer(lambda pdu: ["0112050001"])
+    ended = b.run("read", peer.endpoint, "5", "--timeout", "0.3")
+    equal(ended.code, 3)
+
+
+@test("peers: garbage of every kind is told, and ends")
+def garbage(b):
+    answers = ["", "00", "ff", "ffffffff", "01", "0101", "010a0500", "010a05000100", "11", "1100",
+               "1106", "1106010005000018ff", "110601000000", "11060500010000180a", "11020100",
+               "09", "0901", "0907", "09070200020300002a", "05", "0501", "0503010000", "07", "0701",
+               "1b", "1d", "1d0100", "1e", "d2", "12", "0b" + "00" * 600]
+    for answer in answers:
+        peer = b.peer(lambda pdu, a=answer: [a], name="g")
+        for words in (["services"], ["characteristics", "1-65535"], ["descriptors", "1-65535"],
+                      ["services", "--uuid", "180d"]):
+            ended = b.run(words[0], peer.endpoint, *words[1:], "--timeout", "0.05", "--json")
+            expect(ended.code in (0, 3), f"{words} {answer}: {ended}")
+            ended.json
+            expect(ended.code == 0 or ended.err.startswith(f"atto {words[0]}: "), ended)
+        peer.close()
+        os.unlink(b.path("g"))
+
+
+@test("peers: an endless discovery ends")
+def endless(b):
+    peer = b.peer(lambda pdu: ["1106" + "0100" + "0100" + "0018"])
+    ended = b.run("services", peer.endpoint, "--timeout", "2")
+    equal(ended.code, 3)
+    contains(ended.err, "broke the protocol")
+
+
+@test("peers: ATT errors: status 1, with name, code and handle")
+def refusals(b):
+    peer = b.peer(lambda pdu: ["010a0500" + "80"])
+    b.refuses(1, ["0x80", "0x0005"], "read", peer.endpoint, "5")
+    for code, part in (("01", "Invalid Handle (0x01)"), ("05", "(0x05)"), ("0f", "(0x0F)"),
+                       ("42", "0x42"), ("9f", "0x9F"), ("fc", "(0xFC)"), ("00", "0x00")):
+        peer = b.peer(lambda pdu, c=code: ["010a0500" + c], name=f"c{code}")
+        b.refuses(1, [part, "Read Request", "0x0005"], "read", peer.endpoint, "5")
+    peer = b.peer(lambda pdu: [f"01{pdu[:2]}0500e7"], name="all")
+    for words, name in REQUESTS:
+        if words[0] in ("raw",) or "--mtu" in words:
+            continue
+        ended = b.run(words[0], peer.endpoint, *words[1:], "--json")
+        equal(ended.code, 1, f"{words}: status ({ended})")
+        contains(ended.err, "0xE7", "0x0005", name)
+        ended.json
+
+
+@test("peers: an MTU exchange that is refused leaves 23 and goes on")
+def refused_mtu(b):
+    peer = b.peer(lambda pdu: ["0102000006"] if pdu[:2] == "02" else ["0b01"])
+    ended = b.run("read", peer.endpoint, "5", "--mtu", "100", "--json")
+    equal((ended.code, ended.json), (0, [{"handle": 5, "value": "01"}]))
+
+
+@test("peers: what was found before an error is shown, and the error told")
+def partly(b):
+    _, at = b.serve("edges.json")
+    ended = b.run("read", at, "--uuid", "2a00", "0x0001")
+    equal(ended.code, 2)
+    profile = {"automatic": False, "services": [{"uuid": "180A", "characteristics": [
+        {"uuid": "2A29", "properties": ["read"], "value": "hex:01"},
+        {"uuid": "2A29", "properties": ["read"], "permissions": [], "value": "hex:02"}]}]}
+    _, at = b.serve(profile, name="partly")
+    ended = b.run("read", at, "--uuid", "2a29", "--json")
+    equal(ended.json, [{"handle": 3, "value": "01"}])
+    equal(ended.code, 1)
+    contains(ended.err, "Read Not Permitted (0x02)", "0x0005")
+
+
+@test("peers: Ctrl-C while a request waits ends at once")
+def interrupted(b):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        peer = b.peer(lambda pdu: [], name=f"s{number}")
+        running = b.start("read", peer.endpoint, "5", "--trace")
+        running.line("Read Request", where="err")
+        ended = running.stop(number)
+        equal(ended.code, 3, f"status ({ended})")
+        contains(ended.err, "interrupted")
+
+
+@test("peers: Ctrl-C while connecting over the air ends at once")
+def interrupted_connecting(b):
+    running = b.start("read", "air:Nobody", "5")
+    watch(b, running)
+    ended = running.stop()
+    equal(ended.code, 3, f"status ({ended})")
+
+
+def watch(b, running):
+    """Waits until the program listens to signals: its signalfd is there."""
+    import time
+    deadline = time.monotonic() + 5
+    folder = f"/proc/{running.process.pid}/fd"
+    while time.monotonic() < deadline:
+        try:
+            if any("signalfd" in os.readlink(f"{folder}/{n}") for n in os.listdir(folder)):
+                return
+        except OSError:
+            pass
+        time.sleep(0.005)
+    raise Failed("it never listened to signals")

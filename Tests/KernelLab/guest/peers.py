@@ -1,0 +1,268 @@
+"""What lab tests are made of: the command under test, servers on the air, bare ATT sockets.
+
+A test is a file in tests/: it runs alone in the machine, as root, with $ATTO the command and
+$FIXTURES the profiles. It ends with 0 if all is well. Its folder, the current one, is its own
+and empty. Before each test links are ended and advertising is off.
+"""
+
+import ctypes
+import json
+import os
+import queue
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+import mgmt
+
+ATTO = os.environ.get("ATTO", "atto")
+FIXTURES = os.environ.get("FIXTURES", "Fixtures")
+ADDRESSES = [f"00:AA:01:{index:02X}:00:{index:02X}" for index in range(10)]
+
+
+def endpoint(server: int = 1, client: int = 0, kind: str = "") -> str:
+    """The peer hci<server> as seen from hci<client>."""
+    return f"le:{ADDRESSES[server]}{kind}@hci{client}"
+
+
+def profile(name: str) -> str:
+    return f"{FIXTURES}/{name}.json"
+
+
+def check(condition: bool, *what) -> None:
+    """Ends the test unless the condition holds, saying where and what there was instead."""
+    if not condition:
+        caller = sys._getframe(1)
+        name = os.path.basename(caller.f_code.co_filename)
+        raise SystemExit(f"{name}:{caller.f_lineno}: not so: {' '.join(map(str, what))}")
+
+
+@dataclass
+class Outcome:
+    status: int
+    output: str
+    errors: str
+    seconds: float
+
+    def objects(self) -> list[dict]:
+        return [json.loads(line) for line in self.output.splitlines()]
+
+    def __str__(self) -> str:
+        return f"exit {self.status} after {self.seconds:.2f} s\n{self.output[-1500:]}{self.errors}"
+
+
+def run(words, status=0, timeout=20.0) -> Outcome:
+    """Runs a command to its end, which must have this status (None: any)."""
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired as late:
+        told = (late.stdout or b"")[-500:] + (late.stderr or b"")[-500:]
+        raise SystemExit(f"{' '.join(words)}: no end within {timeout} s; it said {told}")
+    outcome = Outcome(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
+    if status is not None and done.returncode != status:
+        raise SystemExit(f"{' '.join(words)}: {status} expected: {outcome}")
+    return outcome
+
+
+def atto(*words, status=0, timeout=20.0) -> Outcome:
+    return run([ATTO, *map(str, words)], status, timeout)
+
+
+class Process:
+    """A process that goes on, and its lines as they come."""
+
+    def __init__(self, *words: str):
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.PIPE,
+            text=True, bufsize=1)
+        self.lines: queue.Queue[str | None] = queue.Queue()
+        self.errors = ""
+        self.readers = [
+            threading.Thread(target=self.read_output, daemon=True),
+            threading.Thread(target=self.read_errors, daemon=True)]
+        for reader in self.readers:
+            reader.start()
+
+    def read_output(self) -> None:
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def read_errors(self) -> None:
+        for line in self.process.stderr:
+            self.errors += line
+
+    def line(self, seconds: float = 10) -> str | None:
+        """The next line of output, None at its end."""
+        try:
+            return self.lines.get(timeout=seconds)
+        except queue.Empty:
+            raise SystemExit(f"nothing came within {seconds} s; on standard error: {self.errors}")
+
+    def say(self, line: str) -> None:
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def wait(self, seconds: float = 10) -> int:
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise SystemExit(f"no end within {seconds} s; on standard error: {self.errors}")
+        for reader in self.readers:
+            reader.join(1)
+        return status
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def client(*words) -> Process:
+    """The command as a client that goes on."""
+    return Process(ATTO, *map(str, words))
+
+
+class Server(Process):
+    """`atto serve` on an adapter that advertises."""
+
+    def __init__(self, name: str, *words: str, adapter: int = 1, listen: str | None = None,
+                 path: str | None = None):
+        self.adapter = adapter
+        super().__init__(
+            ATTO, "serve", path or profile(name), "--listen", listen or f"le:@hci{adapter}", "--json",
+            *words)
+        self.seen: list[dict] = []
+        self.event("listening")
+        if listen is None:
+            advertise(adapter)
+
+    def event(self, name: str, seconds: float = 10) -> dict:
+        """The next event of this name; what comes before it is dropped."""
+        deadline = time.monotonic() + seconds
+        while True:
+            line = self.line(max(0.0, deadline - time.monotonic()))
+            if line is None:
+                raise SystemExit(f"the server ended before \"{name}\": {self.errors}")
+            event = json.loads(line)
+            self.seen.append(event)
+            if event["event"] == name:
+                return event
+
+    def events(self, name: str, quiet: float = 0.0) -> list[dict]:
+        """All events of this name that have come until nothing came for so long."""
+        found = []
+        while True:
+            try:
+                line = self.lines.get(timeout=quiet) if quiet else self.lines.get_nowait()
+            except queue.Empty:
+                return found
+            if line is None:
+                return found
+            event = json.loads(line)
+            self.seen.append(event)
+            if event["event"] == name:
+                found.append(event)
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.end()
+
+
+control = mgmt.Mgmt()
+
+
+def advertise(adapter: int = 1) -> None:
+    control.advertise(adapter)
+
+
+def reset() -> None:
+    """Ends all links and all advertising."""
+    for index in control.indexes():
+        control.stop_advertising(index)
+        control.disconnect_all(index)
+    control.await_no_connections()
+
+
+# --- Bare ATT sockets: for a peer that does what no well-behaved one would.
+
+libc = ctypes.CDLL(None, use_errno=True)
+LE_PUBLIC = 1
+ATT_CID = 4
+
+
+def l2cap_address(adapter: int, kind: int = LE_PUBLIC) -> bytes:
+    octets = bytes(int(pair, 16) for pair in reversed(ADDRESSES[adapter].split(":")))
+    return struct.pack("<HH6sHBx", mgmt.AF_BLUETOOTH, 0, octets, ATT_CID, kind)
+
+
+def checked(result: int) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+class Bearer:
+    """One end of a link on CID 4, octet by octet."""
+
+    def __init__(self, descriptor: int):
+        self.descriptor = descriptor
+
+    @staticmethod
+    def connect(server: int = 1, client: int = 0, timeout: float = 10) -> "Bearer":
+        made = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_SEQPACKET, 0)
+        local, peer = l2cap_address(client), l2cap_address(server)
+        checked(libc.bind(made.fileno(), local, len(local)))
+        limit = struct.pack("@qq", int(timeout), int(timeout % 1 * 1e6))
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        checked(libc.connect(made.fileno(), peer, len(peer)))
+        return Bearer(made.detach())
+
+    def send(self, pdu: bytes) -> None:
+        os.write(self.descriptor, pdu)
+
+    def receive(self, seconds: float = 5) -> bytes | None:
+        """The next PDU; None when none came in time. OSError at the link's end."""
+        import select
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        if not poll.poll(seconds * 1000):
+            return None
+        return os.read(self.descriptor, 2048)
+
+    def answer(self, pdu: bytes) -> bytes:
+        self.send(pdu)
+        answer = self.receive()
+        check(answer is not None, "no answer to", pdu.hex())
+        return answer
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+class Listener:
+    """Waits on CID 4 for whoever connects."""
+
+    def __init__(self, adapter: int = 1):
+        self.socket = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_SEQPACKET, 0)
+        local = l2cap_address(adapter)
+        checked(libc.bind(self.socket.fileno(), local, len(local)))
+        self.socket.listen(4)
+        advertise(adapter)
+
+    def accept(self) -> Bearer:
+        return Bearer(checked(libc.accept(self.socket.fileno(), None, None)))
+
+    def close(self) -> None:
+        self.socket.close()

@@ -1,0 +1,1 @@
+"""A Bluetooth kernel under QEMU: what it is made of, and how it is run."""
