@@ -142,6 +142,13 @@ import Testing
     }
   }
 
+  /// H27: an Error Response with the code 0x00 ends its request like any other.
+  @Test func h27ErrorResponseWithCodeZero() {
+    let bench = bench(.inFlight)
+    #expect(bench.receive("01 0a 03 00 00") == .response(1))
+    #expect(bench.request(2, "0a 05 00"))
+  }
+
   /// A response longer than ATT_MTU is refused and never cut.
   @Test func aResponseLongerThanTheMTU() {
     let bench = bench(.inFlight)

@@ -43,8 +43,8 @@ import Testing
     #expect(bench.sent == ["1e"])
   }
 
-  /// H16 and the rule that every indication is confirmed.
-  @Test func notificationsAndIndicationsShorterThanThreeOctets() {
+  /// H16, and the rule that every indication is confirmed.
+  @Test func h16NotificationsAndIndicationsShorterThanThreeOctets() {
     let bench = BearerBench()
     for pdu in ["1b", "1b 03", "23", "23 03 00 00 00 04 00 00"] {
       #expect(bench.receive(pdu) == .ignored(.malformed(Opcode(octets(pdu)[0]))))

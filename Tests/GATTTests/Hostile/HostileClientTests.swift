@@ -142,6 +142,30 @@ import Testing
     }
   }
 
+  /// The same while a request and an indication are in flight, and another request waits.
+  @Test func everyLengthInFlight() throws {
+    for opcode in Opcode.all {
+      for length in 1...24 {
+        let station = Station(Self.richServer())
+        let operations = [3, 5].map { RecordedOperation(ReadCharacteristicValue($0)) }
+        for operation in operations { station.session.start(operation, at: .zero) }
+        _ = try station.session.indicate(0x13, [1], at: .zero)
+        var pdu = [UInt8](repeating: 1, count: length)
+        pdu[0] = opcode.rawValue
+        station.send(pdu)
+        if let failure = station.failure {
+          #expect(opcode.kind == .response, "\(hexText(pdu)): \(failure)")
+          #expect(operations.allSatisfy { $0.result == .failure(.bearer(failure)) })
+        } else {
+          check(station, after: pdu, "in flight")
+          #expect(operations[1].result == nil)
+        }
+        station.session.linkEnded()
+        #expect(operations.allSatisfy { $0.result != nil })
+      }
+    }
+  }
+
   // MARK: Random PDUs
 
   /// What might do harm: opcodes that are known, handles that are there, lengths around limits.

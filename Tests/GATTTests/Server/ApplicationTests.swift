@@ -260,6 +260,14 @@ import Testing
     }
     #expect(station.send("0a 0300") == [])
     #expect(station.failure == .linkEnded)
+    // A question that was put off from there has nobody left who waits for it.
+    let gone = Station(server)
+    application.reads[3] = .later
+    application.meanwhile = { _ in gone.session.linkEnded() }
+    #expect(gone.send("0a 0300") == [])
+    let count = application.questions.count
+    #expect(gone.answer(last, .value([1])) == [])
+    #expect(application.questions.count == count)
     let other = Station(server)
     application.writes[3] = .accepted
     application.meanwhile = { _ in other.session.linkEnded() }

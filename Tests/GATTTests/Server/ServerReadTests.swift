@@ -67,7 +67,21 @@ import Testing
 
   // MARK: Read Blob
 
-  /// Rule 21, and H2: an offset beyond the value.
+  /// H2: offsets around and far beyond the end of a value of one octet, by every request that
+  /// takes one.
+  @Test func h2OffsetBeyondAOneByteValue() {
+    let station = station(count(1))
+    for offset in [0, 1, 2, 22, 23, 255, 256, 511, 512, 513, 0x7FFF, 0x8000, 0xFFFF] {
+      let text = hexText([UInt8(offset & 0xFF), UInt8(offset >> 8)])
+      let expected = offset == 0 ? "0d aa" : offset == 1 ? "0d" : "01 0c 03 00 07"
+      #expect(station.send("0c 0300 \(text)") == [expected], "\(offset)")
+      #expect(station.send("16 0300 \(text) bb") == ["17 03 00 \(text) bb"])
+      #expect(station.send("18 01") == [offset < 2 ? "19" : "01 18 03 00 07"], "\(offset)")
+      #expect(station.send("12 0300 aa") == ["13"])
+    }
+  }
+
+  /// Rule 21: an offset beyond the value.
   @Test func readsBlobs() {
     let station = station(.stored([1, 2, 3]), count(40), .constant([]), count(1), count(512))
     station.play(
@@ -90,7 +104,7 @@ import Testing
       < 0d
       > 0c 0700 0100
       < 01 0c 0700 07
-      > 0c 0900 0100      # H2
+      > 0c 0900 0100
       < 0d
       > 0c 0900 0200
       < 01 0c 0900 07
