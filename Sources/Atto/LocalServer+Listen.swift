@@ -8,10 +8,13 @@ import Radio
 public final class ServerListener: Sendable {
   /// Where it listens, as people write it.
   public let endpoint: String
+  /// What a person should know: for instance that it could not advertise, and why.
+  public let notice: String?
   private let stopper: @Sendable () -> Void
 
-  init(endpoint: String, stopper: @escaping @Sendable () -> Void) {
+  init(endpoint: String, notice: String? = nil, stopper: @escaping @Sendable () -> Void) {
     self.endpoint = endpoint
+    self.notice = notice
     self.stopper = stopper
   }
 
@@ -22,16 +25,20 @@ public final class ServerListener: Sendable {
 }
 
 extension LocalServer {
-  /// Waits for clients at an endpoint. On the air it also advertises.
+  /// Waits for clients at an endpoint. On the air it also advertises; on one of the kernel's
+  /// adapters too if the process may (see ``ServerListener/notice``).
   ///
   /// - Parameters:
-  ///   - advertising: what the radio says; needed by `air:` endpoints only.
+  ///   - advertising: what the radio says; used by `air:` and `le:` endpoints.
+  ///   - agent: answers when centrals pair, on `le:` endpoints; makes the adapter bondable. nil:
+  ///     as it is set, see ``KernelAdapter/setAgent(_:)``.
   ///   - onFailure: called on the loop when a client that came could not be served.
   /// - Throws: `link` or `radio` if there is no listening there, `endpoint` if it is no such
   ///   place.
   public func listen(
     on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
     advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
+    agent: (any PairingAgent)? = nil,
     onFailure: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     switch endpoint {
@@ -41,8 +48,11 @@ extension LocalServer {
         () throws(LinkError) in try UnixListener(address)
       }
     case .leAny(let source):
-      return try await listen(endpoint, options, onFailure) {
-        () throws(LinkError) in try L2CAPListener(source: source)
+      return try await listen(kernel: source, options, advertising, agent, onFailure) {
+        () throws(AttoError) in
+        try await listen(endpoint, options, onFailure) {
+          () throws(LinkError) in try L2CAPListener(source: source)
+        }
       }
     case .descriptor(let number):
       let core = core
@@ -110,41 +120,6 @@ extension LocalServer {
       on: radio, options: options, advertising: parameters, onFailure: onFailure)
     return ServerListener(endpoint: "air:\(name.isEmpty ? "\(radio.address)" : name)") {
       listener.stop()
-    }
-  }
-
-  /// Advertises on a radio and serves the centrals that connect. The radio must be on the
-  /// server's loop.
-  public func advertise(
-    on radio: AirAdapter, options: ConnectionOptions = ConnectionOptions(),
-    advertising parameters: AdvertisingParameters,
-    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in }
-  ) async throws(AttoError) -> ServerListener {
-    precondition(radio.loop === loop, "the radio is on another loop")
-    let advertisement: Advertisement
-    do throws(RadioError) {
-      advertisement = try await radio.advertise(parameters)
-    } catch {
-      throw .radio(error)
-    }
-    let core = core
-    let loop = loop
-    let task = Task(executorPreference: loop) {
-      for await connected in advertisement.links {
-        loop.inline {
-          do throws(AttoError) {
-            _ = try core.value.attach(connected.take(), options: options)
-          } catch {
-            onFailure(error)
-          }
-        }
-      }
-    }
-    return ServerListener(endpoint: "air:\(radio.address)") {
-      task.cancel()
-      advertisement.stop()
-      // The radio is kept for as long as it is listened on.
-      _ = radio
     }
   }
 }

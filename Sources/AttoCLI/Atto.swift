@@ -8,7 +8,8 @@ import Glibc
     DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
     IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
-    ScanCommand.self, AdvertiseCommand.self,
+    AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
+    UnpairCommand.self,
   ]
 
   static func main() {

@@ -33,6 +33,9 @@ struct Connecting: Sendable {
   func use<Value: Sendable>(
     on loop: Loop, _ body: (Connection) async throws -> Value
   ) async throws -> Value {
+    let agent = try await pairingRadio(on: loop)
+    // An agent answers for as long as it lives.
+    defer { withExtendedLifetime(agent) {} }
     let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
     defer { connection.close() }
     if exchangesMTU { try await exchangeMTU(connection) }
@@ -49,5 +52,20 @@ struct Connecting: Sendable {
       }
       Terminal.note("the peer does not exchange the MTU: it stays \(try await connection.mtu)")
     }
+  }
+
+  /// The radio that answers when the kernel asks about pairing; nil if nothing will be asked, or
+  /// nothing may be answered: a bond that exists is enough then.
+  private func pairingRadio(on loop: Loop) async throws -> KernelAdapter? {
+    guard options.security > .low, case .le(let address) = endpoint else { return nil }
+    let radio = try await KernelAdapter.open(address.source, loop: loop)
+    do throws(RadioError) {
+      try await radio.setAgent(JustWorksAgent())
+    } catch {
+      guard case .management(_, .permissionDenied, _) = error else { throw error }
+      Terminal.note("\(error)")
+      return nil
+    }
+    return radio
   }
 }

@@ -3,7 +3,7 @@ import Glibc
 /// What a person reads: what failed, why, and what to do next.
 extension LinkError: CustomStringConvertible {
   public var description: String {
-    "cannot \(what) \(endpoint): \(why)"
+    "cannot \(what) \(endpoint)\(endpoint.hasSuffix(":") ? "" : ":") \(why)"
   }
 
   private var what: String {

@@ -1,3 +1,4 @@
+public import EventLoop
 public import Links
 
 /// A radio: the virtual air's, or one of the kernel's. A program written against this runs on
@@ -6,6 +7,9 @@ public import Links
 /// Every function may be called from any thread. Every `await` ends: with a value, an error, the
 /// timeout, or the cancellation of the caller's task.
 public protocol Adapter: AnyObject, Sendable {
+  /// Where everything runs, and what links belong to.
+  var loop: Loop { get }
+
   /// The address that peers see.
   var address: BluetoothAddress { get async }
 

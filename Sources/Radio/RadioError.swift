@@ -35,6 +35,22 @@ public enum RadioError: Error, Hashable, Sendable {
   case cancelled
   /// The adapter was closed.
   case closed
+  /// A socket of the kernel's Bluetooth failed: there is none, the peer did not answer, ...
+  case link(LinkError)
+  /// The kernel's management refused; nil: about no adapter in particular.
+  case management(ManagementOpcode, ManagementStatus, adapter: UInt16?)
+  /// The kernel's management did not answer in time, or not in its own format.
+  case managementSilent(ManagementOpcode, adapter: UInt16?)
+  /// The kernel has no such adapter, or none at all.
+  case noAdapter(String)
+  /// The kernel's adapter was unplugged.
+  case unplugged(String)
+  /// The kernel's adapter is powered off, or its LE is.
+  case poweredOff(String)
+  /// The controller advertises as much at a time as it can.
+  case tooManyAdvertisements(limit: Int)
+  /// The radio cannot do this: what.
+  case unsupported(String)
 
   /// A radio that was on the air while another was looked for.
   public struct Bystander: Hashable, Sendable, CustomStringConvertible {
@@ -95,6 +111,21 @@ extension RadioError: CustomStringConvertible {
     case .timedOut(let address, let time): "\(address.digits) did not answer within \(time)"
     case .cancelled: "cancelled"
     case .closed: "the adapter is closed"
+    case .link(let error): error.description
+    case .management(let opcode, let status, let adapter):
+      "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): \(status)"
+    case .managementSilent(let opcode, let adapter):
+      "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): the kernel did not answer"
+    case .noAdapter(let name):
+      name.isEmpty
+        ? "this machine has no Bluetooth adapter; endpoints that begin with air: work without one"
+        : "there is no adapter \(name); see: atto adapters"
+    case .unplugged(let name): "the adapter \(name) is gone"
+    case .poweredOff(let name):
+      "the adapter \(name) is powered off or its LE is (try: atto adapters --power on)"
+    case .tooManyAdvertisements(let limit):
+      "the adapter holds \(limit) advertisements at a time, and they are in use"
+    case .unsupported(let what): "the adapter cannot do \(what)"
     }
   }
 }

@@ -35,11 +35,13 @@ public struct ScanOptions: Hashable, Sendable {
 /// A device as a scan met it.
 public struct Discovery: Hashable, Sendable {
   public let address: BluetoothAddress
-  /// Strength of the signal in dBm. On the virtual air a declared figure.
+  /// Strength of the signal in dBm; 127 if the controller does not tell. On the virtual air a
+  /// declared figure.
   public let rssi: Int8
   /// Whether the device takes connections.
   public let isConnectable: Bool
-  /// The octets of the advertisement.
+  /// The octets of the advertisement; from the kernel with those of the scan response behind them
+  /// where it has merged the two.
   public let advertisement: [UInt8]
   /// The octets of the scan response; empty for a passive scan.
   public let scanResponse: [UInt8]

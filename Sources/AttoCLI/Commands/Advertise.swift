@@ -5,7 +5,8 @@ import Files
 enum AdvertiseCommand: Command {
   static let name = "advertise"
   static let summary = "Advertises until it is interrupted."
-  static let usage = "[air:[NAME]] [OPTIONS]"
+  static let usage = "[air:[NAME] | le:[@hciN]] [OPTIONS]"
+  static let notes = Radios.notes
   static let options = [
     OptionSpec("name", "NAME", "the local name"),
     OptionSpec("service", "UUID", "a service; may be given several times"),
@@ -27,13 +28,9 @@ enum AdvertiseCommand: Command {
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     try arguments.allow(words: 1)
-    let word = arguments.words.first ?? "air:"
-    guard word == "air" || word.hasPrefix("air:") else {
-      throw UsageError(
-        "advertising is done on the virtual air in this version: atto advertise air:")
-    }
-    let endpoint = word.hasPrefix("air:") ? String(word.dropFirst(4)) : ""
-    let data = try data(arguments, endpoint)
+    let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
+    let ownName = if case .air(let name) = endpoint { name } else { "" }
+    let data = try data(arguments, ownName)
     var parameters = AdvertisingParameters(data)
     parameters.isConnectable = arguments.has("connectable")
     if let interval = try arguments.integer("interval", in: 20...10240) {
@@ -45,21 +42,16 @@ enum AdvertiseCommand: Command {
     let time = try arguments.duration("for")
     if parameters.isConnectable {
       let server = LocalServer(loop: loop)
-      let listener = try await server.listen(
-        on: .air(endpoint), advertising: parameters)
+      let listener = try await server.listen(on: endpoint, advertising: parameters)
+      if let notice = listener.notice { throw CheckFailure(message: notice) }
       try announce(listener.endpoint, data, arguments)
       try await wait(time, on: loop)
       listener.stop()
       return
     }
-    let adapter: AirAdapter
-    switch try AirEndpoint(endpoint) {
-    case .own: adapter = try AirAdapter(loop: loop)
-    case .name(let name): adapter = try AirAdapter(name: name, loop: loop)
-    case .address(let address): adapter = try AirAdapter(address: address, loop: loop)
-    }
+    let adapter = try await Radios.open(endpoint, on: loop)
     let advertisement = try await adapter.advertise(parameters)
-    try announce(adapter.address.description, data, arguments)
+    try announce(await adapter.address.description, data, arguments)
     try await wait(time, on: loop)
     advertisement.stop()
     await adapter.close()

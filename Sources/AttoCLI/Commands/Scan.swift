@@ -4,7 +4,8 @@ import Atto
 enum ScanCommand: Command {
   static let name = "scan"
   static let summary = "Devices that advertise, as they are met."
-  static let usage = "[air:] [OPTIONS]"
+  static let usage = "[air: | le:[@hciN]] [OPTIONS]"
+  static let notes = Radios.notes
   static let options = [
     OptionSpec("timeout", "SECONDS", "end after this time (default: at Ctrl-C)"),
     OptionSpec("count", "N", "end after so many devices"),
@@ -19,15 +20,16 @@ enum ScanCommand: Command {
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     try arguments.allow(words: 1)
-    guard arguments.words.first.map({ $0 == "air:" || $0 == "air" }) ?? true else {
-      throw UsageError("scanning is done on the virtual air in this version: atto scan air:")
-    }
+    let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
     var options = ScanOptions()
     options.timeout = try arguments.duration("timeout")
     if let uuid = try arguments.uuid("service") { options.services = [uuid] }
     options.name = arguments.value("name")
     if let text = arguments.value("address") {
-      guard let address = BluetoothAddress(text + (text.contains("/") ? "" : "/random")) else {
+      // On the virtual air all addresses are random ones.
+      let isBare = !text.contains("/")
+      let kind = if case .air = endpoint, isBare { "/random" } else { "" }
+      guard let address = BluetoothAddress(text + kind) else {
         throw UsageError("--address wants an address such as C0:11:22:33:44:55, not \"\(text)\"")
       }
       options.addresses = [address]
@@ -37,7 +39,7 @@ enum ScanCommand: Command {
     options.isActive = !arguments.has("passive")
     let limit = try arguments.integer("count", in: 1...Int.max)
 
-    let adapter = try AirAdapter(loop: loop)
+    let adapter = try await Radios.open(endpoint, on: loop)
     var found = 0
     for try await event in adapter.scan(options) {
       try show(event, arguments.has("json"))
@@ -84,7 +86,8 @@ enum ScanCommand: Command {
     if isJSON {
       return try Terminal.print(
         json: Line(
-          event: event, address: discovery.address.description, rssi: Int(discovery.rssi),
+          event: event, address: discovery.address.description,
+          rssi: discovery.rssi == 127 ? nil : Int(discovery.rssi),
           connectable: discovery.isConnectable, name: data.localName,
           services: data.serviceUUIDs.map { Shown.json($0) }, txPower: data.txPower.map { Int($0) },
           appearance: data.appearance.map { Int($0) },
@@ -93,7 +96,8 @@ enum ScanCommand: Command {
     }
     let services = data.serviceUUIDs.map { Shown.named($0, .service) }.joined(separator: ", ")
     Terminal.print(
-      "\(discovery.address)  \(discovery.rssi) dBm  "
+      "\(discovery.address)  "
+        + (discovery.rssi == 127 ? "? dBm  " : "\(discovery.rssi) dBm  ")
         + (data.localName.map { "\"\($0)\"" } ?? "(no name)")
         + (services.isEmpty ? "" : "  [\(services)]")
         + (discovery.isConnectable ? "" : "  not connectable"))

@@ -7,7 +7,9 @@ enum ServeCommand: Command {
   static let summary = "A GATT server from a profile."
   static let usage = "PROFILE.json [--listen ENDPOINT] [OPTIONS]"
   static let options = [
-    OptionSpec("listen", "ENDPOINT", "where to wait for clients (default: air:)"),
+    OptionSpec(
+      "listen", "ENDPOINT",
+      "where to wait for clients (le: with a powered adapter, else air:)"),
     OptionSpec("once", nil, "end after the first client"),
     OptionSpec("control", nil, "take lines on standard input, see above"),
     OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
@@ -23,12 +25,7 @@ enum ServeCommand: Command {
     let profile = try Profile(contentsOfFile: arguments.word(0, "the profile"))
     try arguments.allow(words: 1)
     let database = try profile.database()
-    let endpoint: Endpoint
-    do throws(EndpointError) {
-      endpoint = try Endpoint(arguments.value("listen") ?? "air:")
-    } catch {
-      throw UsageError(error.description)
-    }
+    let endpoint = try await Radios.endpoint(arguments.value("listen"), on: loop)
     var options = ConnectionOptions()
     options.receiveMTU =
       try arguments.integer("mtu", in: 23...65535) ?? profile.mtu.map { Int($0) } ?? 517
@@ -50,9 +47,11 @@ enum ServeCommand: Command {
     let playing = Task(executorPreference: loop) { try await player.play() }
     defer { playing.cancel() }
     let listener = try await server.listen(
-      on: endpoint, options: options, advertising: try advertising(profile, endpoint)
+      on: endpoint, options: options, advertising: try advertising(profile, endpoint),
+      agent: JustWorksAgent()
     ) { report.failed($0) }
     defer { listener.stop() }
+    if let notice = listener.notice { Terminal.note("atto serve: \(notice)") }
     report.listening(listener.endpoint)
 
     let control = arguments.has("control") ? Control(server: server, report: report) : nil

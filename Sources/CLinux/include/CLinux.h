@@ -40,6 +40,7 @@
 #endif
 
 #include "CLinuxEpoll.h"
+#include "CLinuxManagement.h"
 #include "CLinuxOptions.h"
 #include "CLinuxSocket.h"
 #include "CLinuxSignal.h"

@@ -1,0 +1,78 @@
+import EventLoop
+import Links
+import Radio
+
+extension LocalServer {
+  /// Advertises on a radio and serves the centrals that connect. The radio must be on the
+  /// server's loop.
+  public func advertise(
+    on radio: any Adapter, options: ConnectionOptions = ConnectionOptions(),
+    advertising parameters: AdvertisingParameters,
+    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in }
+  ) async throws(AttoError) -> ServerListener {
+    precondition(radio.loop === loop, "the radio is on another loop")
+    let advertisement: Advertisement
+    do throws(RadioError) {
+      advertisement = try await radio.advertise(parameters)
+    } catch {
+      throw .radio(error)
+    }
+    let core = core
+    let loop = loop
+    let task = Task(executorPreference: loop) {
+      for await connected in advertisement.links {
+        loop.inline {
+          do throws(AttoError) {
+            _ = try core.value.attach(connected.take(), options: options)
+          } catch {
+            onFailure(error)
+          }
+        }
+      }
+    }
+    let kind = radio is KernelAdapter ? "le" : "air"
+    return ServerListener(endpoint: "\(kind):\(await radio.address)") {
+      task.cancel()
+      advertisement.stop()
+      // The radio is kept for as long as it is listened on.
+      _ = radio
+    }
+  }
+
+  /// Advertises on one of the kernel's adapters, which is switched on if need be. Without the
+  /// permission to do so, or where the adapter refuses, it only listens: somebody else must
+  /// advertise then, and the result's ``ServerListener/notice`` tells why.
+  func listen(
+    kernel source: L2CAPSource, _ options: ConnectionOptions, _ parameters: AdvertisingParameters,
+    _ agent: (any PairingAgent)?, _ onFailure: @escaping @Sendable (AttoError) -> Void,
+    orOnly listen: () async throws(AttoError) -> ServerListener
+  ) async throws(AttoError) -> ServerListener {
+    let radio: KernelAdapter
+    do throws(RadioError) {
+      radio = try await KernelAdapter.open(source, loop: loop)
+    } catch .link(let error) {
+      throw .link(error)
+    } catch {
+      throw .radio(error)
+    }
+    do throws(AttoError) {
+      do throws(RadioError) {
+        if await radio.state != .poweredOn { try await radio.powerOn() }
+        if let agent { try await radio.setAgent(agent) }
+      } catch {
+        throw AttoError.radio(error)
+      }
+      let listener = try await advertise(
+        on: radio, options: options, advertising: parameters, onFailure: onFailure)
+      return ServerListener(endpoint: "le:@hci\(radio.index)") { listener.stop() }
+    } catch .radio(.management(let opcode, let status, let adapter)) {
+      await radio.close()
+      let listener = try await listen()
+      let error = RadioError.management(opcode, status, adapter: adapter)
+      return ServerListener(
+        endpoint: listener.endpoint,
+        notice: "it only listens and does not advertise, so nobody finds it: \(error)"
+      ) { listener.stop() }
+    }
+  }
+}

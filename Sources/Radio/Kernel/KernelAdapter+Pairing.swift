@@ -1,0 +1,137 @@
+public import Links
+
+/// Pairing. The kernel pairs; an agent answers its questions.
+///
+/// Every program with a management socket is asked, and the first answer counts. So as long as no
+/// agent was set, this adapter answers only for peers of its own: those it connects to, those it
+/// has links with, and all while it advertises connectably. It then accepts where there is
+/// nothing to compare, if this end is bondable, and refuses everything else.
+extension KernelAdapter {
+  /// Makes an agent answer from now on, for every peer of the adapter, and sets the adapter's
+  /// capability to the agent's and bonding on; nil: as it was in the beginning.
+  ///
+  /// - Throws: `management`, or what commands throw.
+  public func setAgent(_ agent: (any PairingAgent)?) async throws(RadioError) {
+    self.agent = agent
+    guard let agent else { return }
+    try await command(.setCapability, [agent.capability.rawValue])
+    if !settings.contains(.bondable) { try await setBondable(true) }
+  }
+
+  /// Pairs with a peer, connecting to it if there is no link yet. Its keys come to those who
+  /// ``observeKeys(_:)``.
+  ///
+  /// - Throws: `management` with `authenticationFailed`, `alreadyPaired`, `connectFailed`,
+  ///   `timeout` and others; `timedOut`, `cancelled`, or what commands throw.
+  public func pair(
+    with peer: BluetoothAddress, timeout: Duration = .seconds(60)
+  ) async throws(RadioError) {
+    let capability = agent?.capability ?? .none
+    peers.insert(peer)
+    do throws(RadioError) {
+      try await withCancellation(of: peer) { () throws(RadioError) in
+        try await self.command(
+          .pairDevice, peer.managementOctets + [capability.rawValue], patience: timeout)
+      }
+    } catch .managementSilent {
+      channel?.send(.cancelPairing, index, peer.managementOctets)
+      throw .timedOut(peer, after: timeout)
+    } catch .management(_, .cancelled, _) where Task.isCancelled {
+      throw .cancelled
+    }
+  }
+
+  private func withCancellation(
+    of peer: BluetoothAddress, _ body: () async throws(RadioError) -> [UInt8]
+  ) async throws(RadioError) {
+    let result: Result<[UInt8], RadioError> = await withTaskCancellationHandler {
+      do throws(RadioError) {
+        return .success(try await body())
+      } catch {
+        return .failure(error)
+      }
+    } onCancel: {
+      later { $0.channel?.send(.cancelPairing, $0.index, peer.managementOctets) }
+    }
+    _ = try result.get()
+  }
+
+  /// Forgets the keys of a peer, and ends a link with it.
+  ///
+  /// - Throws: `management` with `notPaired`, or what commands throw.
+  public func unpair(_ peer: BluetoothAddress) async throws(RadioError) {
+    try await command(.unpairDevice, peer.managementOctets + [1])
+  }
+
+  // MARK: Keys
+
+  /// Calls `body` on the loop with each key that the kernel advises to store.
+  public func observeKeys(_ body: @escaping @Sendable (BondKey) -> Void) {
+    keyObservers.append(body)
+  }
+
+  /// Gives the kernel the keys of all bonds, in place of those that it has.
+  ///
+  /// - Throws: `management` with `invalidParameters`, `unsupported` for more than fit into a
+  ///   frame, or what commands throw. Traps for a key that has not 16 octets.
+  public func load(_ keys: [LongTermKey]) async throws(RadioError) {
+    try await command(.loadLongTermKeys, try Self.counted(keys.map(\.octets)))
+  }
+
+  /// Gives the kernel the identities of all bonds, in place of those that it has. Throws as
+  /// above.
+  public func load(_ keys: [IdentityResolvingKey]) async throws(RadioError) {
+    try await command(.loadIdentityKeys, try Self.counted(keys.map(\.octets)))
+  }
+
+  // MARK: The kernel's questions
+
+  private func isOurs(_ peer: BluetoothAddress) -> Bool {
+    agent != nil || peers.contains(peer) || !attempts.isEmpty || listener != nil
+  }
+
+  /// - Parameter value: what both ends show; nil if there is nothing to compare.
+  func confirm(_ peer: BluetoothAddress, value: UInt32?) {
+    guard isOurs(peer) else { return }
+    let agent = agent
+    let isBondable = settings.contains(.bondable)
+    answer { adapter in
+      let isAccepted =
+        if let value {
+          await agent?.matches(value, shownBy: peer) ?? false
+        } else {
+          await agent?.accepts(peer) ?? isBondable
+        }
+      await adapter.reply(isAccepted ? .confirm : .refuseConfirmation, peer.managementOctets)
+    }
+  }
+
+  func enterPasskey(for peer: BluetoothAddress) {
+    guard isOurs(peer) else { return }
+    let agent = agent
+    answer { adapter in
+      if let passkey = await agent?.passkey(shownBy: peer), passkey <= 999_999 {
+        await adapter.reply(.enterPasskey, peer.managementOctets + passkey.octets(4))
+      } else {
+        await adapter.reply(.refusePasskey, peer.managementOctets)
+      }
+    }
+  }
+
+  func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) {
+    let agent = agent
+    answer { _ in await agent?.show(passkey, to: peer, entered: entered) }
+  }
+
+  private func answer(_ body: @escaping @Sendable (KernelAdapter) async -> Void) {
+    Task { [weak self] in
+      guard let self else { return }
+      await body(self)
+    }
+  }
+
+  /// An answer may come too late: the peer has given up, or another agent was faster.
+  private func reply(_ opcode: ManagementOpcode, _ parameters: [UInt8]) async {
+    _ = try? await command(opcode, parameters)
+  }
+}

@@ -1,0 +1,266 @@
+import ATT
+import EventLoop
+import Links
+
+/// The kernel's discovery, shared by the scans of an adapter. The loop's thread only.
+///
+/// # Theory
+/// The kernel scans for 10.24 s and then stops by itself, so that a program that dies does not
+/// leave the radio on; while somebody scans it is begun again. One program at a time may begin
+/// it, but every management socket is told what it finds: so while it belongs to another, its
+/// reports are used, and it is begun when the other has done.
+///
+///     idle --a scan--> starting --done--> running --stopped by the kernel--> idle
+///       ^                 |                  |
+///       |                 +--busy--> foreign |no scan, or another filter
+///       |                              |     v
+///       +------------stopped-----------+-- stopping
+///
+/// In idle, if scans are there, it is begun at once. Each device is reported once in a period
+/// (the controller filters duplicates), so a scan that wants them has the period cut to
+/// ``duplicatePeriod``.
+///
+/// The kernel merges an advertisement with its scan response where the controller is of the
+/// older kind (legacy events), and does not say where the one ends: then all is in
+/// `Discovery.advertisement`. Otherwise both are told apart.
+///
+/// # Limits
+/// ``deviceLimit`` devices; at the limit the one that was not seen for longest makes room.
+final class KernelDiscovery {
+  typealias Send = (
+    ManagementOpcode, [UInt8], @escaping (ManagementChannel.Reply) -> Void
+  ) -> Void
+
+  static let deviceLimit = 4096
+  static let duplicatePeriod: Duration = .seconds(1)
+  /// Before it is tried again where another program was in the way.
+  static let pause: Duration = .milliseconds(500)
+  /// LE public and LE random: BIT(BDADDR_LE_PUBLIC) | BIT(BDADDR_LE_RANDOM).
+  static let types: UInt8 = 0x06
+
+  enum State: Hashable {
+    case idle, starting, foreign, stopping
+    case running(Filter)
+  }
+
+  /// What the kernel is to report.
+  struct Filter: Hashable {
+    /// Empty: everything, and plain discovery.
+    var services: Set<BluetoothUUID> = []
+    /// 127: of any strength.
+    var rssi: Int8 = 127
+
+    /// What MGMT_OP_START_DISCOVERY or MGMT_OP_START_SERVICE_DISCOVERY wants.
+    var command: (ManagementOpcode, [UInt8]) {
+      guard !services.isEmpty || rssi != 127 else {
+        return (.startDiscovery, [KernelDiscovery.types])
+      }
+      let uuids = services.map(\.fullOctets).sorted { $0.lexicographicallyPrecedes($1) }
+      return (
+        .startServiceDiscovery,
+        [KernelDiscovery.types, UInt8(bitPattern: rssi)] + uuids.count.octets(2)
+          + uuids.flatMap(\.self)
+      )
+    }
+  }
+
+  private struct Device {
+    var advertisement: [UInt8] = []
+    var scanResponse: [UInt8] = []
+    var isConnectable = true
+    var rssi: Int8 = 127
+    /// On the loop's clock.
+    var seen: Int64
+  }
+
+  private let loop: Loop
+  private let send: Send
+  private(set) var state = State.idle
+  private var scans: [UInt64: KernelScan] = [:]
+  private var devices: [BluetoothAddress: Device] = [:]
+  private var renewal: OneTimer?
+  private var sweep: OneTimer?
+
+  init(on loop: Loop, _ send: @escaping Send) {
+    self.loop = loop
+    self.send = send
+  }
+
+  func add(_ id: UInt64, _ scan: KernelScan) {
+    scans[id] = scan
+    scan.start { [weak self] in self?.remove(id) }
+    // What is on the air already: as fresh as this discovery.
+    if state != .idle {
+      for (address, device) in devices { scan.take(discovery(address, device)) }
+    }
+    settle()
+  }
+
+  func remove(_ id: UInt64) {
+    guard let scan = scans.removeValue(forKey: id) else { return }
+    scan.end()
+    settle()
+  }
+
+  /// Ends everything.
+  func close(_ error: RadioError) {
+    endScans(error)
+    settle()
+    renewal?.cancel()
+  }
+
+  /// A radio that was switched off has forgotten that it was to scan.
+  func powerChanged(isOn: Bool) {
+    if !isOn { state = .idle }
+    if isOn { settle() }
+  }
+
+  private func endScans(_ error: RadioError) {
+    let ended = scans
+    scans = [:]
+    for scan in ended.values { scan.end(throwing: error) }
+    devices = [:]
+    sweep?.cancel()
+    sweep = nil
+  }
+
+  // MARK: The kernel's discovery
+
+  /// What all scans together want to be told.
+  private var wanted: Filter {
+    var filter = Filter()
+    if scans.values.allSatisfy({ !$0.options.services.isEmpty }) {
+      for scan in scans.values { filter.services.formUnion(scan.options.services) }
+      // The kernel takes as many as its own buffer holds; beyond, everything is told.
+      if filter.services.count > 32 { filter.services = [] }
+    }
+    let strengths = scans.values.map(\.options.minimumRSSI)
+    if !strengths.contains(nil), let weakest = strengths.compactMap(\.self).min() {
+      filter.rssi = weakest
+    }
+    return filter
+  }
+
+  private func settle() {
+    switch state {
+    case .idle: if !scans.isEmpty { start() }
+    case .running(let filter): if scans.isEmpty || filter != wanted { stop() }
+    case .starting, .stopping: break
+    case .foreign: if scans.isEmpty { state = .idle }
+    }
+    if scans.isEmpty { devices = [:] }
+  }
+
+  private func start() {
+    let filter = wanted
+    state = .starting
+    let (opcode, parameters) = filter.command
+    send(opcode, parameters) { [weak self] reply in self?.started(reply, filter) }
+  }
+
+  private func started(_ reply: ManagementChannel.Reply, _ filter: Filter) {
+    guard state == .starting else { return }
+    switch reply {
+    case .success:
+      state = .running(filter)
+      if scans.values.contains(where: \.options.reportsDuplicates) {
+        renew(after: Self.duplicatePeriod) { [weak self] in self?.stop() }
+      }
+    case .failure(.management(_, .busy, _)):
+      state = .foreign
+      renew(after: Self.pause) { [weak self] in
+        guard let self, state == .foreign else { return }
+        state = .idle
+        settle()
+      }
+    case .failure(let error):
+      state = .idle
+      endScans(error)
+    }
+    settle()
+  }
+
+  private func stop() {
+    guard case .running = state else { return }
+    renewal?.cancel()
+    state = .stopping
+    send(.stopDiscovery, [Self.types]) { [weak self] _ in
+      // A refusal says that there is nothing to be stopped.
+      guard let self, state == .stopping else { return }
+      state = .idle
+      settle()
+    }
+  }
+
+  private func renew(after time: Duration, _ body: @escaping () -> Void) {
+    renewal?.cancel()
+    renewal = OneTimer(after: time, on: loop, body)
+  }
+
+  /// The kernel tells that a discovery has begun or ended.
+  func take(discovering isOn: Bool) {
+    guard !isOn else { return }
+    switch state {
+    case .running, .foreign:
+      state = .idle
+      settle()
+    case .idle, .starting, .stopping: break
+    }
+  }
+
+  // MARK: Devices
+
+  func take(_ found: ManagementEvent.DeviceFound) {
+    guard !scans.isEmpty else { return }
+    var device = devices[found.address] ?? Device(seen: loop.now)
+    device.seen = loop.now
+    device.rssi = found.rssi
+    if found.isScanResponse {
+      device.scanResponse = found.data
+    } else {
+      device.advertisement = found.data
+      device.isConnectable = found.isConnectable
+    }
+    if devices[found.address] == nil, devices.count >= Self.deviceLimit { dropOldest() }
+    devices[found.address] = device
+    let discovery = discovery(found.address, device)
+    for scan in scans.values { scan.take(discovery) }
+    setSweep()
+  }
+
+  private func discovery(_ address: BluetoothAddress, _ device: Device) -> Discovery {
+    Discovery(
+      address: address, rssi: device.rssi, isConnectable: device.isConnectable,
+      advertisement: device.advertisement, scanResponse: device.scanResponse)
+  }
+
+  private func dropOldest() {
+    guard let oldest = devices.min(by: { $0.value.seen < $1.value.seen }) else { return }
+    lose(oldest.key)
+  }
+
+  private func lose(_ address: BluetoothAddress) {
+    devices[address] = nil
+    for scan in scans.values { scan.lose(address) }
+  }
+
+  private func setSweep() {
+    guard sweep == nil, let oldest = devices.values.map(\.seen).min() else { return }
+    let due = oldest + Int64(KernelAdapter.goneTime / .nanoseconds(1))
+    sweep = OneTimer(after: .nanoseconds(max(0, due - loop.now)), on: loop) { [weak self] in
+      self?.loseUnseen()
+    }
+  }
+
+  private func loseUnseen() {
+    sweep = nil
+    let limit = loop.now - Int64(KernelAdapter.goneTime / .nanoseconds(1))
+    for (address, device) in devices where device.seen <= limit { lose(address) }
+    setSweep()
+  }
+}
+
+extension BluetoothUUID {
+  /// All 128 bits, least significant octet first.
+  fileprivate var fullOctets: [UInt8] { low.octets(8) + high.octets(8) }
+}

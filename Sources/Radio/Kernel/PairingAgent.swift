@@ -1,0 +1,48 @@
+public import Links
+
+/// One who answers the kernel's questions while peers pair. Every question may take its time; the
+/// kernel and the peer give up after some 30 s.
+public protocol PairingAgent: Sendable {
+  /// What the person in front of this end can see and type. It decides how peers pair.
+  /// Vol 3, Part H, 2.3.2.
+  var capability: PairingCapability { get }
+
+  /// Whether a peer may pair without anything being compared (Just Works).
+  func accepts(_ peer: BluetoothAddress) async -> Bool
+
+  /// Whether the peer shows the same six digits (numeric comparison).
+  func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool
+
+  /// The six digits that the peer shows, 0 to 999999; nil to refuse.
+  func passkey(shownBy peer: BluetoothAddress) async -> UInt32?
+
+  /// Shows six digits, which are to be typed at the peer. Called again while they are typed.
+  func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async
+}
+
+extension PairingAgent {
+  public func accepts(_ peer: BluetoothAddress) async -> Bool { true }
+  public func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool { false }
+  public func passkey(shownBy peer: BluetoothAddress) async -> UInt32? { nil }
+  public func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async {}
+}
+
+/// Accepts every peer for which nothing is to be compared, and no other.
+public struct JustWorksAgent: PairingAgent {
+  public let capability = PairingCapability.none
+  public init() {}
+}
+
+/// What can be seen and typed at one end, as MGMT_OP_SET_IO_CAPABILITY counts.
+public enum PairingCapability: UInt8, Hashable, Sendable, CaseIterable {
+  /// DisplayOnly
+  case display = 0
+  /// DisplayYesNo
+  case displayYesNo = 1
+  /// KeyboardOnly
+  case keyboard = 2
+  /// NoInputNoOutput
+  case none = 3
+  /// KeyboardDisplay
+  case keyboardDisplay = 4
+}
