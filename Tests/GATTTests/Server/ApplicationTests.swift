@@ -152,6 +152,16 @@ import Testing
     #expect(application.questions.count == 1)
   }
 
+  /// What was answered at once is not asked again when another answer has come late.
+  @Test func atOnceAndLate() {
+    let station = Station(server)
+    application.reads = [3: .value([1]), 5: .later]
+    application.authorizations[9] = .accepted
+    #expect(station.send("0e 0300 0900 0500 0300") == [])
+    #expect(station.answer(last, .value([2])) == ["0f 01 08 02 01"])
+    #expect(application.questions.map(\.handle) == [3, 9, 5])
+  }
+
   @Test func lateExecution() {
     let station = Station(server)
     application.executes = .later

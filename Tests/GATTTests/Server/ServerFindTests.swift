@@ -83,9 +83,14 @@ import Testing
     #expect(station.send("04 01 00 ff ff")[0].split(separator: " ").count == 26)
     let wide = Station(ServerFindTests.database)
     wide.exchange(64)
-    #expect(
-      wide.send("04 01 00 ff ff")[0].hasPrefix(
-        "05 01 01 00 00 28 02 00 03 28 03 00 00 2a 10 00 01 28 12 00 03 28 13 00 19 2a 14 00"))
+    // Rule 17: there is room for the 128-bit type at 0x0016, but it ends the list.
+    wide.play(
+      """
+      > 04 0100 ffff
+      < 05 01 0100 0028 0200 0328 0300 002a 1000 0128 1200 0328 1300 192a 1400 0229
+      > 04 1600 ffff
+      < 05 02 1600 \(Self.longOctets)
+      """)
   }
 
   // MARK: Find By Type Value
