@@ -1,0 +1,43 @@
+"""What is advertised is what is received; it ends with its process, however that ends."""
+# deadline: 60
+from peers import *
+
+
+def scan(*words, status=0):
+    return atto("scan", "le:@hci0", "--json", *words, status=status)
+
+
+words = [
+    "advertise", "le:@hci1", "--json", "--name", "Kettle", "--service", "180F", "--service",
+    "12345678-1234-1234-1234-123456789abc", "--manufacturer", "0059:0102", "--appearance",
+    "0x0341"]
+advertiser = client(*words)
+check(json.loads(advertiser.line())["event"] == "advertising")
+device = scan("--name", "Kettle", "--count", "1", "--timeout", "5").objects()[0]
+check(set(device["services"]) == {"180f", "12345678-1234-1234-1234-123456789abc"}, device)
+check(device["appearance"] == 0x0341, device)
+check("05ff59000102" in device["advertisement"] + device["scanResponse"], device)
+long = atto("advertise", "le:@hci1", "--manufacturer", "0059:" + "00" * 40, status=3)
+check("too many" in long.errors, long)
+
+watcher = client("scan", "le:@hci0", "--json", "--name", "Kettle")
+check(json.loads(watcher.line())["event"] == "found")
+start = time.monotonic()
+advertiser.signal(signal.SIGKILL)
+advertiser.wait()
+# The kernel removes the instance at its timeout: at most 12 s after the last refresh.
+while atto(
+    "scan", "le:@hci0", "--name", "Kettle", "--count", "1", "--timeout", "1", status=None
+).status == 0:
+    check(time.monotonic() - start < 16, "the advertisement has outlived its process")
+print(f"off the air {time.monotonic() - start:.1f} s after SIGKILL")
+watcher.signal(signal.SIGINT)
+watcher.wait()
+
+# Refreshed, it outlives its timeout.
+advertiser = client(*words, "--for", "17")
+advertiser.line()
+time.sleep(15)
+scan("--name", "Kettle", "--count", "1", "--timeout", "5")
+check(advertiser.wait() == 0, advertiser.errors)
+scan("--count", "1", "--timeout", "1", status=4)

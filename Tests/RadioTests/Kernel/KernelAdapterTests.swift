@@ -1,0 +1,156 @@
+import EventLoop
+import Links
+import Testing
+
+@testable import Radio
+
+/// An adapter against a kernel that the test plays.
+@Suite(.timeLimit(.minutes(1))) struct KernelAdapterTests {
+  static let peer = ManagementFrameTests.peer
+  static let peerOctets = ManagementFrameTests.peerOctets
+
+  private static func found(_ name: String, flags: UInt32 = 0) -> [UInt8] {
+    let data = [UInt8(name.utf8.count + 1), 9] + Array(name.utf8)
+    return peerOctets + [0xCE] + flags.octets(4) + data.count.octets(2) + data
+  }
+
+  @Test func scansShareOneDiscoveryAndBeginItAgain() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    var first = adapter.scan().makeAsyncIterator()
+    await kernel.wait(for: .startDiscovery)
+    await kernel.tell(0x0012, Self.found("Strap"))
+    guard case .found(let discovery)? = try await first.next() else {
+      return #expect(Bool(false), "nothing found")
+    }
+    #expect(discovery.data.localName == "Strap" && discovery.rssi == -50)
+    // A second scan is told what is known, and begins nothing.
+    var second = adapter.scan().makeAsyncIterator()
+    #expect(try await second.next() == .found(discovery))
+    #expect(await kernel.count(.startDiscovery) == 1)
+    // The kernel stops by itself.
+    await kernel.tell(0x0013, [6, 0])
+    await kernel.wait(for: .startDiscovery, times: 2)
+    // A scan response that comes alone is merged.
+    await kernel.tell(0x0012, Self.found("Other", flags: 0x20))
+    guard case .seen(let merged)? = try await first.next() else {
+      return #expect(Bool(false), "nothing seen")
+    }
+    #expect(merged.advertisement == discovery.advertisement && !merged.scanResponse.isEmpty)
+    await adapter.close()
+    await kernel.wait(for: .stopDiscovery)
+    await #expect(throws: RadioError.closed) { while try await first.next() != nil {} }
+  }
+
+  @Test func anotherProgramsDiscoveryIsUsed() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    await kernel.answer(.startDiscovery, .status(.busy))
+    var scan = adapter.scan().makeAsyncIterator()
+    await kernel.wait(for: .startDiscovery)
+    await kernel.tell(0x0012, Self.found("Strap"))
+    guard case .found? = try await scan.next() else { return #expect(Bool(false), "nothing") }
+    await kernel.answer(.startDiscovery, .octets([6]))
+    await kernel.tell(0x0013, [6, 0])
+    await kernel.wait(for: .startDiscovery, times: 2)
+    await adapter.close()
+  }
+
+  @Test func lackOfPermissionIsTold() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    await kernel.answer(.startDiscovery, .status(.permissionDenied))
+    var scan = adapter.scan().makeAsyncIterator()
+    let error = await #expect(throws: RadioError.self) { _ = try await scan.next() }
+    #expect(error == .management(.startDiscovery, .permissionDenied, adapter: 0))
+    #expect(error?.description.contains("CAP_NET_ADMIN") == true)
+    #expect(error?.description.contains("setcap") == true)
+    await adapter.close()
+  }
+
+  @Test func anAdvertisementIsAddedWithATimeoutAndRemoved() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    var parameters = AdvertisingParameters(AdvertisingData(localName: "Strap"))
+    parameters.isConnectable = false
+    let advertisement = try await adapter.advertise(parameters)
+    let added = await kernel.last(.addAdvertisingParameters)
+    #expect(added?.first == 1 && added?[7...8] == [12, 0])
+    #expect(await kernel.last(.addAdvertisingData)?.first == 1)
+    // Another one has another instance; then the controller is full.
+    let second = try await adapter.advertise(parameters)
+    #expect(await kernel.last(.addAdvertisingParameters)?.first == 2)
+    await #expect(throws: RadioError.tooManyAdvertisements(limit: 2)) {
+      _ = try await adapter.advertise(parameters)
+    }
+    // One that somebody has removed comes again.
+    await kernel.tell(0x0024, [1])
+    await kernel.wait(for: .addAdvertisingParameters, times: 3)
+    second.stop()
+    await kernel.wait(for: .removeAdvertising)
+    #expect(await kernel.last(.removeAdvertising) == [2])
+    advertisement.stop()
+    await kernel.wait(for: .removeAdvertising, times: 2)
+    await adapter.close()
+  }
+
+  @Test func anUnpluggedAdapterEndsEverything() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    var scan = adapter.scan().makeAsyncIterator()
+    var states = await adapter.states().makeAsyncIterator()
+    #expect(await states.next() == .poweredOn)
+    await kernel.answer(.disconnect, .silence)
+    let disconnected = Task { try await adapter.disconnect(Self.peer) }
+    await kernel.wait(for: .disconnect)
+    await kernel.tell(0x0006, [0, 2, 0, 0])
+    #expect(await states.next() == .poweredOff)
+    await kernel.tell(0x0005, [])
+    #expect(await states.next() == .gone)
+    #expect(await states.next() == nil)
+    let gone = RadioError.unplugged("hci0")
+    await #expect(throws: gone) { _ = try await scan.next() }
+    await #expect(throws: gone) { try await disconnected.value }
+    await #expect(throws: gone) { _ = try await adapter.connect(to: Self.peer, timeout: nil) }
+  }
+
+  @Test func pairingIsAnswered() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    // Nobody of ours: another program's agent may answer.
+    await kernel.tell(0x000F, Self.peerOctets + [1, 0, 0, 0, 0])
+    await kernel.answer(.pairDevice, .silence)
+    let pairing = Task { try await adapter.pair(with: Self.peer) }
+    await kernel.wait(for: .pairDevice)
+    #expect(await kernel.last(.pairDevice) == Self.peerOctets + [3])
+    #expect(await kernel.count(.confirm) == 0)
+    await kernel.tell(0x000F, Self.peerOctets + [1, 0, 0, 0, 0])
+    await kernel.wait(for: .confirm)
+    // Numbers cannot be compared without an agent.
+    await kernel.tell(0x000F, Self.peerOctets + [0, 1, 0, 0, 0])
+    await kernel.wait(for: .refuseConfirmation)
+    await kernel.tell(0x0010, Self.peerOctets)
+    await kernel.wait(for: .refusePasskey)
+    pairing.cancel()
+    await kernel.wait(for: .cancelPairing)
+    await kernel.tell(0x0001, [0x19, 0, 0x10] + Self.peerOctets)
+    await #expect(throws: RadioError.cancelled) { try await pairing.value }
+    await adapter.close()
+  }
+
+  @Test func commandsOfOneKindWaitForEachOther() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    await kernel.answer(.disconnect, .silence)
+    let first = Task { try await adapter.disconnect(Self.peer) }
+    await kernel.wait(for: .disconnect)
+    let second = Task { try await adapter.disconnect(BluetoothAddress(5)) }
+    // Another kind does not wait.
+    try await adapter.unpair(Self.peer)
+    // What is no frame, or no reply to anything, does no harm.
+    await kernel.send([1, 2, 3])
+    await kernel.tell(0x0001, [0x14])
+    await kernel.tell(0x0002, [0x99, 0, 3])
+    #expect(await kernel.count(.disconnect) == 1)
+    await kernel.answer(.disconnect, .status(.notConnected))
+    await kernel.tell(0x0002, [0x14, 0, 0])
+    try await first.value
+    await #expect(throws: RadioError.management(.disconnect, .notConnected, adapter: 0)) {
+      try await second.value
+    }
+    await adapter.close()
+  }
+}
