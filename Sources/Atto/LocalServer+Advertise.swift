@@ -47,6 +47,17 @@ extension LocalServer {
     _ agent: (any PairingAgent)?, _ onFailure: @escaping @Sendable (AttoError) -> Void,
     orOnly listen: () async throws(AttoError) -> ServerListener
   ) async throws(AttoError) -> ServerListener {
+    // Whoever names no adapter hears the centrals of all of them; which one should advertise?
+    if source == .any {
+      let list = try? await KernelAdapters(loop: loop).list()
+      if let list, list.count > 1 {
+        let listener = try await listen()
+        return ServerListener(
+          endpoint: listener.endpoint,
+          notice: "it listens on all adapters and advertises on none; name one, such as le:@hci0"
+        ) { listener.stop() }
+      }
+    }
     let radio: KernelAdapter
     do throws(RadioError) {
       radio = try await KernelAdapter.open(source, loop: loop)

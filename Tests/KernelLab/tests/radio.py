@@ -37,9 +37,14 @@ with serve() as server:
     print(f"discovered in {found.seconds:.2f} s")
     pdus = atto("raw", endpoint(), "0a0300", "--json", "--mtu", "517").objects()
     check(pdus[0]["pdu"] == "020502", pdus)
-    # The emulated controller carries one link, so no second central connects here.
+    # While a central is connected, others find the server as well. (A second link to the same
+    # emulated controller has the first one's handle, so none is made.)
+    subscriber = client("subscribe", endpoint(), "0x0013", "--json")
+    subscriber.line()
+    atto("scan", "le:@hci2", "--name", "Atto Strap", "--count", "1", "--timeout", "5")
     server.signal(signal.SIGINT)
     check(server.wait() == 0, server.errors)
+    subscriber.wait()
 reset()
 # It ended with its process.
 scan("--count", "1", "--timeout", "1", status=4)

@@ -126,8 +126,8 @@ import Testing
       var octets = generator.bytes(Int.random(in: 0...60, using: &generator))
       if octets.count >= 6, Bool.random(using: &generator) {
         // Frames that are whole reach the events.
-        octets.replaceSubrange(
-          0..<2, with: UInt16.random(in: 0...0x30, using: &generator).octets(2))
+        let code = UInt16.random(in: 0...0x30, using: &generator)
+        octets.replaceSubrange(0..<2, with: code.octets(2))
         octets.replaceSubrange(4..<6, with: (octets.count - 6).octets(2))
         #expect(ManagementFrame(octets[...]) != nil, "seed \(seed)")
       }
