@@ -126,7 +126,7 @@ public final class FaultyLink: Link, LinkObserver {
     }
     if let first = incoming.held.first, first.release <= now {
       let room = buffer.freeCapacity
-      buffer.append(contentsOf: first.pdu.span.bytes.extracting(first: min(first.pdu.count, room)))
+      buffer.append(fitting: first.pdu.span.bytes)
       incoming.held.removeFirst()
       let whole = first.truncatedFrom ?? first.pdu.count
       let truncated = first.truncatedFrom != nil || first.pdu.count > room

@@ -1,3 +1,5 @@
+import ATT
+
 /// PDUs that wait, first in, first out, up to a fixed number. The places keep their storage, so
 /// that a queue in use allocates nothing.
 struct PDUQueue {
@@ -28,7 +30,7 @@ struct PDUQueue {
     let room = buffer.freeCapacity
     let pdu = places[head]
     let length = pdu.count
-    buffer.append(contentsOf: pdu.span.bytes.extracting(first: min(length, room)))
+    buffer.append(fitting: pdu.span.bytes)
     head = (head + 1) % places.count
     count -= 1
     return .pdu(truncatedFrom: length > room ? length : nil)
@@ -37,20 +39,5 @@ struct PDUQueue {
   mutating func removeAll() {
     head = 0
     count = 0
-  }
-}
-
-extension OutputRawSpan {
-  /// Appends bytes, for which there must be room.
-  @_lifetime(self: copy self)
-  mutating func append(contentsOf bytes: RawSpan) {
-    precondition(bytes.byteCount <= freeCapacity, "no room")
-    withUnsafeMutableBytes { room, count in
-      bytes.withUnsafeBytes { source in
-        // In bounds by the check above.
-        UnsafeMutableRawBufferPointer(rebasing: room[count...]).copyMemory(from: source)
-      }
-      count += bytes.byteCount
-    }
   }
 }
