@@ -55,6 +55,7 @@ extension Session {
 
   /// Requests that came while an earlier one was unanswered, in order.
   func takeHeldRequests(at now: Instant) {
+    guard bearer.hasHeldRequest else { return }
     var request = held
     held = []
     while bearer.takeHeldRequest(into: &request) {

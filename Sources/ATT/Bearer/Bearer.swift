@@ -42,6 +42,9 @@ public struct Bearer: ~Copyable {
   /// PDUs that had no effect.
   public private(set) var ignoredCount: UInt64 = 0
 
+  /// The configuration's, in the clock's own unit: dividing a `Duration` for each request costs
+  /// more than all else that a request needs here.
+  private let timeout: Int64
   private var requests: TransactionSlot
   private var indications: TransactionSlot
   private var serverIsBusy = false
@@ -62,6 +65,7 @@ public struct Bearer: ~Copyable {
   public init(_ configuration: BearerConfiguration = BearerConfiguration()) {
     precondition((23...65535).contains(configuration.receiveMTU), "ATT_MTU is 23 to 65535")
     self.configuration = configuration
+    timeout = (Instant.zero + configuration.transactionTimeout).nanoseconds
     requests = TransactionSlot(limit: configuration.maximumWaiting)
     indications = TransactionSlot(limit: configuration.maximumWaiting)
     mtu = if case .enhanced(let mtu) = configuration.channel { mtu } else { Self.defaultMTU }
@@ -295,7 +299,7 @@ public struct Bearer: ~Copyable {
     precondition(!holdsValues, "no indication during the exchange of ATT_MTU")
     transmit(encode)
     indications.transmit(
-      id, .handleValueIndication, deadline: now + configuration.transactionTimeout)
+      id, .handleValueIndication, deadline: now.advanced(by: timeout))
   }
 
   /// Forgets an indication. If it is on the wire, its confirmation will be dropped.
@@ -313,6 +317,15 @@ public struct Bearer: ~Copyable {
     if let failure { return .dead(failure) }
     return requests.enqueue(id, isContinuation: isContinuation)
   }
+
+  /// Whether ``nextRequest()`` has one to name.
+  public var canGrantRequest: Bool { requests.canGrant }
+
+  /// Whether ``nextIndication()`` has one to name.
+  public var canGrantIndication: Bool { indications.canGrant }
+
+  /// Whether ``takeHeldRequest(into:)`` has one to give.
+  public var hasHeldRequest: Bool { !serverIsBusy && !held.isEmpty }
 
   /// Grants the request slot, if it is free, to the one that waits longest.
   public mutating func nextRequest() -> TransactionID? { requests.grantNext() }
@@ -334,7 +347,7 @@ public struct Bearer: ~Copyable {
       if opcode == .exchangeMTURequest, octets.byteCount == 3 { value = octets.uint16(at: 1) }
     }
     if opcode == .exchangeMTURequest { ownExchange = .inFlight(value) }
-    requests.transmit(id, opcode, deadline: now + configuration.transactionTimeout)
+    requests.transmit(id, opcode, deadline: now.advanced(by: timeout))
   }
 
   /// Gives the request slot back unused.

@@ -28,6 +28,9 @@ struct TransactionSlot {
   }
 
   private(set) var state = State.free
+  /// The one that waits longest; the others, behind it, are in `waiting` from `first` on. Most of
+  /// the time nobody else waits, and then no list is touched.
+  private var next: TransactionID?
   private var waiting: [TransactionID] = []
   private var first = 0
   let limit: Int
@@ -44,15 +47,33 @@ struct TransactionSlot {
   }
 
   mutating func enqueue(_ id: TransactionID, isContinuation: Bool = false) -> Enqueued {
-    guard isContinuation || waiting.count - first < limit else { return .refused(limit: limit) }
-    waiting.append(id)
+    guard isContinuation || count < limit else { return .refused(limit: limit) }
+    if next == nil { next = id } else { waiting.append(id) }
     return .waiting
   }
 
   /// Grants the free slot to the one that waits longest.
   mutating func grantNext() -> TransactionID? {
-    guard state == .free, first < waiting.count else { return nil }
-    let id = waiting[first]
+    guard let id = next, case .free = state else { return nil }
+    state = .granted(id)
+    moveUp()
+    return id
+  }
+
+  /// How many wait.
+  private var count: Int { next == nil ? 0 : 1 + waiting.count - first }
+
+  /// Whether ``grantNext()`` has something to grant.
+  var canGrant: Bool {
+    guard next != nil, case .free = state else { return false }
+    return true
+  }
+
+  /// The first of the others takes the place of the one that waited longest.
+  private mutating func moveUp() {
+    next = nil
+    guard first < waiting.count else { return }
+    next = waiting[first]
     first += 1
     if first == waiting.count {
       waiting.removeAll(keepingCapacity: true)
@@ -61,8 +82,6 @@ struct TransactionSlot {
       waiting.removeFirst(first)
       first = 0
     }
-    state = .granted(id)
-    return id
   }
 
   mutating func transmit(_ id: TransactionID, _ opcode: Opcode, deadline: Instant) {
@@ -89,13 +108,18 @@ struct TransactionSlot {
     case .inFlight(id, let opcode, let deadline, _):
       state = .inFlight(id, opcode, deadline: deadline, isAbandoned: true)
     default:
-      if let index = waiting[first...].firstIndex(of: id) { waiting.remove(at: index) }
+      if next == id {
+        moveUp()
+      } else if let index = waiting[first...].firstIndex(of: id) {
+        waiting.remove(at: index)
+      }
     }
   }
 
   /// Nothing more will be granted.
   mutating func close() {
     state = .free
+    next = nil
     waiting.removeAll()
     first = 0
   }

@@ -27,16 +27,16 @@ import ATT
 ///    a client without permission must not learn anything of.
 /// 9. The application's own error.
 public final class Server {
-  public private(set) var database: Database
+  @exclusivity(unchecked) public private(set) var database: Database
   public let application: Application
   public let limits: ServerLimits
   /// What has happened since it was last emptied, in order. Its owner takes it after each call.
-  public var events: [ServerEvent] = []
+  @exclusivity(unchecked) public var events: [ServerEvent] = []
 
   /// Who is connected.
   public private(set) var clients: [ServerClient] = []
   private var nextClient: UInt32 = 1
-  private var nextQuestion: UInt64 = 1
+  @exclusivity(unchecked) private var nextQuestion: UInt64 = 1
   private var preparedBytes = 0
 
   public init(

@@ -32,19 +32,19 @@ public struct ClientRecord: Equatable, Sendable {
 public final class ServerClient {
   public let id: ClientID
   /// The security of its link, as the link last told it.
-  public var security: LinkSecurity
+  @exclusivity(unchecked) public var security: LinkSecurity
   /// What it has announced.
-  public internal(set) var features: ClientSupportedFeatures = []
-  var awareness = Awareness.aware
+  @exclusivity(unchecked) public internal(set) var features: ClientSupportedFeatures = []
+  @exclusivity(unchecked) var awareness = Awareness.aware
   var queue = PrepareQueue()
   /// What Service Changed has to say to this client.
-  var changed: HandleRange?
+  @exclusivity(unchecked) var changed: HandleRange?
   /// A Service Changed is on its way, on one of the client's bearers.
-  var isBeingTold = false
+  @exclusivity(unchecked) var isBeingTold = false
   /// The key and the next counter of its signed writes, if it is bonded with one.
   var signing: (key: [UInt8], counter: UInt32)?
   /// Kept in order of handle; a client configures few characteristics.
-  private var configurations:
+  @exclusivity(unchecked) private var configurations:
     [(handle: AttributeHandle, value: ClientCharacteristicConfiguration)] = []
 
   init(id: ClientID, security: LinkSecurity) {

@@ -35,14 +35,14 @@ public final class SocketLink: Link {
   /// Why the link ended, if it did not end in order.
   public private(set) var loss: LinkError?
 
-  private var owner: OwnedDescriptor?
+  @exclusivity(unchecked) private var owner: OwnedDescriptor?
   /// The owner's descriptor; -1 after `close`.
-  private var socket: Int32
+  @exclusivity(unchecked) private var socket: Int32
   /// The errno that ended the link; what is left in the queue is still received.
-  private var fatal: Int32 = 0
-  private var ended = false
+  @exclusivity(unchecked) private var fatal: Int32 = 0
+  @exclusivity(unchecked) private var ended = false
   /// Set while an encryption that was asked for is under way.
-  private var raising = false
+  @exclusivity(unchecked) private var raising = false
   private var assumed = LinkSecurity.low
 
   /// Takes over a connected SOCK_SEQPACKET socket. It need not be non-blocking: every call says
