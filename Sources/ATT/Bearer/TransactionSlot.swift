@@ -20,29 +20,29 @@ public enum Enqueued: Equatable, Sendable {
 /// States: free -> granted (its owner encodes) -> in flight (waits for the peer) -> free.
 /// A transaction that is cancelled in flight leaves the slot taken, because the peer will
 /// still answer; the answer is then dropped.
-struct TransactionSlot {
-  enum State: Equatable {
+@usableFromInline struct TransactionSlot {
+  @usableFromInline enum State: Equatable {
     case free
     case granted(TransactionID)
     case inFlight(TransactionID, Opcode, deadline: Instant, isAbandoned: Bool)
   }
 
-  private(set) var state = State.free
+  @usableFromInline var state = State.free
   /// The one that waits longest; the others, behind it, are in `waiting` from `first` on. Most of
   /// the time nobody else waits, and then no list is touched.
-  private var next: TransactionID?
+  @usableFromInline var next: TransactionID?
   private var waiting: [TransactionID] = []
   private var first = 0
   let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
-  var deadline: Instant? {
+  @inlinable var deadline: Instant? {
     if case .inFlight(_, _, let deadline, _) = state { deadline } else { nil }
   }
 
   /// What is on the wire.
-  var opcodeInFlight: Opcode? {
+  @inlinable var opcodeInFlight: Opcode? {
     if case .inFlight(_, let opcode, _, _) = state { opcode } else { nil }
   }
 
@@ -64,7 +64,7 @@ struct TransactionSlot {
   private var count: Int { next == nil ? 0 : 1 + waiting.count - first }
 
   /// Whether ``grantNext()`` has something to grant.
-  var canGrant: Bool {
+  @inlinable var canGrant: Bool {
     guard next != nil, case .free = state else { return false }
     return true
   }
