@@ -36,6 +36,10 @@ extension Connection {
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: [UInt8]
   ) async throws(AttoError) {
+    if loop.isCurrent, try coreHere.writeWithoutResponse(handle, value.span.bytes).get() {
+      if coreHere.unwaited.note() { await Task.yield() }
+      return
+    }
     while true {
       let isSent: Bool = try await complete { core, completion in
         completion.resume(core.writeWithoutResponse(handle, value.span.bytes))

@@ -124,6 +124,9 @@ public final class Connection: Sendable {
     loop.inline { core.value.valueObserver = body }
   }
 
+  /// The core, for callers that run on the loop already; traps for others.
+  var coreHere: ConnectionCore { core.value }
+
   func withCore(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
     let core = core
     loop.inline { body(core.value) }

@@ -19,7 +19,7 @@ extension LocalServer {
     }
     let core = core
     let loop = loop
-    let task = Task(executorPreference: loop) {
+    let task = Task(executorPreference: loop.tasks) {
       for await connected in advertisement.links {
         loop.inline {
           do throws(AttoError) {

@@ -10,9 +10,10 @@ final class ServerCore {
   let handlers: HandlerTable
   private(set) var connections: [ConnectionCore] = []
   private var connectionOfClient: [ClientID: ConnectionCore] = [:]
-  private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
+  @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
   private var nextObserver = 0
-  private var isSettling = false
+  @exclusivity(unchecked) private var isSettling = false
+  @exclusivity(unchecked) var unwaited = UnwaitedCalls()
 
   init(_ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits) {
     self.loop = loop

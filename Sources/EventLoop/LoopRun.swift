@@ -45,7 +45,7 @@ extension Loop {
     _ body: @escaping @Sendable () async throws(E) -> R
   ) throws(E) -> R {
     let outcome = Outcome<R, E>()
-    Task(executorPreference: self) {
+    Task(executorPreference: self.tasks) {
       let result: Result<R, E>
       do throws(E) {
         result = .success(try await body())

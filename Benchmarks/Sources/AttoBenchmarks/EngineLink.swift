@@ -9,11 +9,12 @@ final class EngineLink: ReadinessHandler {
   let link: SocketLink
   let loop: Loop
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1024, alignment: 8)
-  private var isBlocked = false
+  @exclusivity(unchecked) private(set) var isBlocked = false
+  @exclusivity(unchecked) private var watch: WatchID?
   /// Values that were notified.
-  var values = 0
+  @exclusivity(unchecked) var values = 0
   /// Called after all that was readable has been taken.
-  var whenIdle: () -> Void = {}
+  @exclusivity(unchecked) var whenIdle: () -> Void = {}
 
   init(_ descriptor: Int32, _ loop: Loop, server: Server? = nil) throws {
     link = try SocketLink.adopt(descriptor)
@@ -21,12 +22,12 @@ final class EngineLink: ReadinessHandler {
     let client = server?.connect()
     session = Session(
       BearerConfiguration(receiveMTU: 517, outboxLimit: 2048), server: server, client: client)
-    _ = try loop.watch(link.descriptor!, trigger: .edge, self)
+    watch = try loop.watch(link.descriptor!, trigger: .level, self)
   }
 
   deinit { room.deallocate() }
 
-  /// Takes one PDU; false if there was none.
+  /// Takes one PDU; false if there was none, or there is no reason to expect another.
   func receive() -> Bool {
     var out = OutputRawSpan(buffer: room, initializedCount: 0)
     let outcome = try? link.receive(into: &out)
@@ -40,13 +41,14 @@ final class EngineLink: ReadinessHandler {
     }
     let pdu = UnsafeRawBufferPointer(rebasing: room[..<count]).bytes
     switch session.receive(pdu, at: Instant(nanoseconds: loop.now)) {
-    case .notification: values += 1
-    case .indication: session.confirm()
+    case .notification:
+      values += 1
+      return true
     case .failed(let failure): fatalError("the bearer died: \(failure)")
     default: break
     }
     flush()
-    return true
+    return false
   }
 
   func flush() {
@@ -54,14 +56,20 @@ final class EngineLink: ReadinessHandler {
       let outcome = try? session.bearer.outbox.withFirst { (pdu) throws(LinkError) in
         try link.send(pdu)
       }
-      guard outcome == .sent else { return }
+      guard outcome == .sent else {
+        if !isBlocked { loop.setInterest(watch!, [.readable, .writable]) }
+        isBlocked = true
+        return
+      }
       session.bearer.outbox.removeFirst()
     }
+    if isBlocked { loop.setInterest(watch!, .readable) }
+    isBlocked = false
   }
 
   func ready(_ readiness: Readiness) {
     if readiness.contains(.writable) { flush() }
-    while receive() {}
+    if readiness.contains(.readable) { while receive() {} }
     whenIdle()
   }
 }

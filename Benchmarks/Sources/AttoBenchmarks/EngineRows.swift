@@ -83,8 +83,7 @@ struct EngineRows {
         guard let sent = try? engine.session.writeWithoutResponse(Bench.value, value.span.bytes)
         else { fatalError("a command was refused") }
         engine.flush()
-        guard sent else { return }
-        left -= 1
+        if sent { left -= 1 } else if engine.isBlocked { return }
       }
       engine.whenIdle = {}
       engine.session.start(

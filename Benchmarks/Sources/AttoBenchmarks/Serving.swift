@@ -30,7 +30,7 @@ final class Streaming: Sendable {
     let count = Int(wish.unsafeLoadUnaligned(as: UInt32.self))
     let size = Int(wish.unsafeLoadUnaligned(fromByteOffset: 4, as: UInt32.self))
     let server = server
-    Task(executorPreference: server.loop) {
+    Task(executorPreference: server.loop.tasks) {
       let value = [UInt8](repeating: 0x34, count: size)
       for _ in 0..<count { try await server.notify(Bench.stream, value) }
     }

@@ -279,7 +279,9 @@ public struct Bearer: ~Copyable {
 
   /// Notifications and indications must wait: our exchange of ATT_MTU is in flight. Vol 3,
   /// Part F, 3.4.2.2.
-  @inlinable public var holdsValues: Bool { if case .inFlight = ownExchange { true } else { false } }
+  @inlinable public var holdsValues: Bool {
+    if case .inFlight = ownExchange { true } else { false }
+  }
 
   /// Appends a notification. Not while ``holdsValues``.
   public mutating func notify(_ encode: (inout OutputRawSpan) -> Void) {

@@ -44,7 +44,7 @@ enum ServeCommand: Command {
     defer { withExtendedLifetime(observation) {} }
     let values = database.behaviours.map { BehavedValue($0) }
     let player = ProfilePlayer(values, on: server, report)
-    let playing = Task(executorPreference: loop) { try await player.play() }
+    let playing = Task(executorPreference: loop.tasks) { try await player.play() }
     defer { playing.cancel() }
     let listener = try await server.listen(
       on: endpoint, options: options, advertising: try advertising(profile, endpoint),
@@ -55,7 +55,7 @@ enum ServeCommand: Command {
     report.listening(listener.endpoint)
 
     let control = arguments.has("control") ? Control(server: server, report: report) : nil
-    let controlling = Task(executorPreference: loop) {
+    let controlling = Task(executorPreference: loop.tasks) {
       try await control?.run(StandardInput(on: loop))
     }
     defer { controlling.cancel() }

@@ -171,7 +171,12 @@ extension [UInt8] {
   /// the value then ends after them.
   mutating func overwrite(from start: Int, _ octets: RawSpan, resizing: Bool) {
     let overlap = Swift.min(octets.byteCount, count - start)
-    for offset in 0..<overlap { self[start + offset] = octets.octet(at: offset) }
+    // In one copy: `start` and `overlap` stay within both, as just computed.
+    unsafe withUnsafeMutableBytes { target in
+      unsafe octets.extracting(first: overlap).withUnsafeBytes { source in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: target[start...]).copyMemory(from: source)
+      }
+    }
     if octets.byteCount > overlap {
       let rest = octets.extracting(droppingFirst: overlap)
       unsafe rest.withUnsafeBytes { unsafe append(contentsOf: $0) }
