@@ -56,17 +56,17 @@ final class ConnectionCore {
   @exclusivity(unchecked) private var isDraining = false
   /// Why nothing can be sent any more.
   @exclusivity(unchecked) private var sendFailure: AttoError?
-  private var reader: Resumption?
+  @exclusivity(unchecked) private var reader: Resumption?
 
   @exclusivity(unchecked) private(set) var queues: [ValueQueue] = []
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
   /// Called with each value, without a copy.
   @exclusivity(unchecked) var valueObserver: ((AttributeHandle, RawSpan) -> Void)?
   @exclusivity(unchecked) private var writers: [Completion<Void>] = []
-  private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
-  private var closeWaiters: [Completion<Void>] = []
+  @exclusivity(unchecked) private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
+  @exclusivity(unchecked) private var closeWaiters: [Completion<Void>] = []
   /// Those who wait for the link to reach a level.
-  var securityWaiters: [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
+  @exclusivity(unchecked) var securityWaiters: [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
   {
     didSet { watchForWhatIsWanted() }
   }
@@ -371,7 +371,7 @@ final class ConnectionCore {
     }
   }
 
-  private var hasClosedByItself = false
+  @exclusivity(unchecked) private var hasClosedByItself = false
   private var endOfValues: AttoError? { hasClosedByItself ? nil : end }
 
   /// Ends the connection: everything that waits is told, each once.
