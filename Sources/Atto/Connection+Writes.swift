@@ -7,7 +7,10 @@ extension Connection {
   ///
   /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3.
   public func write(_ handle: AttributeHandle, _ value: [UInt8]) async throws(AttoError) {
-    _ = try await perform(WriteValue(handle, value: value))
+    try await complete { core, completion in
+      let id = core.start(AwaitedWrite(handle, value, core, completion))
+      completion.whenCancelled = { core.cancel(id) }
+    }
   }
 
   /// Writes a value of up to 512 octets in parts. Vol 3, Part G, 4.9.4.

@@ -122,7 +122,7 @@ final class ConnectionCore {
   private var mayRead: Bool {
     guard end == nil else { return false }
     if isDraining { return true }
-    guard !session.bearer.isCongested else { return false }
+    guard !session.isCongested else { return false }
     // Unread PDUs hold back a peer, but not on LE's fixed channel: there the kernel drops what
     // its buffer has no room for, and nobody counts it. So they are taken, and the queue counts.
     if !holdsBackPeer { return true }
@@ -235,24 +235,32 @@ final class ConnectionCore {
     guard sendFailure == nil else { return session.bearer.outbox.removeAll() }
     isFlushing = true
     defer { isFlushing = false }
-    while !session.bearer.outbox.isEmpty {
-      do throws(LinkError) {
-        let outcome = try session.bearer.outbox.withFirst { (pdu) throws(LinkError) in
-          try link.send(pdu)
-        }
-        isBlocked = outcome == .wouldBlock
-        guard !isBlocked else { break }
-      } catch {
-        return sendingFailed(.link(error))
-      }
-      counters.sent += 1
+    do throws(LinkError) {
       if options.monitor != nil {
-        let pdu = session.bearer.outbox.withFirst { $0.owned } ?? []
-        monitor(.sent, pdu.span.bytes)
+        try flushMonitored()
+      } else if session.hasOutput {
+        isBlocked = try !session.transmit { (pdu) throws(LinkError) in
+          guard try link.send(pdu) == .sent else { return false }
+          counters.sent += 1
+          return true
+        }
       }
-      session.bearer.outbox.removeFirst()
+    } catch {
+      return sendingFailed(.link(error))
     }
-    if !session.bearer.isCongested, !session.bearer.holdsValues { wakeWriters() }
+    if !writers.isEmpty, session.hasRoom { wakeWriters() }
+  }
+
+  /// The monitor may do anything, so it is told of a PDU when that has left the outbox.
+  private func flushMonitored() throws(LinkError) {
+    while session.hasOutput {
+      let pdu = session.bearer.outbox.withFirst { $0.owned } ?? []
+      isBlocked = try link.send(pdu.span.bytes) == .wouldBlock
+      guard !isBlocked else { return }
+      session.bearer.outbox.removeFirst()
+      counters.sent += 1
+      monitor(.sent, pdu.span.bytes)
+    }
   }
 
   /// The link takes nothing more. The connection ends as soon as what the peer has said before
@@ -275,7 +283,7 @@ final class ConnectionCore {
   /// Waits until commands and notifications have room.
   func awaitRoom(_ completion: Completion<Void>) {
     if let end { return completion.resume(.failure(end)) }
-    guard session.bearer.isCongested || session.bearer.holdsValues else {
+    guard !session.hasRoom else {
       return completion.resume(.success(()))
     }
     writers.append(completion)

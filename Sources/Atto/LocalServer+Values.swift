@@ -146,11 +146,17 @@ extension ServerCore {
     _ handle: AttributeHandle, _ value: RawSpan, to only: ClientID?
   ) -> Int? {
     var count = 0
+    var single: ConnectionCore?
     for connection in connections where connection.wants(handle, .notification, only, server) {
       guard connection.session.hasRoomForValues else { return nil }
       count += 1
+      single = connection
     }
-    guard count > 0 else { return 0 }
+    if count <= 1 {
+      _ = single?.session.notify(handle, value)
+      single?.settle()
+      return count
+    }
     for connection in connections where connection.wants(handle, .notification, only, server) {
       _ = connection.session.notify(handle, value)
       connection.settle()

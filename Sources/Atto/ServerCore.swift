@@ -59,7 +59,7 @@ final class ServerCore {
   /// Tells what the server has noted. A listener that calls the server from within is told of
   /// the outcome in the same pass.
   func settle() {
-    guard !isSettling, !server.events.isEmpty else { return }
+    guard server.hasEvents, !isSettling else { return }
     isSettling = true
     defer { isSettling = false }
     var index = 0

@@ -52,19 +52,13 @@ final class EngineLink: ReadinessHandler {
   }
 
   func flush() {
-    while !session.bearer.outbox.isEmpty {
-      let outcome = try? session.bearer.outbox.withFirst { (pdu) throws(LinkError) in
-        try link.send(pdu)
-      }
-      guard outcome == .sent else {
-        if !isBlocked { loop.setInterest(watch!, [.readable, .writable]) }
-        isBlocked = true
-        return
-      }
-      session.bearer.outbox.removeFirst()
+    let sentAll = try? session.transmit { (pdu) throws(LinkError) in
+      try link.send(pdu) == .sent
     }
-    if isBlocked { loop.setInterest(watch!, .readable) }
-    isBlocked = false
+    let isBlocked = sentAll == false
+    guard isBlocked != self.isBlocked else { return }
+    self.isBlocked = isBlocked
+    loop.setInterest(watch!, isBlocked ? [.readable, .writable] : .readable)
   }
 
   func ready(_ readiness: Readiness) {

@@ -12,8 +12,7 @@ func readsInOneThread(_ count: Int) throws {
   let read = RepeatedRead(Bench.value)
 
   func pass(from: Session, _ out: SocketLink, to: Session, _ into: SocketLink) throws {
-    _ = try from.bearer.outbox.withFirst { (pdu) throws(LinkError) in try out.send(pdu) }
-    from.bearer.outbox.removeFirst()
+    _ = try from.transmit { (pdu) throws(LinkError) in try out.send(pdu) == .sent }
     var buffer = OutputRawSpan(buffer: room, initializedCount: 0)
     _ = try into.receive(into: &buffer)
     let length = buffer.finalize(for: room)
@@ -34,7 +33,7 @@ func readsInOneThread(_ count: Int) throws {
 /// A read that keeps nothing but the count of what it got, so that it may be started again.
 final class RepeatedRead: ClientOperation {
   private let handle: AttributeHandle
-  var octets = 0
+  @exclusivity(unchecked) var octets = 0
   init(_ handle: AttributeHandle) { self.handle = handle }
 
   override func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {

@@ -33,6 +33,9 @@ public final class Server {
   /// What has happened since it was last emptied, in order. Its owner takes it after each call.
   @exclusivity(unchecked) public var events: [ServerEvent] = []
 
+  /// Whether anything is in ``events``.
+  public var hasEvents: Bool { !events.isEmpty }
+
   /// Who is connected.
   public private(set) var clients: [ServerClient] = []
   private var nextClient: UInt32 = 1
