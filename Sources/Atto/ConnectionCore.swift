@@ -63,10 +63,12 @@ final class ConnectionCore {
   /// Called with each value, without a copy.
   @exclusivity(unchecked) var valueObserver: ((AttributeHandle, RawSpan) -> Void)?
   @exclusivity(unchecked) private var writers: [Completion<Void>] = []
-  @exclusivity(unchecked) private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
+  @exclusivity(unchecked) private var confirmations:
+    [(id: TransactionID, completion: Completion<Void>)] = []
   @exclusivity(unchecked) private var closeWaiters: [Completion<Void>] = []
   /// Those who wait for the link to reach a level.
-  @exclusivity(unchecked) var securityWaiters: [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
+  @exclusivity(unchecked) var securityWaiters:
+    [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
   {
     didSet { watchForWhatIsWanted() }
   }

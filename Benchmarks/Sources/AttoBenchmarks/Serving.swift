@@ -7,10 +7,12 @@ func serve(_ descriptor: Int32, profile: String, on loop: Loop) throws {
   let isDone = profile
   _ = isDone
   let stream = Streaming(server)
-  server.onWrite(of: Bench.stream, inline: { _, value in
-    stream.begin(value)
-    return .accepted
-  })
+  server.onWrite(
+    of: Bench.stream,
+    inline: { _, value in
+      stream.begin(value)
+      return .accepted
+    })
   try loop.runBlocking {
     var options = ConnectionOptions()
     options.receiveMTU = 517
