@@ -37,7 +37,9 @@ public struct ClientRecord: Equatable, Sendable {
 public final class ServerClient {
   public let id: ClientID
   /// The security of its link, as the link last told it.
-  public var security: LinkSecurity
+  public var security: LinkSecurity {
+    didSet { if security.level != oldValue.level { recordRevision &+= 1 } }
+  }
   /// What it has announced.
   public internal(set) var features: ClientSupportedFeatures = [] {
     didSet { if features != oldValue { recordRevision &+= 1 } }
@@ -45,7 +47,7 @@ public final class ServerClient {
   var awareness = Awareness.aware {
     didSet { if awareness != oldValue { recordRevision &+= 1 } }
   }
-  /// Changes whenever ``Server/record(of:)`` may have.
+  /// Changes whenever ``Server/record(of:)`` or the security of the link may have.
   public private(set) var recordRevision: UInt32 = 0
   var queue = PrepareQueue()
   /// What Service Changed has to say to this client.
