@@ -32,6 +32,9 @@ struct Connecting: Sendable {
     options.monitor = try Monitor.make(arguments)
   }
 
+  /// Whether the peer is on the kernel's radio.
+  var isRadio: Bool { if case .le = endpoint { true } else { false } }
+
   /// Connects, lets the body work, and closes.
   func use<Value: Sendable>(
     on loop: Loop, _ body: (Connection) async throws -> Value

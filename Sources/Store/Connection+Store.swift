@@ -26,12 +26,12 @@ extension Connection {
   /// before it is used. Vol 3, Part G, 4.9.2.
   ///
   /// - Throws: `AttoError`, or ``StoreError``: `noSigningKey` for a peer that is not bonded with
-  ///   one, `countersExhausted`.
+  ///   one, `noAddress` on other links than those of radios, `countersExhausted`.
   public func writeSigned(
     _ handle: AttributeHandle, _ value: [UInt8], keptIn store: StoreFile
   ) async throws {
     guard let addresses = try await addresses else {
-      throw StoreError.noSigningKey(BluetoothAddress(0))
+      throw StoreError.noAddress(peer: peerName)
     }
     let signing = try store.reserveSignCounters(adapter: addresses.own, peer: addresses.peer)
     try await writeSigned(

@@ -36,6 +36,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooManyBonds(limit: Int)
   /// No signature key of ours is kept for the peer.
   case noSigningKey(BluetoothAddress)
+  /// The link is not one between radios: no bond hangs on it.
+  case noAddress(peer: String)
   /// All counters of the signature key are used up.
   case countersExhausted(BluetoothAddress)
 }
@@ -78,6 +80,8 @@ extension StoreError: CustomStringConvertible {
     case .noSigningKey(let peer):
       "no key to sign with is kept for \(peer): pair first (atto pair), or give --key and"
         + " --counter; not every peer agrees to signing"
+    case .noAddress(let peer):
+      "\(peer) has no address, and so no bond: give --key and --counter to sign"
     case .countersExhausted(let peer):
       "the key for \(peer) has signed all it can: unpair and pair anew"
     }

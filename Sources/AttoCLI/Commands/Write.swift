@@ -37,6 +37,9 @@ enum WriteCommand: Command {
     let signing = try signing(arguments)
     let (handle, value) = pairs[0]
     let signsWithBond = ways == ["signed"] && signing == nil
+    guard !signsWithBond || connecting.isRadio else {
+      throw UsageError("only an le: endpoint has a bond to sign with; give --key and --counter")
+    }
     try await connecting.use(on: loop, needsStore: signsWithBond) { connection, store in
       switch ways.first {
       case "no-response": try await connection.writeWithoutResponse(handle, value)
