@@ -48,6 +48,7 @@ with serve() as server:
     ours, theirs = bond(HERE, "--show-keys"), bond(THERE, "--show-keys")
     check(ours["adapter"] == theirs["peer"] == ADDRESSES[0], ours, theirs)
     check(ours["peer"] == theirs["adapter"] == ADDRESSES[1], ours, theirs)
+    print(atto("bonds", *HERE).output)
     check("keys" not in bond(HERE), "keys are shown without being asked for")
 
     found = atto("read", endpoint(), ENCRYPTED, "--security", "medium", "--json", *HERE)
