@@ -54,10 +54,16 @@ struct Connecting: Sendable {
     defer { withExtendedLifetime(agent) {} }
     let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
     defer { connection.close() }
-    if exchangesMTU { try await exchangeMTU(connection) }
-    let value = try await body(connection, store)
+    let result: Result<Value, any Error>
+    do {
+      if exchangesMTU { try await exchangeMTU(connection) }
+      result = .success(try await body(connection, store))
+    } catch {
+      result = .failure(error)
+    }
+    // Whatever came of it, the link may have led to a bond.
     await bonds.end(after: try? await connection.security, on: loop)
-    return value
+    return try result.get()
   }
 
   private func keptBonds(on loop: Loop) async throws -> KeptBonds {

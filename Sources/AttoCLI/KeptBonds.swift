@@ -40,6 +40,10 @@ struct KeptBonds: Sendable {
   ) async throws -> KeptBonds {
     let store: StoreFile
     let isBonded: Bool
+    // Before a store is made where there is no radio.
+    let keyring =
+      mayPair && !options.isOff
+      ? try await KernelKeyring.open(source, ofAll: peer == nil, loop: loop) : nil
     do {
       guard let opened = try options.openIfPossible(creates: mayPair) else { return none }
       store = opened
@@ -53,8 +57,10 @@ struct KeptBonds: Sendable {
       return none
     }
     let stream = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let used =
+      if let keyring { keyring } else { try await KernelKeyring.open(source, loop: loop) }
     let keeper = try await BondKeeper.begin(
-      store, source: source, ofAll: peer == nil, loop: loop,
+      store, used,
       whenKept: { key in
         if case .longTerm = key { stream.continuation.yield() }
         whenKept(key)
@@ -77,7 +83,7 @@ struct KeptBonds: Sendable {
         break
       }
       alarm.cancel()
-      if !isKept {
+      if !isKept, !Task.isCancelled {
         Terminal.note(
           "the link is encrypted, and no key of it came to be kept in \(store.path): either the"
             + " peer does not bond, or the kernel knew the key already (atto unpair, and pair anew)"

@@ -11,12 +11,17 @@ import Synchronization
 /// the store was read and before the kernel has done, is heard of before the kernel's answer; then
 /// it is read and loaded once more.
 ///
+/// The kernel tells the keys of a pairing one after the other and without a pause. Those that are
+/// heard of in one turn of the loop are kept in one transaction: so a process that is killed leaves
+/// all of them or none.
+///
 /// bluetoothd keeps keys of its own in the same kernel, and would lose them there until it is
 /// started again: while it runs nothing is loaded, and ``notices`` say so.
 public final class BondKeeper: Sendable {
   /// What a person should know: why keys were not loaded, for instance.
   public let notices: [String]
   private let keyring: KernelKeyring
+  private let heard: HeardKeys
 
   /// Loads an adapter's bonds and begins to keep new ones.
   ///
@@ -31,16 +36,17 @@ public final class BondKeeper: Sendable {
     onFailure: @escaping @Sendable (StoreError) -> Void = { _ in }
   ) async throws(RadioError) -> BondKeeper {
     let keyring = try await KernelKeyring.open(source, ofAll: ofAll, loop: loop)
-    let heard = HeardKeys()
-    await keyring.observe { key, adapter in
-      heard.count.add(1, ordering: .relaxed)
-      do throws(StoreError) {
-        try store.keep(key, adapter: adapter)
-        whenKept(key)
-      } catch {
-        onFailure(error)
-      }
-    }
+    return try await begin(store, keyring, whenKept: whenKept, onFailure: onFailure)
+  }
+
+  /// The same with keys that were opened before.
+  public static func begin(
+    _ store: StoreFile, _ keyring: KernelKeyring,
+    whenKept: @escaping @Sendable (BondKey) -> Void = { _ in },
+    onFailure: @escaping @Sendable (StoreError) -> Void = { _ in }
+  ) async throws(RadioError) -> BondKeeper {
+    let heard = HeardKeys(store, keyring.loop, whenKept: whenKept, onFailure: onFailure)
+    await keyring.observe { key, adapter in heard.take(key, adapter) }
     var notices: [String] = []
     if let process = Self.otherKeeper() {
       notices.append(
@@ -55,17 +61,13 @@ public final class BondKeeper: Sendable {
         }
       }
     }
-    return BondKeeper(keyring, notices)
+    return BondKeeper(keyring, heard, notices)
   }
 
-  private init(_ keyring: KernelKeyring, _ notices: [String]) {
+  private init(_ keyring: KernelKeyring, _ heard: HeardKeys, _ notices: [String]) {
     self.keyring = keyring
+    self.heard = heard
     self.notices = notices
-  }
-
-  /// Keys that were heard of, so far.
-  private final class HeardKeys: Sendable {
-    let count = Atomic<Int>(0)
   }
 
   /// - Returns: what a person should know.
@@ -75,7 +77,7 @@ public final class BondKeeper: Sendable {
   ) async throws(RadioError) -> String? {
     // Each round but the first follows a pairing, which takes longer than a round.
     for _ in 0..<4 {
-      let before = heard.count.load(ordering: .relaxed)
+      let before = heard.count
       let bonds: [Bond]
       do throws(StoreError) {
         bonds = try store.bonds(of: adapter.address)
@@ -93,7 +95,7 @@ public final class BondKeeper: Sendable {
         return "the bonds of \(store.path) are not given to the kernel: that wants CAP_NET_ADMIN"
           + " (work as root, or: sudo setcap cap_net_admin+eip on the program)"
       }
-      if heard.count.load(ordering: .relaxed) == before { return nil }
+      if heard.count == before { return nil }
     }
     return nil
   }
@@ -117,6 +119,66 @@ public final class BondKeeper: Sendable {
     return nil
   }
 
-  /// Keeps nothing more.
-  public func close() async { await keyring.close() }
+  /// Returns when all keys are kept that the kernel has told of before this.
+  public func catchUp() async {
+    await keyring.catchUp()
+    heard.keep()
+  }
+
+  /// Keeps what the kernel has told of before this, and nothing more.
+  public func close() async {
+    await catchUp()
+    await keyring.close()
+  }
+}
+
+/// Keys on their way from the kernel to the store.
+private final class HeardKeys: Sendable {
+  private struct State {
+    var waiting: [(key: BondKey, adapter: BluetoothAddress)] = []
+    var count = 0
+  }
+
+  private let store: StoreFile
+  private let loop: Loop
+  private let whenKept: @Sendable (BondKey) -> Void
+  private let onFailure: @Sendable (StoreError) -> Void
+  private let state = Mutex(State())
+
+  init(
+    _ store: StoreFile, _ loop: Loop, whenKept: @escaping @Sendable (BondKey) -> Void,
+    onFailure: @escaping @Sendable (StoreError) -> Void
+  ) {
+    self.store = store
+    self.loop = loop
+    self.whenKept = whenKept
+    self.onFailure = onFailure
+  }
+
+  /// How many were heard of so far.
+  var count: Int { state.withLock { $0.count } }
+
+  func take(_ key: BondKey, _ adapter: BluetoothAddress) {
+    let isFirst = state.withLock { state in
+      state.count += 1
+      state.waiting.append((key, adapter))
+      return state.waiting.count == 1
+    }
+    // After this turn, in which the others of the pairing come.
+    if isFirst { loop.execute { self.keep() } }
+  }
+
+  func keep() {
+    let keys = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    guard !keys.isEmpty else { return }
+    do throws(StoreError) {
+      try store.keep(keys)
+      for (key, _) in keys { whenKept(key) }
+    } catch {
+      onFailure(error)
+    }
+  }
 }

@@ -10,15 +10,24 @@ extension StoreFile {
   /// - Throws: ``StoreError/tooManyBonds(limit:)``, and what writing throws. Traps for a key that
   ///   has not 16 octets.
   public func keep(_ key: BondKey, adapter: BluetoothAddress) throws(StoreError) {
+    try keep([(key, adapter)])
+  }
+
+  /// Keeps all the keys of a pairing, or none of them. Throws and traps as above.
+  public func keep(
+    _ keys: [(key: BondKey, adapter: BluetoothAddress)]
+  ) throws(StoreError) {
     try change { (database) throws(StoreError) in
-      let bond = try Self.makeBond(adapter, key.peer, in: database)
-      switch key {
-      case .longTerm(let key): try Self.keep(key, bond, in: database)
-      case .identity(let key):
-        precondition(key.value.count == 16, "a key has 16 octets")
-        try database.run(
-          "INSERT OR REPLACE INTO identity_key VALUES(?, ?)", bond, .octets(key.value))
-      case .signature(let key): try Self.keep(key, bond, in: database)
+      for (key, adapter) in keys {
+        let bond = try Self.makeBond(adapter, key.peer, in: database)
+        switch key {
+        case .longTerm(let key): try Self.keep(key, bond, in: database)
+        case .identity(let key):
+          precondition(key.value.count == 16, "a key has 16 octets")
+          try database.run(
+            "INSERT OR REPLACE INTO identity_key VALUES(?, ?)", bond, .octets(key.value))
+        case .signature(let key): try Self.keep(key, bond, in: database)
+        }
       }
     }
   }

@@ -40,6 +40,24 @@ import Testing
     #expect(bond.client == nil)
   }
 
+  @Test func theKeysOfAPairingAreKeptTogetherOrNotAtAll() throws {
+    let store = try reopened()
+    for index in 0..<(StoreFile.bondLimit - 1) {
+      try store.keep(
+        .identity(IdentityResolvingKey(peer: BluetoothAddress(UInt64(index)), value: key(1))),
+        adapter: adapter)
+    }
+    let others = [0xFFFF, 0xFFFE].map { BluetoothAddress($0) }
+    // The second has no place any more.
+    #expect(throws: StoreError.tooManyBonds(limit: StoreFile.bondLimit)) {
+      try store.keep(
+        others.map {
+          (key: .identity(IdentityResolvingKey(peer: $0, value: key(1))), adapter: adapter)
+        })
+    }
+    #expect(try store.bonds().count == StoreFile.bondLimit - 1)
+  }
+
   /// A new pairing ends the keys of the one before.
   @Test func keysOfAnotherKindOfPairingAreReplaced() throws {
     let store = try reopened()

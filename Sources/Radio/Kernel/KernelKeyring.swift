@@ -31,14 +31,23 @@ public actor KernelKeyring {
   }
 
   @_semantics("optimize.no.crossmodule")
-  private init(loop: Loop) { self.loop = loop }
+  init(loop: Loop) { self.loop = loop }
 
   isolated deinit { channel?.close() }
 
-  private func begin(_ source: L2CAPSource, _ ofAll: Bool) async throws(RadioError) {
-    let channel = try ManagementChannel(on: loop) { [weak self] index, event in
+  /// - Parameter socket: one that carries frames, in place of the kernel's.
+  func begin(
+    _ source: L2CAPSource, _ ofAll: Bool, socket: Int32? = nil
+  ) async throws(RadioError) {
+    let observer = { [weak self] (index: UInt16, event: ManagementEvent) -> Void in
       self?.assumeIsolated { $0.take(index, event) }
     }
+    let channel =
+      if let socket {
+        try ManagementChannel(socket, on: loop, observer)
+      } else {
+        try ManagementChannel(on: loop, observer)
+      }
     self.channel = channel
     let list = try await channel.adapters()
     if ofAll, source == .any {
@@ -78,6 +87,14 @@ public actor KernelKeyring {
     guard !keys.isEmpty else { return }
     let keyed = try KernelAdapter.counted(keys.map(\.octets))
     try await channel.command(.loadLongTermKeys, index, keyed)
+  }
+
+  /// Returns when everything has been heard of that the kernel told before: what it tells one
+  /// socket comes in order, and this asks it something.
+  public func catchUp() async {
+    guard let channel, let adapter = adapters.first else { return }
+    // Whatever comes of it, the answer came last.
+    _ = try? await channel.information(adapter.index)
   }
 
   /// Hears of nothing more.
