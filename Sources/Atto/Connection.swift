@@ -84,6 +84,16 @@ public final class Connection: Sendable {
     get async throws(AttoError) { try await onLoop { $0.security } }
   }
 
+  /// The ends of the link, where they have addresses that bonds hang on: on `le:` endpoints.
+  public var addresses: LinkAddresses? {
+    get async throws(AttoError) {
+      try await onLoop { core in
+        core.refreshAddresses()
+        return core.addresses
+      }
+    }
+  }
+
   /// Raises the link to at least this security, and waits until it is reached.
   ///
   /// - Throws: `securityTimeout` if it is not in time; `link` if the link is lost over it, as

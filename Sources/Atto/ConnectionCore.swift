@@ -74,12 +74,19 @@ final class ConnectionCore {
   }
   /// The server behind the connection.
   private let server: ServerCore?
+  /// The ends of the link, where they have addresses.
+  private(set) var addresses: LinkAddresses?
+  /// What of its client the server has tried to remember, and the wish to try again.
+  private var rememberedRevision: UInt32 = 0
+  private var remembering: OneTimer?
   /// Why the connection has ended.
   @exclusivity(unchecked) private(set) var end: AttoError?
   @exclusivity(unchecked) private(set) var counters = ConnectionCounters()
 
   /// PDUs of one turn, after which other connections have theirs.
   static let pdusPerTurn = 64
+  /// How long what a client has changed may wait to be remembered while nobody is told of it.
+  static let rememberingTime: Duration = .milliseconds(100)
 
   init(
     _ link: any Link, on loop: Loop, options: ConnectionOptions, server: ServerCore?,
@@ -97,6 +104,7 @@ final class ConnectionCore {
     holdsBackPeer = (link as? SocketLink)?.carrier != .l2cap
     configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
+    rememberedRevision = client?.recordRevision ?? 0
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
   }
@@ -112,6 +120,7 @@ final class ConnectionCore {
     }
     // A weak reference makes every later count of references slower; a socket needs none.
     if !isSocket { link.observer = self }
+    if server?.memory != nil { refreshAddresses() }
     arm()
     if watch == nil { read() }
   }
@@ -226,10 +235,43 @@ final class ConnectionCore {
   /// After anything that may have changed the session: sends what it wants sent, sees to the
   /// timer, and tells the server's owner what has happened.
   func settle() {
+    remember()
     flush()
     arm()
     if isBlocked { watchForWhatIsWanted() }
     server?.settle()
+  }
+
+  /// Has the server remember what its client has changed: before a response goes out that tells
+  /// the client so. What nobody is told of waits a little for more of its kind, so that a client
+  /// cannot keep the disk busy with commands.
+  private func remember(isLast: Bool = false) {
+    guard let server, let client = session.client, client.recordRevision != rememberedRevision
+    else { return }
+    guard server.memory != nil else { return rememberedRevision = client.recordRevision }
+    guard isLast || !session.bearer.outbox.isEmpty else {
+      if remembering == nil {
+        remembering = OneTimer(after: Self.rememberingTime, on: loop) { [weak self] in
+          self?.remembering = nil
+          self?.remember(isLast: true)
+        }
+      }
+      return
+    }
+    remembering?.cancel()
+    remembering = nil
+    server.remember(client, of: self)
+    rememberedRevision = client.recordRevision
+  }
+
+  /// The kernel may have learnt since who the peer is.
+  func refreshAddresses() {
+    if let known = (link as? any AddressedLink)?.addresses { addresses = known }
+  }
+
+  func tellServiceChanged() {
+    session.pump(at: now)
+    settle()
   }
 
   private func flush() {
@@ -400,6 +442,9 @@ final class ConnectionCore {
     self.queues = []
     self.writers = []
     self.confirmations = []
+    remember(isLast: true)
+    remembering?.cancel()
+    remembering = nil
     for queue in queues { queue.finish(endOfValues) }
     let error = end ?? .disconnected(peer: peerName)
     for writer in writers { writer.resume(.failure(error)) }

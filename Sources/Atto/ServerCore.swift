@@ -8,6 +8,7 @@ final class ServerCore {
   let loop: Loop
   let server: Server
   let handlers: HandlerTable
+  let memory: (any ClientMemory)?
   private(set) var connections: [ConnectionCore] = []
   private var connectionOfClient: [ClientID: ConnectionCore] = [:]
   @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
@@ -15,8 +16,12 @@ final class ServerCore {
   @exclusivity(unchecked) private var isSettling = false
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
 
-  init(_ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits) {
+  init(
+    _ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits,
+    memory: (any ClientMemory)? = nil
+  ) {
     self.loop = loop
+    self.memory = memory
     self.handlers = handlers
     server = Server(database, application: handlers, limits: limits)
     handlers.core = self
@@ -24,9 +29,13 @@ final class ServerCore {
 
   /// Takes a link and serves its peer.
   func attach(_ link: any Link, options: ConnectionOptions) throws(AttoError) -> ConnectionCore {
-    guard let client = server.connect(security: link.security) else {
+    let remembered = recall(link)
+    guard let client = server.connect(security: link.security, record: remembered?.record) else {
       link.close()
       throw .tooManyClients(limit: server.limits.clients)
+    }
+    if let key = remembered?.signingKey {
+      client.setSigningKey(key, counter: remembered?.signCounter ?? 0)
     }
     let connection = ConnectionCore(
       link, on: loop, options: options, server: self, client: client)
@@ -35,6 +44,8 @@ final class ServerCore {
     emit(.connected(client.id, peer: connection.peerName))
     do throws(AttoError) {
       try connection.open()
+      // One that was away while the database changed is owed a Service Changed.
+      if remembered?.record != nil { connection.tellServiceChanged() }
       if options.security > .low { try connection.raiseSecurity(to: options.security) }
     } catch {
       connection.close()

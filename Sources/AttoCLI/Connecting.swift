@@ -1,4 +1,5 @@
 import Atto
+import Store
 
 /// How the commands that talk to a peer come to a connection.
 struct Connecting: Sendable {
@@ -6,6 +7,7 @@ struct Connecting: Sendable {
   var options = ConnectionOptions()
   /// Whether the MTU is exchanged before anything else.
   private var exchangesMTU = false
+  private let keeping: StoreOptions
 
   /// Reads the endpoint, the first word, and the common options.
   init(_ arguments: Arguments) throws {
@@ -26,20 +28,48 @@ struct Connecting: Sendable {
       options.transactionTimeout = timeout
     }
     options.security = try arguments.securityLevel()
+    keeping = try StoreOptions(arguments)
     options.monitor = try Monitor.make(arguments)
   }
+
+  /// Whether the peer is on the kernel's radio.
+  var isRadio: Bool { if case .le = endpoint { true } else { false } }
 
   /// Connects, lets the body work, and closes.
   func use<Value: Sendable>(
     on loop: Loop, _ body: (Connection) async throws -> Value
   ) async throws -> Value {
+    try await use(on: loop) { connection, _ in try await body(connection) }
+  }
+
+  /// The same, with the store: nil if there is none, or none is to be used.
+  func use<Value: Sendable>(
+    on loop: Loop, needsStore: Bool = false,
+    _ body: (Connection, StoreFile?) async throws -> Value
+  ) async throws -> Value {
+    let bonds = try await keptBonds(on: loop)
+    let store = needsStore ? try bonds.store ?? keeping.open() : bonds.store
     let agent = try await pairingRadio(on: loop)
     // An agent answers for as long as it lives.
     defer { withExtendedLifetime(agent) {} }
     let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
     defer { connection.close() }
-    if exchangesMTU { try await exchangeMTU(connection) }
-    return try await body(connection)
+    let result: Result<Value, any Error>
+    do {
+      if exchangesMTU { try await exchangeMTU(connection) }
+      result = .success(try await body(connection, store))
+    } catch {
+      result = .failure(error)
+    }
+    // Whatever came of it, the link may have led to a bond.
+    await bonds.end(after: try? await connection.security, on: loop)
+    return try result.get()
+  }
+
+  private func keptBonds(on loop: Loop) async throws -> KeptBonds {
+    guard case .le(let address) = endpoint else { return .none }
+    return try await KeptBonds.begin(
+      keeping, address.source, peer: address.peer, mayPair: options.security > .low, on: loop)
   }
 
   /// A peer that does not know the request keeps the default MTU. Vol 3, Part F, 3.4.2.

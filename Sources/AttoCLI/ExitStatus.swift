@@ -1,5 +1,6 @@
 import Atto
 import Files
+import Store
 
 /// What a command ends with, and what it says.
 ///
@@ -19,6 +20,7 @@ struct ExitStatus {
     case let error as CheckFailure: (code, message) = (4, error.message)
     case let error as RadioError: (code, message) = (error.code, error.description)
     case AttoError.database(let error): (code, message) = (2, error.text)
+    case let error as StoreError: (code, message) = (error.code, error.description)
     case let error as CaptureError: (code, message) = (2, error.message)
     case let error as AttoError:
       message = error.description
@@ -40,6 +42,16 @@ extension RadioError {
     switch self {
     case .invalidName, .invalidEndpoint, .invalidInterval, .advertisingData: 2
     default: 3
+    }
+  }
+}
+
+extension StoreError {
+  /// The file is wrong, or the machine is.
+  fileprivate var code: Int32 {
+    switch self {
+    case .libraryMissing, .busy, .full, .sqlite, .system: 3
+    default: 2
     }
   }
 }

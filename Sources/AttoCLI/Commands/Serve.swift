@@ -1,22 +1,25 @@
 import Atto
 import Files
+import Store
+import Synchronization
 
 /// `atto serve`: a GATT server from a file.
 enum ServeCommand: Command {
   static let name = "serve"
   static let summary = "A GATT server from a profile."
   static let usage = "PROFILE.json [--listen ENDPOINT] [OPTIONS]"
-  static let options = [
-    OptionSpec(
-      "listen", "ENDPOINT",
-      "where to wait for clients (le: with a powered adapter, else air:)"),
-    OptionSpec("once", nil, "end after the first client"),
-    OptionSpec("control", nil, "take lines on standard input, see above"),
-    OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
-    OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
-    OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
-    .json, .capture, .trace,
-  ]
+  static let options =
+    [
+      OptionSpec(
+        "listen", "ENDPOINT",
+        "where to wait for clients (le: with a powered adapter, else air:)"),
+      OptionSpec("once", nil, "end after the first client"),
+      OptionSpec("control", nil, "take lines on standard input, see above"),
+      OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
+      OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
+      OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
+      .json, .capture, .trace,
+    ] + StoreOptions.specs
   static let notes =
     "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
     + "The lines of --control: \(Control.help)."
@@ -33,7 +36,13 @@ enum ServeCommand: Command {
     options.security = try arguments.securityLevel()
     options.monitor = try Monitor.make(arguments)
 
-    let server = LocalServer(database.database, loop: loop)
+    let serverBox = BondedServer()
+    let bonds = try await keptBonds(arguments, endpoint, serverBox, on: loop)
+    defer { withExtendedLifetime(bonds) {} }
+    let server = LocalServer(
+      database.database, loop: loop,
+      memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) })
+    serverBox.server.withLock { $0 = server }
     let report = ServeReport(isJSON: arguments.has("json"))
     let firstClient = AsyncStream<Void>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments.has("once") }
@@ -64,6 +73,17 @@ enum ServeCommand: Command {
     server.disconnect()
   }
 
+  /// On the kernel's radio clients may bond; what they configure is kept then.
+  private static func keptBonds(
+    _ arguments: Arguments, _ endpoint: Endpoint, _ served: BondedServer, on loop: Loop
+  ) async throws -> KeptBonds {
+    let options = try StoreOptions(arguments)
+    guard case .leAny(let source) = endpoint else { return .none }
+    return try await KeptBonds.begin(options, source, peer: nil, mayPair: true, on: loop) { _ in
+      served.server.withLock { $0 }?.bondsChanged()
+    }
+  }
+
   /// What the radio says: what the profile states, and its name where that fits.
   private static func advertising(
     _ profile: Profile, _ endpoint: Endpoint
@@ -85,4 +105,9 @@ enum ServeCommand: Command {
     parameters.isConnectable = stated?.isConnectable ?? true
     return parameters
   }
+}
+
+/// The server that is told of new bonds, as soon as there is one.
+private final class BondedServer: Sendable {
+  let server = Mutex<LocalServer?>(nil)
 }

@@ -64,16 +64,19 @@ public final class Server {
     let client = ServerClient(id: ClientID(rawValue: nextClient), security: security)
     nextClient &+= 1
     if let record {
+      let isSame = record.databaseHash == database.hash()
       for (handle, value) in record.configurations {
-        // The handle may be something else by now, or offer less.
+        // In another database the handle may be something else by now, unless all of its service
+        // is where it was.
         guard let index = database.table.index(of: handle),
-          case .configuration(let offered, _) = database.table[index].storage
+          case .configuration(let offered, _) = database.table[index].storage,
+          isSame || database.serviceHash(containing: handle) == record.serviceHashes[handle]
         else { continue }
         client.configure(handle, value.intersection(offered))
       }
       client.features = record.features
       // The database may have changed while the client was away.
-      if record.databaseHash != database.hash() {
+      if !isSame {
         client.awareness = .unaware
         client.changed = .all
       }
@@ -90,8 +93,13 @@ public final class Server {
 
   /// What to remember of a client that is bonded.
   public func record(of client: ServerClient) -> ClientRecord {
-    ClientRecord(
-      configurations: client.allConfigurations, features: client.features,
+    let configurations = client.allConfigurations
+    var hashes: [AttributeHandle: [UInt8]] = [:]
+    for handle in configurations.keys {
+      hashes[handle] = database.serviceHash(containing: handle)
+    }
+    return ClientRecord(
+      configurations: configurations, serviceHashes: hashes, features: client.features,
       databaseHash: client.awareness == .aware ? database.hash() : [])
   }
 

@@ -16,7 +16,7 @@ import CLinux
 ///
 /// Limits: PDUs of up to 672 bytes on L2CAP unless negotiated (EMSGSIZE), on Unix of up to the
 /// send buffer, some 200 KB.
-public final class SocketLink: Link {
+public final class SocketLink: AddressedLink {
   /// What carries the PDUs.
   public enum Carrier: Hashable, Sendable {
     case unix
@@ -178,6 +178,15 @@ public final class SocketLink: Link {
   public func assume(_ security: LinkSecurity) {
     precondition(carrier == .unix, "the security of an L2CAP link is not a matter of opinion")
     assumed = security
+  }
+
+  /// On L2CAP the two ends, as the kernel knows them now: a peer that changes its address has its
+  /// identity address here once the kernel has resolved it. Vol 3, Part C, 10.8.2.3.
+  public var addresses: LinkAddresses? {
+    guard carrier == .l2cap, socket >= 0, let own = L2CAPSocket.own(of: socket),
+      let peer = L2CAPSocket.peer(of: socket)
+    else { return nil }
+    return LinkAddresses(own: own, peer: peer)
   }
 
   /// Who made the socket at the other end (SO_PEERCRED): for Unix sockets; nil elsewhere.

@@ -61,6 +61,14 @@ public actor KernelAdapter: Adapter {
     _ source: L2CAPSource = .any, loop: Loop = .shared
   ) async throws(RadioError) -> KernelAdapter {
     let list = try await KernelAdapters(loop: loop).list()
+    let adapter = KernelAdapter(try choose(source, among: list), loop: loop)
+    try await adapter.begin()
+    return adapter
+  }
+
+  static func choose(
+    _ source: L2CAPSource, among list: [AdapterInformation]
+  ) throws(RadioError) -> AdapterInformation {
     let chosen: AdapterInformation?
     let name: String
     switch source {
@@ -75,9 +83,7 @@ public actor KernelAdapter: Adapter {
       name = address.description
     }
     guard let chosen else { throw .noAdapter(name) }
-    let adapter = KernelAdapter(chosen, loop: loop)
-    try await adapter.begin()
-    return adapter
+    return chosen
   }
 
   // Kept out of other modules for the same reason as AirAdapter's.
