@@ -111,14 +111,7 @@ public actor KernelAdapter: Adapter {
     }
     information = try await channel.information(index)
     // A kernel that does not tell is taken for an old one.
-    if let answer = try? await channel.command(.readCommands) {
-      var reader = ManagementReader(answer)
-      let count: UInt16 = reader.integer()
-      _ = reader.octets(2)
-      for _ in 0..<min(Int(count), reader.rest.count / 2) {
-        commands.insert(ManagementOpcode(rawValue: reader.integer()))
-      }
-    }
+    commands = (try? await channel.commands()) ?? []
   }
 
   public var address: BluetoothAddress { information.address }
@@ -202,7 +195,19 @@ public actor KernelAdapter: Adapter {
   public func powerOn() async throws(RadioError) {
     guard information.supported.contains(.le) else { throw .unsupported("LE") }
     if !settings.contains(.le) { try await set(.setLE, true) }
-    if !settings.contains(.powered) { try await set(.setPowered, true) }
+    guard !settings.contains(.powered) else { return }
+    do throws(RadioError) {
+      try await set(.setPowered, true)
+    } catch {
+      // The kernel does not always say that it is rfkill which forbids it.
+      let isBlocked = MachineEvidence.RadioSwitch.all(SystemFiles()).contains {
+        $0.name == information.label && ($0.isSoft || $0.isHard)
+      }
+      guard case .management(let opcode, .failed, let adapter) = error, isBlocked else {
+        throw error
+      }
+      throw .management(opcode, .blocked, adapter: adapter)
+    }
   }
 
   /// Switches the power off: links, advertisements and scans of all programs end.
