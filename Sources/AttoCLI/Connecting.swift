@@ -38,8 +38,39 @@ struct Connecting: Sendable {
     defer { withExtendedLifetime(agent) {} }
     let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
     defer { connection.close() }
-    if exchangesMTU { try await exchangeMTU(connection) }
-    return try await body(connection)
+    do {
+      if exchangesMTU { try await exchangeMTU(connection) }
+      return try await body(connection)
+    } catch let error as AttoError {
+      throw await cause(of: error, on: loop)
+    }
+  }
+
+  /// A link may have ended because its adapter did, which the kernel does not say at the socket.
+  private func cause(of error: AttoError, on loop: Loop) async -> any Error {
+    guard case .le(let address) = endpoint else { return error }
+    switch error {
+    case .disconnected, .link: break
+    default: return error
+    }
+    // Links end before the power does.
+    for pause in [Duration.zero, .milliseconds(100)] {
+      try? await loop.sleep(for: pause)
+      guard let list = try? await KernelAdapters(loop: loop).list() else { return error }
+      let own = list.filter {
+        switch address.source {
+        case .adapter(let index): $0.index == index
+        case .address(let address): $0.address.value == address.value
+        case .any: true
+        }
+      }
+      let name = if case .adapter(let index) = address.source { "hci\(index)" } else { "" }
+      if own.isEmpty { return name.isEmpty ? RadioError.noAdapter(name) : .unplugged(name) }
+      if !own.contains(where: { $0.settings.isSuperset(of: [.powered, .le]) }) {
+        return RadioError.poweredOff(own[0].label)
+      }
+    }
+    return error
   }
 
   /// A peer that does not know the request keeps the default MTU. Vol 3, Part F, 3.4.2.

@@ -35,7 +35,7 @@ enum ServeCommand: Command {
 
     let server = LocalServer(database.database, loop: loop)
     let report = ServeReport(isJSON: arguments.has("json"))
-    let firstClient = AsyncStream<Void>.makeStream()
+    let firstClient = AsyncThrowingStream<Void, any Error>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments.has("once") }
     let observation = try await server.observe { event in
       report.happened(event) { server.keptValue(of: $0) }
@@ -48,8 +48,8 @@ enum ServeCommand: Command {
     defer { playing.cancel() }
     let listener = try await server.listen(
       on: endpoint, options: options, advertising: try advertising(profile, endpoint),
-      agent: JustWorksAgent()
-    ) { report.failed($0) }
+      agent: JustWorksAgent(), onFailure: { report.failed($0) },
+      onEnd: { firstClient.continuation.finish(throwing: $0) })
     defer { listener.stop() }
     if let notice = listener.notice { Terminal.note("atto serve: \(notice)") }
     report.listening(listener.endpoint)
@@ -60,7 +60,7 @@ enum ServeCommand: Command {
     }
     defer { controlling.cancel() }
     // Ends with the first client if that was wished, else when the task is cancelled.
-    for await _ in firstClient.stream {}
+    for try await _ in firstClient.stream {}
     server.disconnect()
   }
 

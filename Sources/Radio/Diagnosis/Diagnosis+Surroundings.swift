@@ -14,15 +14,16 @@ extension Diagnosis {
       remedy: "sudo systemctl stop bluetooth")
   }
 
+  static func list(_ programs: [MachineEvidence.Program]) -> String {
+    programs.prefix(8).map { "\($0.name) (process \($0.process))" }.joined(separator: ", ")
+      + (programs.count > 8 ? " and \(programs.count - 8) more" : "")
+  }
+
   /// Others that use the kernel's Bluetooth. Some only look on.
   static func programs(_ evidence: MachineEvidence) -> [Check] {
     let onlookers: Set = ["btmon", "hcidump", "dumpcap", "tshark", "wireshark"]
     let others = evidence.programs.filter { !evidence.daemons.contains($0.process) }
     let active = others.filter { !onlookers.contains($0.name) }
-    func list(_ programs: [MachineEvidence.Program]) -> String {
-      programs.prefix(8).map { "\($0.name) (process \($0.process))" }.joined(separator: ", ")
-        + (programs.count > 8 ? " and \(programs.count - 8) more" : "")
-    }
     if !active.isEmpty {
       return [
         Check(

@@ -56,6 +56,17 @@ public struct Diagnosis: Hashable, Sendable {
   /// Whether something will fail.
   public var hasProblem: Bool { checks.contains { $0.mark == .problem } }
 
+  /// Other programs that may listen on L2CAP's ATT channel, for people; nil if there seem to be
+  /// none. Costs a look through all processes.
+  public static var rivals: String? {
+    let files = SystemFiles()
+    let (programs, _) = MachineEvidence.Program.all(["/proc/net/l2cap"], files)
+    guard !programs.isEmpty, MachineEvidence.Program.isChannelTaken(files) ?? true else {
+      return nil
+    }
+    return list(programs)
+  }
+
   /// Looks at this machine as this process sees it.
   public static func examine(loop: Loop = .shared) async -> Diagnosis {
     var evidence = MachineEvidence(SystemFiles())

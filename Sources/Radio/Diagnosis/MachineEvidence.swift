@@ -182,31 +182,8 @@ struct MachineEvidence {
   }
 
   private mutating func readSockets(_ files: SystemFiles) {
-    var sockets: Set<Substring> = []
-    for list in ["/proc/net/hci", "/proc/net/l2cap"] {
-      for line in files.lines(list)?.dropFirst() ?? [] {
-        // sk RefCnt Rmem Wmem User Inode Parent
-        let fields = line.split(separator: " ")
-        // What was not accepted yet has no inode.
-        if fields.count >= 6, fields[5] != "0" { sockets.insert(fields[5]) }
-      }
-    }
-    let own = getpid()
-    for process in files.processes {
-      let name = files.name(of: process) ?? "?"
-      if name == "bluetoothd" { daemons.append(process) }
-      let folder = "/proc/\(process)/fd"
-      // Of a machine without such sockets not every process need be looked through.
-      guard !sockets.isEmpty else { continue }
-      var holds = false
-      for descriptor in files.names(folder) {
-        guard let target = files.link("\(folder)/\(descriptor)"), target.hasPrefix("socket:[")
-        else { continue }
-        if sockets.remove(target.dropFirst(8).dropLast()) != nil { holds = true }
-      }
-      if holds, process != own { programs.append(Program(process: process, name: name)) }
-    }
-    foreignSockets = sockets.count
+    daemons = files.processes.filter { files.name(of: $0) == "bluetoothd" }
+    (programs, foreignSockets) = Program.all(["/proc/net/hci", "/proc/net/l2cap"], files)
   }
 
   private mutating func readHardware(_ files: SystemFiles) {
@@ -238,6 +215,50 @@ extension MachineEvidence.RadioSwitch {
         entry: entry, name: files.line("\(folder)/\(entry)/name") ?? entry,
         isSoft: files.line("\(folder)/\(entry)/soft") == "1",
         isHard: files.line("\(folder)/\(entry)/hard") == "1")
+    }
+  }
+}
+
+extension MachineEvidence.Program {
+  /// Processes, but this one, that hold sockets of these lists of /proc/net, and how many sockets
+  /// are held by processes that may not be looked at.
+  static func all(_ lists: [String], _ files: SystemFiles) -> ([Self], Int) {
+    var sockets: Set<Substring> = []
+    for list in lists {
+      for line in files.lines(list)?.dropFirst() ?? [] {
+        // sk RefCnt Rmem Wmem User Inode Parent
+        let fields = line.split(separator: " ")
+        // What was not accepted yet has no inode.
+        if fields.count >= 6, fields[5] != "0" { sockets.insert(fields[5]) }
+      }
+    }
+    var programs: [Self] = []
+    // Without such sockets no process need be looked through.
+    for process in sockets.isEmpty ? [] : files.processes {
+      let folder = "/proc/\(process)/fd"
+      var holds = false
+      for descriptor in files.names(folder) {
+        guard let target = files.link("\(folder)/\(descriptor)"), target.hasPrefix("socket:[")
+        else { continue }
+        if sockets.remove(target.dropFirst(8).dropLast()) != nil { holds = true }
+      }
+      guard holds, process != getpid() else { continue }
+      programs.append(Self(process: process, name: files.name(of: process) ?? "?"))
+    }
+    return (programs, sockets.count)
+  }
+
+  /// Whether somebody listens on the ATT channel; nil if the kernel does not tell, as it does only
+  /// root, and only where debugfs is mounted.
+  static func isChannelTaken(_ files: SystemFiles) -> Bool? {
+    let listening = "4"
+    // Source, destination, state, PSM, source's and destination's CID, and more.
+    return files.lines("/sys/kernel/debug/bluetooth/l2cap")?.contains { line in
+      let fields = line.split(separator: " ").map { $0.lowercased() }
+      guard let state = fields.firstIndex(of: listening), state + 2 < fields.count else {
+        return false
+      }
+      return fields[state + 2] == "0x0004"
     }
   }
 }

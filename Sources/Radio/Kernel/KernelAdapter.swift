@@ -122,6 +122,9 @@ public actor KernelAdapter: Adapter {
     return settings.isSuperset(of: [.powered, .le]) ? .poweredOn : .poweredOff
   }
 
+  /// Why the adapter can do nothing any more, `closed` or `unplugged`; nil while it can.
+  public var endReason: RadioError? { end }
+
   /// The state now, and whenever it changes; ends when the adapter is closed or unplugged.
   public func states() -> AsyncStream<AdapterState> {
     let (stream, continuation) = AsyncStream<AdapterState>.makeStream(
