@@ -6,6 +6,8 @@ struct Connecting: Sendable {
   var options = ConnectionOptions()
   /// Whether the MTU is exchanged before anything else.
   private var exchangesMTU = false
+  /// Whether people are told of the link, once the work is done.
+  private let showsLink: Bool
 
   /// Reads the endpoint, the first word, and the common options.
   init(_ arguments: Arguments) throws {
@@ -26,6 +28,8 @@ struct Connecting: Sendable {
       options.transactionTimeout = timeout
     }
     options.security = try arguments.securityLevel()
+    options.sendBuffer = try arguments.sendBuffer()
+    showsLink = arguments.has("link")
     options.monitor = try Monitor.make(arguments)
   }
 
@@ -36,11 +40,14 @@ struct Connecting: Sendable {
     let agent = try await pairingRadio(on: loop)
     // An agent answers for as long as it lives.
     defer { withExtendedLifetime(agent) {} }
+    let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
     let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
     defer { connection.close() }
     do {
       if exchangesMTU { try await exchangeMTU(connection) }
-      return try await body(connection)
+      let value = try await body(connection)
+      try await report?.show(connection)
+      return value
     } catch let error as AttoError {
       throw await cause(of: error, on: loop)
     }

@@ -15,7 +15,7 @@ enum ServeCommand: Command {
     OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
     OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
     OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
-    .json, .capture, .trace,
+    .sendBuffer, .json, .capture, .trace,
   ]
   static let notes =
     "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
@@ -31,6 +31,7 @@ enum ServeCommand: Command {
       try arguments.integer("mtu", in: 23...65535) ?? profile.mtu.map { Int($0) } ?? 517
     if let timeout = try arguments.duration("timeout") { options.transactionTimeout = timeout }
     options.security = try arguments.securityLevel()
+    options.sendBuffer = try arguments.sendBuffer()
     options.monitor = try Monitor.make(arguments)
 
     let server = LocalServer(database.database, loop: loop)

@@ -35,6 +35,8 @@ public actor KernelAdapter: Adapter {
   }
 
   var channel: ManagementChannel?
+  /// nil where this process may not look.
+  var monitor: LinkMonitor?
   /// Why nothing can be done any more.
   var end: RadioError?
   /// Commands that this kernel knows and this process may give.
@@ -105,6 +107,7 @@ public actor KernelAdapter: Adapter {
       }
     self.channel = channel
     let index = index
+    if socket == nil { monitor = LinkMonitor(index, on: loop) }
     discovery = KernelDiscovery(on: loop) { [weak channel] opcode, parameters, completion in
       guard let channel else { return completion(.failure(.closed)) }
       channel.send(opcode, index, parameters, completion)
@@ -163,6 +166,8 @@ public actor KernelAdapter: Adapter {
     for attempt in attempts.values { attempt.finish(.failure(reason)) }
     channel?.close()
     channel = nil
+    monitor?.close()
+    monitor = nil
     for watcher in stateWatchers.values {
       watcher.yield(.gone)
       watcher.finish()
