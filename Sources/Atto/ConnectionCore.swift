@@ -111,6 +111,13 @@ final class ConnectionCore {
 
   /// Begins to listen to the link.
   func open() throws(AttoError) {
+    if let size = options.sendBuffer {
+      do throws(LinkError) {
+        try link.setSendBuffer(Int32(clamping: size))
+      } catch {
+        throw .link(error)
+      }
+    }
     if let descriptor = link.descriptor {
       do {
         watch = try loop.watch(descriptor, trigger: trigger, self)

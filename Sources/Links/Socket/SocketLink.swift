@@ -189,6 +189,30 @@ public final class SocketLink: AddressedLink {
     return LinkAddresses(own: own, peer: peer)
   }
 
+  public var phy: LinkPHY? {
+    var bits: UInt32 = 0
+    guard carrier == .l2cap, socket >= 0, clinux_get_phy(socket, &bits) == 0 else { return nil }
+    func kind(_ choices: [(Int32, LinkPHY.Kind)]) -> LinkPHY.Kind? {
+      choices.first { bits & UInt32($0.0) != 0 }?.1
+    }
+    guard
+      let transmit = kind([
+        (BT_PHY_LE_CODED_TX, .coded), (BT_PHY_LE_2M_TX, .twoMegabit),
+        (BT_PHY_LE_1M_TX, .oneMegabit),
+      ]),
+      let receive = kind([
+        (BT_PHY_LE_CODED_RX, .coded), (BT_PHY_LE_2M_RX, .twoMegabit),
+        (BT_PHY_LE_1M_RX, .oneMegabit),
+      ])
+    else { return nil }
+    return LinkPHY(transmit: transmit, receive: receive)
+  }
+
+  public func setSendBuffer(_ octets: Int32) throws(LinkError) {
+    guard socket >= 0 else { return }
+    try SocketOptions(sendBuffer: octets).apply(to: socket, endpoint: peerName)
+  }
+
   /// Who made the socket at the other end (SO_PEERCRED): for Unix sockets; nil elsewhere.
   public var peerCredentials: PeerCredentials? {
     guard carrier == .unix, socket >= 0 else { return nil }
