@@ -2,6 +2,7 @@ import ATT
 import EventLoop
 import GATT
 import Links
+import Radio
 
 /// A session on a link, driven by a loop: everything of a connection that happens on the loop's
 /// thread.
@@ -29,7 +30,7 @@ final class ConnectionCore {
   let session: Session
   let peerName: String
   let link: any Link
-  private let options: ConnectionOptions
+  let options: ConnectionOptions
   private let buffer: ReceiveBuffer
   private let holdsBackPeer: Bool
   private var watch: WatchID?
@@ -51,6 +52,15 @@ final class ConnectionCore {
   private var closeWaiters: [Completion<Void>] = []
   /// Those who wait for the link to reach a level.
   var securityWaiters: [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
+  /// The raise that the peer's refusals have led to, and its end.
+  var demand: (level: SecurityLevel, timer: OneTimer)?
+  /// Why the link is not raised, while those who wait for that are told.
+  var obstacle: SecurityObstacle?
+  /// What the radio said when the connection was made; nil without an agent.
+  var agentCapability: PairingCapability?
+  var knownLevel = SecurityLevel.low
+  /// Whether the link was being raised when it ended.
+  private(set) var hasEndedRaising = false
   /// The server behind the connection.
   private let server: ServerCore?
   /// Why the connection has ended.
@@ -73,6 +83,8 @@ final class ConnectionCore {
     holdsBackPeer = (link as? SocketLink)?.carrier != .l2cap
     configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
+    session.asksForSecurity = options.securityOnDemand ?? .low > .low
+    knownLevel = link.security.level
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
   }
@@ -144,6 +156,7 @@ final class ConnectionCore {
       deliver(PDU(pdu))
       if action == .indication { session.confirm() }
     case .confirmed(let id): confirmed(id)
+    case .securityWanted: securityWanted()
     case .failed(let failure): finish(.bearer(failure))
     }
   }
@@ -327,6 +340,9 @@ final class ConnectionCore {
   private func finish(_ reason: AttoError?) {
     guard end == nil else { return }
     hasClosedByItself = reason == nil
+    hasEndedRaising = isRaising
+    demand?.timer.cancel()
+    demand = nil
     end = reason ?? .disconnected(peer: peerName)
     if let watch { loop.unwatch(watch) }
     watch = nil
@@ -355,7 +371,7 @@ extension ConnectionCore: ReadinessHandler {
   func ready(_ readiness: Readiness) {
     if readiness.contains(.writable) {
       // A link that is being encrypted takes nothing until it is.
-      if !securityWaiters.isEmpty { securityChanged() }
+      if isRaising { securityChanged() }
       flush()
     }
     // A hang-up may show without anything to receive: only receiving tells why.

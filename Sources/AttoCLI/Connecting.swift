@@ -6,6 +6,7 @@ struct Connecting: Sendable {
   var options = ConnectionOptions()
   /// Whether the MTU is exchanged before anything else.
   private var exchangesMTU = false
+  private let pairing: PairingOptions
 
   /// Reads the endpoint, the first word, and the common options.
   init(_ arguments: Arguments) throws {
@@ -25,7 +26,13 @@ struct Connecting: Sendable {
       options.connectTimeout = timeout
       options.transactionTimeout = timeout
     }
-    options.security = try arguments.securityLevel()
+    pairing = try PairingOptions(arguments)
+    if arguments.value("security") == "auto" {
+      options.securityOnDemand = .fips
+    } else {
+      options.security = try arguments.securityLevel()
+    }
+    options.securityTimeout = try arguments.duration("timeout") ?? .seconds(30)
     options.monitor = try Monitor.make(arguments)
   }
 
@@ -33,10 +40,8 @@ struct Connecting: Sendable {
   func use<Value: Sendable>(
     on loop: Loop, _ body: (Connection) async throws -> Value
   ) async throws -> Value {
-    let agent = try await pairingRadio(on: loop)
-    // An agent answers for as long as it lives.
-    defer { withExtendedLifetime(agent) {} }
-    let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
+    let connection = try await Connection.connect(
+      to: endpoint, options: options, adapter: try await pairingRadio(on: loop), loop: loop)
     defer { connection.close() }
     if exchangesMTU { try await exchangeMTU(connection) }
     return try await body(connection)
@@ -54,17 +59,26 @@ struct Connecting: Sendable {
     }
   }
 
-  /// The radio that answers when the kernel asks about pairing; nil if nothing will be asked, or
-  /// nothing may be answered: a bond that exists is enough then.
-  private func pairingRadio(on loop: Loop) async throws -> KernelAdapter? {
-    guard options.security > .low, case .le(let address) = endpoint else { return nil }
-    let radio = try await KernelAdapter.open(address.source, loop: loop)
+  /// The radio whose agent answers when the peers pair; nil if nothing will be asked, or nothing
+  /// may be answered: a bond that exists is enough then.
+  private func pairingRadio(on loop: Loop) async throws -> (any Adapter)? {
+    guard options.security > .low || options.securityOnDemand != nil else { return nil }
+    let radio: any Adapter
+    switch endpoint {
+    case .le(let address): radio = try await KernelAdapter.open(address.source, loop: loop)
+    // Without --io the radios of the air agree on any level.
+    case .air where pairing.isStated: radio = try AirAdapter(loop: loop)
+    default: return nil
+    }
     do throws(RadioError) {
-      try await radio.setAgent(JustWorksAgent())
+      // What is printed on standard output is what was asked for.
+      try await radio.setAgent(
+        ConsoleAgent(options: pairing, loop: loop) { report in
+          if report.isQuestion { Terminal.note(report.text) }
+        })
     } catch {
       guard case .management(_, .permissionDenied, _) = error else { throw error }
       Terminal.note("\(error)")
-      return nil
     }
     return radio
   }

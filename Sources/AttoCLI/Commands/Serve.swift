@@ -6,19 +6,22 @@ enum ServeCommand: Command {
   static let name = "serve"
   static let summary = "A GATT server from a profile."
   static let usage = "PROFILE.json [--listen ENDPOINT] [OPTIONS]"
-  static let options = [
-    OptionSpec(
-      "listen", "ENDPOINT",
-      "where to wait for clients (le: with a powered adapter, else air:)"),
-    OptionSpec("once", nil, "end after the first client"),
-    OptionSpec("control", nil, "take lines on standard input, see above"),
-    OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
-    OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
-    OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
-    .json, .capture, .trace,
-  ]
+  static let options =
+    [
+      OptionSpec(
+        "listen", "ENDPOINT",
+        "where to wait for clients (le: with a powered adapter, else air:)"),
+      OptionSpec("once", nil, "end after the first client"),
+      OptionSpec("control", nil, "take lines on standard input, see above"),
+      OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
+      OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
+      OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
+      .json, .capture, .trace,
+    ] + PairingOptions.specs
   static let notes =
-    "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
+    "Centrals may pair: without --io when nothing is to be compared, with it by what a person\n"
+    + "here must see or type; answers are lines of standard input (--control leaves none).\n"
+    + "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
     + "The lines of --control: \(Control.help)."
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
@@ -33,8 +36,13 @@ enum ServeCommand: Command {
     options.security = try arguments.securityLevel()
     options.monitor = try Monitor.make(arguments)
 
+    let pairing = try PairingOptions(arguments)
+
     let server = LocalServer(database.database, loop: loop)
     let report = ServeReport(isJSON: arguments.has("json"))
+    let agent = ConsoleAgent(options: pairing, loop: arguments.has("control") ? nil : loop) {
+      report.pairing($0)
+    }
     let firstClient = AsyncStream<Void>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments.has("once") }
     let observation = try await server.observe { event in
@@ -48,7 +56,7 @@ enum ServeCommand: Command {
     defer { playing.cancel() }
     let listener = try await server.listen(
       on: endpoint, options: options, advertising: try advertising(profile, endpoint),
-      agent: JustWorksAgent()
+      agent: endpoint.isAir && !pairing.isStated ? nil : agent
     ) { report.failed($0) }
     defer { listener.stop() }
     if let notice = listener.notice { Terminal.note("atto serve: \(notice)") }

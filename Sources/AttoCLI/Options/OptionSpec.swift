@@ -20,12 +20,15 @@ extension OptionSpec {
   static let capture = OptionSpec("capture", "FILE", "keep the PDUs in FILE.btsnoop or FILE.pcapng")
 
   /// What every command that connects understands.
-  static let connecting: [OptionSpec] = [
-    OptionSpec("mtu", "N", "exchange the MTU first, offering N (23 to 65535)"),
-    timeout,
-    OptionSpec("security", "LEVEL", "low, medium, high or fips"),
-    json,
-    capture,
-    trace,
-  ]
+  static let connecting: [OptionSpec] =
+    [
+      OptionSpec("mtu", "N", "exchange the MTU first, offering N (23 to 65535)"),
+      timeout,
+      OptionSpec(
+        "security", "LEVEL",
+        "low, medium, high or fips; auto: what the peer asks for when it refuses"),
+      json,
+      capture,
+      trace,
+    ] + PairingOptions.specs
 }
