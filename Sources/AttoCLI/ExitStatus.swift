@@ -26,7 +26,7 @@ struct ExitStatus {
       message = error.description
       code =
         switch error {
-        case .refused: 1
+        case .refused, .insufficientSecurity: 1
         case .misuse, .endpoint, .database: 2
         case .radio(let error): error.code
         default: 3

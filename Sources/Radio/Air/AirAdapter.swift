@@ -116,6 +116,18 @@ public actor AirAdapter: Adapter {
     for attempt in attempts.values { attempt.end(.closed) }
   }
 
+  public func setAgent(_ agent: (any PairingAgent)?) async throws(RadioError) {}
+  public var agentCapability: PairingCapability? { nil }
+  public func pair(with peer: BluetoothAddress, timeout: Duration) async throws(RadioError) {
+    throw .unsupported("pairing")
+  }
+  public func unpair(_ peer: BluetoothAddress) async throws(RadioError) {
+    throw .unsupported("bonds")
+  }
+  public func pairingFailure(
+    of peer: BluetoothAddress, within time: Duration
+  ) async -> PairingFailure? { nil }
+
   func nextID() -> UInt64 {
     lastID += 1
     return lastID

@@ -78,6 +78,8 @@ public final class AirLink: Link {
   }
 
   public var descriptor: Int32? { data.descriptor }
+  /// This end's; the peer's is not known before it is asked.
+  public var maximumSecurity: SecurityLevel { maximum.level }
 
   public func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
     raising == nil ? try data.send(pdu) : .wouldBlock
