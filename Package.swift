@@ -37,8 +37,11 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
+    .target(
+      name: "Conformance", dependencies: ["ATT", "GATT", "Files"], swiftSettings: house),
     .executableTarget(
-      name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
+      name: "AttoCLI", dependencies: ["Atto", "Files", "Conformance", "CLinux"],
+      swiftSettings: house),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
@@ -49,6 +52,10 @@ let package = Package(
     .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
+      swiftSettings: house),
+    .testTarget(
+      name: "ConformanceTests",
+      dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]
