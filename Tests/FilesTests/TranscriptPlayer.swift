@@ -33,6 +33,8 @@ class TranscriptPlayer {
   private(set) var now = Instant.zero
   private(set) var complaints: [String] = []
   private(set) var line = 0
+  /// What has come of procedures and values, and has not been told yet.
+  private var results: [String] = []
 
   init(_ seat: TranscriptSeat) { self.seat = seat }
 
@@ -53,6 +55,7 @@ class TranscriptPlayer {
   func take(_ action: Transcript.Action) {}
   func finish() {
     for seat in seats { expectNothing(from: seat, "at the end") }
+    for result in results { complain("the result \(result) is not in the transcript") }
   }
   /// Something that happens by itself before the given moment, if anything does.
   func nextMoment() -> Instant? { seats.compactMap(\.session.deadline).min() }
@@ -86,6 +89,25 @@ class TranscriptPlayer {
     seat.first = seat.sent.count
   }
 
+  // MARK: Procedures
+
+  func begin(_ words: [String]) {
+    let mistake = TranscriptProcedure(words, session, now).begin { [unowned self] in
+      results.append($0)
+    }
+    if let mistake { complain(mistake) }
+    collect()
+  }
+
+  func came(_ result: String) { results.append(result) }
+
+  func expect(result words: [String]) {
+    let expected = words.joined(separator: " ")
+    guard !results.isEmpty else { return complain("no result, not \(expected)") }
+    let result = results.removeFirst()
+    if result != expected { complain("the result is \(result), not \(expected)") }
+  }
+
   // MARK: Time
 
   func wait(_ duration: Duration) {
@@ -107,8 +129,6 @@ class TranscriptPlayer {
 
 /// Our client; the transcript is its server.
 final class TranscriptClientPlayer: TranscriptPlayer {
-  /// What has come of procedures and values, and has not been told yet.
-  private var results: [String] = []
 
   private var confirmsAtOnce = true
 
@@ -134,32 +154,23 @@ final class TranscriptClientPlayer: TranscriptPlayer {
     case .procedure(["confirm"]):
       session.confirm()
       collect()
-    case .procedure(let words):
-      let mistake = TranscriptProcedure(words, session, now).begin { [unowned self] in
-        results.append($0)
-      }
-      if let mistake { complain(mistake) }
-      collect()
-    case .result(let words):
-      let expected = words.joined(separator: " ")
-      guard !results.isEmpty else { return complain("no result, not \(expected)") }
-      let result = results.removeFirst()
-      if result != expected { complain("the result is \(result), not \(expected)") }
+    case .procedure(let words): begin(words)
+    case .result(let words): expect(result: words)
     }
   }
 
   override func acted(_ action: SessionAction, _ pdu: [UInt8]) {
     switch action {
-    case .notification: results.append("notification " + value(pdu))
+    case .notification: came("notification " + value(pdu))
     case .indication:
-      results.append("indication " + value(pdu))
+      came("indication " + value(pdu))
       if confirmsAtOnce { session.confirm() }
     case .notifications:
       let octets = pdu.span.bytes
       if case .multipleHandleValueNotification(let values) = PDU(octets) {
         var iterator = values.makeIterator()
         while let value = iterator.next() {
-          results.append("notification " + text(value.handle, value.value.owned))
+          came("notification " + text(value.handle, value.value.owned))
         }
       }
     default: break
@@ -174,8 +185,4 @@ final class TranscriptClientPlayer: TranscriptPlayer {
     value.isEmpty ? "\(handle)" : "\(handle) " + TranscriptProcedure.text(value)
   }
 
-  override func finish() {
-    super.finish()
-    for result in results { complain("the result \(result) is not in the transcript") }
-  }
 }

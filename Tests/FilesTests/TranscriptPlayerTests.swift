@@ -18,10 +18,7 @@ import Testing
       }
       return try TranscriptServerPlayer(read(profile ?? ""), read: read).play(test)
     }
-    var isForClient: Bool {
-      profile == nil
-        || test.steps.contains { if case .procedure = $0.action { true } else { false } }
-    }
+    var isForClient: Bool { profile == nil }
   }
 
   static let folder = Fixtures.folder.appending(path: "transcripts")

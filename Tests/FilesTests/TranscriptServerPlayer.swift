@@ -100,7 +100,8 @@ final class TranscriptServerPlayer: TranscriptPlayer {
     case .disconnect:
       expectNothing("before the end")
       end()
-    case .procedure, .result: break
+    case .procedure(let words): begin(words)
+    case .result(let words): expect(result: words)
     }
   }
 

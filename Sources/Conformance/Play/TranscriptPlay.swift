@@ -29,11 +29,7 @@ public struct TranscriptPlay {
 
   /// Whether a case is about peers of this role.
   public func applies(_ test: Transcript.Case, in transcript: Transcript) -> Bool {
-    let begins = test.steps.contains { if case .procedure = $0.action { true } else { false } }
-    switch role {
-    case .server: return transcript.profile(of: test) != nil
-    case .client: return begins || transcript.profile(of: test) == nil
-    }
+    (transcript.profile(of: test) != nil) == (role == .server)
   }
 
   /// Plays one case on links of its own.
@@ -69,6 +65,9 @@ public struct TranscriptPlay {
       case .database: return "the peer's database has to change, on line \(step.line)"
       case .notify, .indicate: return "the peer's application has to send, on line \(step.line)"
       case .bond: return "it wants a bond, on line \(step.line)"
+      case .procedure where role == .server:
+        return "the peer has to begin a procedure, on line \(step.line)"
+      case .procedure(["hold"]): return "the client has to hold back, on line \(step.line)"
       case .turn where role == .client: return "it is about several clients, on line \(step.line)"
       case .server(let pattern) where role == .client && pattern.bytes == nil:
         return "\(pattern) is not one PDU, on line \(step.line)"
