@@ -60,12 +60,13 @@ public struct CaseReport: Equatable, Sendable {
   public let name: String
   public let title: String
   public var outcome: Outcome
-  /// All PDUs, in order; at most `exchangeLimit`, the first.
+  /// All PDUs, in order; at most `exchangeLimit` with `octetLimit` octets, the first.
   public var exchange: [ExchangedPDU]
   /// How long it took.
   public var duration: Duration
 
   public static let exchangeLimit = 10_000
+  public static let octetLimit = 1 << 20
 
   public init(
     name: String, title: String, outcome: Outcome, exchange: [ExchangedPDU] = [],

@@ -5,6 +5,7 @@ final class Wire {
   private var current = 1
   private(set) var exchange: [ExchangedPDU] = []
   private var closedTime: Duration = .zero
+  private var keptOctets = 0
 
   init(_ peer: any Peer) { self.peer = peer }
 
@@ -68,7 +69,11 @@ final class Wire {
   var elapsed: Duration { links.values.reduce(closedTime) { $0 + $1.elapsed } }
 
   private func keep(_ pdu: ExchangedPDU) {
-    if exchange.count < CaseReport.exchangeLimit { exchange.append(pdu) }
+    keptOctets += pdu.octets.count
+    guard exchange.count < CaseReport.exchangeLimit, keptOctets <= CaseReport.octetLimit else {
+      return
+    }
+    exchange.append(pdu)
   }
 }
 

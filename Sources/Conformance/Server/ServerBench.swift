@@ -8,10 +8,13 @@ final class ServerBench {
   let patience: Duration
   private(set) var mtu = 23
 
-  /// The time that any case has.
-  static let deadline = Duration.seconds(120)
+  /// The time that the case has.
+  private let deadline: Duration
 
-  init(_ wire: Wire, _ known: KnownServer, patience: Duration) {
+  init(
+    _ wire: Wire, _ known: KnownServer, patience: Duration, deadline: Duration = .seconds(120)
+  ) {
+    self.deadline = deadline
     self.wire = wire
     self.known = known
     self.patience = patience
@@ -30,8 +33,8 @@ final class ServerBench {
 
   /// nil if no response came.
   func tryAsking(_ pdu: [UInt8]) async throws(CaseStop) -> [UInt8]? {
-    guard wire.elapsed < Self.deadline else {
-      throw Rule.answered.broken("the case did not end within \(Self.deadline)")
+    guard wire.elapsed < deadline else {
+      throw Rule.answered.broken("the case did not end within \(deadline)")
     }
     try await wire.send(pdu)
     guard let response = try await next() else { return nil }

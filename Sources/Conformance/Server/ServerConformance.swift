@@ -41,7 +41,10 @@ public struct ServerConformance {
     var known = KnownServer()
     known.layout = profile
     var surveyed: KnownServer?
-    let report = try await report(Self.survey, Self.surveyTitle, peer, known) {
+    // A large database on a slow link takes its time.
+    let report = try await report(
+      Self.survey, Self.surveyTitle, peer, known, deadline: .seconds(900)
+    ) {
       bench throws(CaseStop) in
       surveyed = try await ServerSurvey.run(bench)
     }
@@ -73,10 +76,10 @@ public struct ServerConformance {
 
   private func report(
     _ name: String, _ title: String, _ peer: any Peer, _ known: KnownServer,
-    _ body: (ServerBench) async throws(CaseStop) -> Void
+    deadline: Duration = .seconds(120), _ body: (ServerBench) async throws(CaseStop) -> Void
   ) async throws(PeerError) -> CaseReport {
     let wire = Wire(peer)
-    let bench = ServerBench(wire, known, patience: patience)
+    let bench = ServerBench(wire, known, patience: patience, deadline: deadline)
     var stop: CaseStop?
     do throws(CaseStop) {
       try await wire.open()
