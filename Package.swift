@@ -46,8 +46,11 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
+    .target(
+      name: "Conformance", dependencies: ["ATT", "GATT", "Files"], swiftSettings: house),
     .executableTarget(
-      name: "AttoCLI", dependencies: ["Atto", "Files", "Store", "CLinux"], swiftSettings: house),
+      name: "AttoCLI", dependencies: ["Atto", "Files", "Conformance", "Store", "CLinux"],
+      swiftSettings: house),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
@@ -65,6 +68,10 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
+      swiftSettings: house),
+    .testTarget(
+      name: "ConformanceTests",
+      dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]
