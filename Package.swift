@@ -40,6 +40,10 @@ let package = Package(
     .executableTarget(
       name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
 
+    // Runs seeds of the simulator; built by the tests only.
+    .executableTarget(
+      name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: house),
+
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
     .testTarget(

@@ -38,6 +38,8 @@ public final class Server {
   private var nextClient: UInt32 = 1
   private var nextQuestion: UInt64 = 1
   private var preparedBytes = 0
+  /// Octets that clients have prepared and not yet executed, in all.
+  public var preparedByteCount: Int { preparedBytes }
 
   public init(
     _ database: Database = Database(), application: Application = Application(),
