@@ -47,6 +47,8 @@ let package = Package(
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
     .testTarget(
+      name: "SimulationTests", dependencies: ["Simulation", "ATT", "GATT"], swiftSettings: house),
+    .testTarget(
       name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
     .testTarget(name: "RadioTests", dependencies: ["Radio"], swiftSettings: house),

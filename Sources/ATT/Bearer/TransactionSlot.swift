@@ -49,6 +49,9 @@ struct TransactionSlot {
     return .waiting
   }
 
+  /// Puts a transaction before all that wait, whatever the limit says.
+  mutating func enqueueFirst(_ id: TransactionID) { waiting.insert(id, at: first) }
+
   /// Grants the free slot to the one that waits longest.
   mutating func grantNext() -> TransactionID? {
     guard state == .free, first < waiting.count else { return nil }

@@ -111,7 +111,9 @@ final class Judge {
   private func arrive(response pdu: [UInt8], _ form: PDUForm, at now: Instant) {
     guard let request else { return }
     let fits: Bool
-    if case .malformedResponse = form { fits = false } else {
+    if case .malformedResponse = form {
+      fits = false
+    } else {
       fits = pdu[0] == 0x01 ? pdu[1] == request.pdu[0] : pdu[0] == request.pdu[0] + 1
     }
     guard fits else {

@@ -29,6 +29,15 @@ struct ModelAnswers {
     return entries[index]
   }
 
+  /// Whether the application changed the database while it was asked for a value or for leave, and
+  /// of which attribute. What it does in a write comes after the question.
+  mutating func takeChange() -> UInt16? {
+    guard let index = entries.firstIndex(where: { $0.changedDatabase && $0.kind != .write })
+    else { return nil }
+    used = Array(entries.indices.prefix(index + 1))
+    return entries[index].handle
+  }
+
   /// The request is answered: what it used is spent.
   mutating func end() {
     for index in used.sorted().reversed() { entries.remove(at: index) }

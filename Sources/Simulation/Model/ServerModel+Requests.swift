@@ -43,6 +43,12 @@ extension ServerModel {
   /// The response to a well-formed request. Throws `unanswered` if there should be none yet.
   func respond(_ request: inout ModelRequest) throws(ModelHalt) -> [UInt8] {
     request.answers.begin()
+    if let handle = request.answers.takeChange() {
+      // What was found before the change is not true any more.
+      if request.client.awareness == .unaware { request.client.awareness = .told }
+      if request.opcode == 0x18 { drop(request.client) }
+      return [0x01, request.opcode] + octets(handle) + [0x12]
+    }
     do throws(ModelHalt) {
       let response = try answer(&request)
       return response
@@ -193,7 +199,9 @@ extension ServerModel {
     _ handle: UInt16, _ request: inout ModelRequest
   ) throws(ModelHalt) {
     guard case .requires(let requirement) = access else { throw .refused(denial, handle) }
-    if let code = Self.refusal(requirement, request.client.security) { throw .refused(code, handle) }
+    if let code = Self.refusal(requirement, request.client.security) {
+      throw .refused(code, handle)
+    }
     guard requirement.authorization else { return }
     if case .refused(let code) = try ask(kind, handle, &request) {
       throw .refused(code.rawValue, handle)
@@ -204,7 +212,6 @@ extension ServerModel {
     _ kind: Question.Kind, _ handle: UInt16, _ request: inout ModelRequest
   ) throws(ModelHalt) -> LateAnswer {
     guard let entry = request.answers.take(kind, handle) else { throw .unanswered(kind, handle) }
-    if entry.changedDatabase, kind != .write { throw .refused(0x12, handle) }
     return entry.answer
   }
 
@@ -241,6 +248,7 @@ extension ServerModel {
     case .configuration: return (octets(client.configurations[rows[index].handle] ?? 0), 0)
     case .features: return ([client.features], 0)
     case .hash:
+      client.hashesGiven += 1
       if client.awareness == .unaware { client.awareness = .told }
       return (databaseHash(), 0)
     case .application:

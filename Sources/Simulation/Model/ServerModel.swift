@@ -31,7 +31,9 @@ final class ServerModel {
   }
 
   func rows(of type: [UInt8], _ start: UInt16, _ end: UInt16) -> [Int] {
-    rows.indices.filter { rows[$0].handle >= start && rows[$0].handle <= end && rows[$0].type == type }
+    rows.indices.filter {
+      rows[$0].handle >= start && rows[$0].handle <= end && rows[$0].type == type
+    }
   }
 
   func setValue(_ handle: UInt16, _ value: [UInt8]) {
@@ -238,6 +240,8 @@ final class ModelClient {
   var awareness = Awareness.aware
   /// What Service Changed owes it.
   var changed: (UInt16, UInt16)?
+  /// How often it has been given the Database Hash.
+  var hashesGiven = 0
   /// The least counter that a signature may have, and the key.
   var signing: (key: [UInt8], counter: UInt32)?
 

@@ -184,6 +184,15 @@ final class Device {
     hashes[structure] = hash
   }
 
+  /// The database has changed within a call of a session.
+  var needsPump = false
+
+  func pumpIfNeeded() {
+    guard needsPump else { return }
+    needsPump = false
+    pump()
+  }
+
   /// Sends what a change of the database makes due.
   func pump() {
     for end in ends {

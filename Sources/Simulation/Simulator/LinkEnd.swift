@@ -35,6 +35,9 @@ final class LinkEnd: LinkObserver {
   var operations: [OperationWatch] = []
   var openIndications: [TransactionID] = []
   private var buffer: [UInt8] = []
+  /// As the session counts.
+  private var outOfSyncCount: UInt64 = 0
+  private var hashesSeen = 0
 
   init(
     _ connection: Connection, _ device: Device, isCentral: Bool, index: Int, session: Session,
@@ -88,7 +91,10 @@ final class LinkEnd: LinkObserver {
       seen = 0
       close()
     }
-    if former == nil { judge.checkOutbox() }
+    if former == nil {
+      judge.checkOutbox()
+      device.pumpIfNeeded()
+    }
   }
 
   /// Shows the judge what is new in the outbox.
@@ -104,11 +110,11 @@ final class LinkEnd: LinkObserver {
     seen = count
     for pdu in fresh {
       judge.produce(pdu, encoder: encoder, at: now)
-      encoder = nil
+      if let opcode = pdu.first, encoder?.lastOpcode == opcode { encoder = nil }
     }
     let limit = session.bearer.configuration.outboxLimit
     let burst = (session.bearer.configuration.maximumPipelined + 8) * (session.bearer.mtu + 2)
-    if session.bearer.outbox.byteCount > limit + burst {
+    if !device.isRogue, session.bearer.outbox.byteCount > limit + burst {
       fail("queues keep their limits", "\(session.bearer.outbox.byteCount) octets in the outbox")
     }
   }
@@ -183,7 +189,27 @@ final class LinkEnd: LinkObserver {
       fail("responses match requests", "\(owed.name) was not given its response")
     }
     owed = nil
+    if session.outOfSyncCount > outOfSyncCount {
+      outOfSyncCount = session.outOfSyncCount
+      device.becomeStale(connection)
+    }
+    // Whoever reads the hash learns from it, whatever the procedure.
+    if let given = peer.judge.client?.hashesGiven, given != hashesSeen {
+      hashesSeen = given
+      if judge.responseOwner?.name != "Discover Database" { device.becomeStale(connection) }
+    }
+    pumpOthers()
     checkOperations()
+  }
+
+  /// What one bearer of a client has been told concerns the others.
+  private func pumpOthers() {
+    for other in connection.ends(of: device) where other !== self {
+      other.call {
+        other.session.pump(at: now)
+        return .none
+      }
+    }
   }
 
   /// A procedure is given a response: it must be its own.
@@ -192,7 +218,6 @@ final class LinkEnd: LinkObserver {
       fail("responses match requests", "\(watch.name) was given another's response")
     }
     owed = nil
-    watch.hasPrepared = false
   }
 
   /// Delivers values as the floor above does: decoded here from the octets.
@@ -236,9 +261,6 @@ final class LinkEnd: LinkObserver {
       "\(self.name) ends   \(watch.name) \(watch.error.map { "\($0)" } ?? "well")"
     }
     operations.removeAll { $0 === watch }
-    if case .refused(let error)? = watch.error, error.code == .databaseOutOfSync {
-      device.becomeStale(connection)
-    }
     simulator.hasEnded(watch)
   }
 
@@ -305,5 +327,6 @@ final class LinkEnd: LinkObserver {
     }
     openIndications = []
     connection.endClosed(self)
+    if device.current == nil { pumpOthers() }
   }
 }

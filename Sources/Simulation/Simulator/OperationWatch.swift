@@ -11,8 +11,8 @@ class OperationWatch {
   var exchanges: [(request: [UInt8], response: [UInt8])] = []
   private(set) var hasEnded = false
   var isCancelled = false
-  /// Whether the request that is on the wire prepares a write.
-  var hasPrepared = false
+  /// The opcode of the last request.
+  var lastOpcode: UInt8?
   /// What it ended with, once it has.
   private(set) var error: ProcedureError?
 
@@ -52,7 +52,7 @@ final class SimulatedOperation<P: Procedure>: ClientOperation {
   override func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     try inner.encodeRequest(into: &out)
     watch.end.encoder = watch
-    if out.byteCount > 0, out.bytes.octet(at: 0) == 0x16 { watch.hasPrepared = true }
+    if out.byteCount > 0 { watch.lastOpcode = out.bytes.octet(at: 0) }
   }
 
   override func receive(_ response: borrowing PDU, mtu: Int) -> Bool {

@@ -103,6 +103,7 @@ final class SimulatedApplication: Application {
     case 2:
       guard simulator.plan.hazards.contains(.databaseChanges) else { break }
       device.add(simulator.someService(of: device, at: nil))
+      device.needsPump = true
       return true
     case 3: simulator.startSomething(end)
     default: break

@@ -7,7 +7,9 @@ public enum SimulationRun {
 
   /// The smallest plan, found step by step, that breaks the same rule: fewer devices, fewer
   /// actions, fewer hazards. Takes at most `limit` runs.
-  public static func shrink(_ violation: SimulationViolation, limit: Int = 400) -> SimulationViolation {
+  public static func shrink(_ violation: SimulationViolation, limit: Int = 400)
+    -> SimulationViolation
+  {
     var best = violation
     var runs = 0
     func holds(_ plan: SimulationPlan) -> Bool {

@@ -56,7 +56,8 @@ extension Simulator {
   }
 
   /// What a client knows, or thinks it knows, of the other side's handles.
-  private func someHandle(_ end: LinkEnd, _ isWanted: (ModelRow) -> Bool = { _ in true }) -> UInt16 {
+  private func someHandle(_ end: LinkEnd, _ isWanted: (ModelRow) -> Bool = { _ in true }) -> UInt16
+  {
     guard let model = end.peer.device.model, !random.chance(0.05) else {
       return UInt16(random.below(random.chance(0.5) ? 40 : 0x10000))
     }
@@ -91,7 +92,9 @@ extension Simulator {
         ExchangeMTU(clientReceiveMTU: end.device.configuration.receiveMTU), "Exchange MTU",
         isExchange: true
       ) { result, watch in
-        if case .success(let mtu) = result, mtu != watch.end.judge.mtu {
+        if case .success(let mtu) = result, watch.end.connection.isTrusted,
+          mtu != watch.end.judge.mtu
+        {
           watch.end.fail("both sides agree on ATT_MTU", "\(mtu)")
         }
       }
@@ -238,7 +241,8 @@ extension Simulator {
     let isOffered = !isSigned || end.session.bearer.configuration.channel == .fixed
     if isSent != (fits && isOffered && !mayRefuse) {
       end.fail(
-        "commands are taken while there is room", "\(hex(pdu)) was taken: \(isSent) \(error as Any)")
+        "commands are taken while there is room", "\(hex(pdu)) was taken: \(isSent) \(error as Any)"
+      )
     }
   }
 
@@ -264,7 +268,8 @@ extension Simulator {
 
   private func announceFeatures(_ end: LinkEnd) {
     let features = UInt8(random.below(8))
-    let handle = AttributeHandle(someHandle(end) { if case .features = $0.kind { true } else { false } })
+    let handle = AttributeHandle(
+      someHandle(end) { if case .features = $0.kind { true } else { false } })
     end.start(WriteValue(handle, value: [features]), "Announce Features")
   }
 
@@ -319,7 +324,7 @@ extension OperationWatch {
     guard end.connection.isTrusted else { return }
     let prepared = exchanges.filter { $0.request.first == 0x16 }
     if case .failure(.bearer) = result { return }
-    if !prepared.isEmpty || hasPrepared, exchanges.last?.request.first != 0x18 {
+    if lastOpcode == 0x16 {
       end.fail("prepared writes are all or nothing", "\(name) leaves its queue behind")
     }
     guard case .success = result else { return }

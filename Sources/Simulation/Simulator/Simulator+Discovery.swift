@@ -16,6 +16,8 @@ extension Simulator {
       DiscoverDatabase(cached: view.database, readsDatabaseHash: true), "Discover Database"
     ) { result, watch in
       guard connection.isTrusted else { return }
+      // One that did not come to its end may have taken the hash with it.
+      if case .failure = result { watch.end.device.becomeStale(connection) }
       switch result {
       case .success(let database):
         let isStill = revision == watch.end.peer.device.model?.revision
@@ -78,21 +80,27 @@ extension Simulator {
     var lines: [(AttributeHandle, String)] = []
     for service in database.services {
       lines.append(
-        (service.handle,
+        (
+          service.handle,
           "service \(service.handle)-\(service.endGroupHandle) \(service.isPrimary) "
-            + hex(service.uuid.octets)))
+            + hex(service.uuid.octets)
+        ))
       for include in service.includes {
         lines.append(
-          (include.handle,
+          (
+            include.handle,
             "include \(include.handle) \(include.startHandle)-\(include.endGroupHandle) "
-              + hex(include.uuid.octets)))
+              + hex(include.uuid.octets)
+          ))
       }
       for characteristic in service.characteristics {
         lines.append(
-          (characteristic.handle,
+          (
+            characteristic.handle,
             "characteristic \(characteristic.handle) \(characteristic.valueHandle)-"
               + "\(characteristic.endGroupHandle) \(characteristic.properties.rawValue) "
-              + hex(characteristic.uuid.octets)))
+              + hex(characteristic.uuid.octets)
+          ))
         for descriptor in characteristic.descriptors {
           lines.append(
             (descriptor.handle, "descriptor \(descriptor.handle) \(hex(descriptor.uuid.octets))"))
@@ -108,8 +116,9 @@ extension Simulator {
     var values: Set<UInt16> = []
     for (index, row) in model.rows.enumerated() {
       let handle = AttributeHandle(row.handle)
-      guard case .constant(let value) = row.kind, row.isService || row.type == ModelRow.include
-        || row.type == ModelRow.characteristic
+      guard case .constant(let value) = row.kind,
+        row.isService || row.type == ModelRow.include
+          || row.type == ModelRow.characteristic
       else {
         if !values.contains(row.handle) { lines.append("descriptor \(handle) \(hex(row.type))") }
         continue
@@ -122,7 +131,9 @@ extension Simulator {
       } else if row.type == ModelRow.include {
         var uuid = Array(value[4...])
         let start = number(value, 0)
-        if uuid.isEmpty, let target = model.row(start), case .constant(let own) = model.rows[target].kind {
+        if uuid.isEmpty, let target = model.row(start),
+          case .constant(let own) = model.rows[target].kind
+        {
           uuid = own
         }
         lines.append(
