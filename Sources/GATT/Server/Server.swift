@@ -84,6 +84,7 @@ public final class Server {
   /// The last bearer of a client has ended: it and its queue are forgotten.
   public func disconnect(_ client: ServerClient) {
     clearQueue(of: client)
+    client.isConnected = false
     clients.removeAll { $0 === client }
   }
 

@@ -23,6 +23,7 @@ final class Judge {
   var mtu: Int
   private var ownRequestedMTU: Int?
   private var ownMTU: Int?
+  private var hasExchanged = false
   private var peerMTU: Int?
   private(set) var isDead = false
 
@@ -75,13 +76,24 @@ final class Judge {
     if let least = [ownMTU, peerMTU].compactMap(\.self).min() { mtu = max(23, least) }
   }
 
+  /// On a link that may have been used before, answers and values may have the length that was
+  /// agreed on then, until this side exchanges.
+  func receiveLimit(_ pdu: [UInt8]) -> Int {
+    guard configuration.linkMayBeReused, !hasExchanged, let opcode = pdu.first else { return mtu }
+    let responses: [UInt8] = [
+      0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x0D, 0x0F, 0x11, 0x13, 0x17, 0x19, 0x21, 0x1B, 0x1D,
+      0x23,
+    ]
+    return responses.contains(opcode) ? max(mtu, pdu.count) : mtu
+  }
+
   // MARK: Arriving
 
   /// A PDU is about to be handed to the session.
   func arrive(_ pdu: [UInt8], at now: Instant) {
     (confirmed, responseOwner, mayDie) = (nil, nil, false)
     guard !isDead else { return }
-    let form = PDUForm(pdu, limit: mtu)
+    let form = PDUForm(pdu, limit: receiveLimit(pdu))
     switch form {
     case .empty, .notification, .multipleNotification, .ignored: break
     case .request, .exchangeRequest, .refused:
@@ -168,6 +180,7 @@ final class Judge {
       if opcode == 0x02 {
         if !isFixed || ownMTU != nil { report("one exchange of ATT_MTU", hex(pdu)) }
         ownRequestedMTU = Int(number(pdu, 1))
+        hasExchanged = true
       }
       if encoder == nil { report("requests have an owner", hex(pdu)) }
       request = (pdu, now, encoder)
@@ -241,7 +254,7 @@ final class Judge {
     case .exchangeRequest:
       if isFixed {
         expected = [0x03] + octets(UInt16(configuration.receiveMTU))
-        if peerMTU == nil {
+        if peerMTU == nil || configuration.linkMayBeReused {
           peerMTU = min(configuration.receiveMTU, Int(number(first.pdu, 1)))
           agree()
         }
@@ -259,13 +272,11 @@ final class Judge {
           return report(
             "answers are awaited", "\(hex(pdu)) to \(hex(first.pdu)), with \(error) open")
         }
-        answers = request.answers
-        answers.end()
       } else {
         expected = Self.refusal(first.pdu)
       }
     }
-    if received.isEmpty { answers.removeAll() }
+    answers.end()
     if pdu != expected {
       report(
         "responses are right", "\(hex(pdu)) to \(hex(first.pdu)), not \(hex(expected))")

@@ -9,45 +9,34 @@ struct ModelAnswers {
     let answer: LateAnswer
     /// The application changed the database while it was asked.
     var changedDatabase = false
+    /// Which request of the bearer it is for, counted from 0.
+    var request = 0
   }
 
   private(set) var entries: [Entry] = []
-  /// Which of them the request that is judged now has used.
-  private var used: [Int] = []
+  /// The request that is judged now.
+  private(set) var request = 0
 
   mutating func append(_ entry: Entry) { entries.append(entry) }
 
-  mutating func begin() { used = [] }
-
-  /// The first answer to this question that has not been spent on an earlier request; a request
-  /// is given the same answer as often as it asks.
-  mutating func take(_ kind: Question.Kind, _ handle: UInt16) -> Entry? {
-    guard let index = entries.firstIndex(where: { $0.kind == kind && $0.handle == handle }) else {
-      return nil
-    }
-    if !used.contains(index) { used.append(index) }
-    return entries[index]
+  /// The answer to this question; a request is given the same as often as it asks.
+  func take(_ kind: Question.Kind, _ handle: UInt16) -> Entry? {
+    entries.first { $0.request == request && $0.kind == kind && $0.handle == handle }
   }
 
   /// Whether the application changed the database while it was asked for a value or for leave, and
   /// of which attribute. What it does in a write comes after the question.
-  mutating func takeChange() -> UInt16? {
-    guard let index = entries.firstIndex(where: { $0.changedDatabase && $0.kind != .write })
-    else { return nil }
-    used = Array(entries.indices.prefix(index + 1))
-    return entries[index].handle
+  func change() -> UInt16? {
+    entries.first { $0.request == request && $0.changedDatabase && $0.kind != .write }?.handle
   }
 
-  /// The request is answered: what it used is spent.
+  /// The request is answered: what was said of it is spent.
   mutating func end() {
-    for index in used.sorted().reversed() { entries.remove(at: index) }
-    used = []
+    entries.removeAll { $0.request <= request }
+    request += 1
   }
 
-  mutating func removeAll() {
-    entries = []
-    used = []
-  }
+  mutating func removeAll() { entries = [] }
 }
 
 /// Why the model's answer to a request is an error, or cannot be told.

@@ -42,8 +42,7 @@ extension ServerModel {
 
   /// The response to a well-formed request. Throws `unanswered` if there should be none yet.
   func respond(_ request: inout ModelRequest) throws(ModelHalt) -> [UInt8] {
-    request.answers.begin()
-    if let handle = request.answers.takeChange() {
+    if let handle = request.answers.change() {
       // What was found before the change is not true any more.
       if request.client.awareness == .unaware { request.client.awareness = .told }
       if request.opcode == 0x18 { drop(request.client) }
@@ -94,6 +93,8 @@ extension ServerModel {
       try write(number(pdu, 1), Array(pdu[3...]), .write, &request)
       return [0x13]
     case 0x16:
+      // ATT_MTU may have shrunk since it came: there is no room for the echo.
+      guard pdu.count <= request.mtu else { throw .refused(0x04, number(pdu, 1)) }
       try prepareWrite(&request)
       return [0x17] + pdu[1...]
     case 0x18:

@@ -54,7 +54,7 @@ final class ServerModel {
   // MARK: Structure
 
   /// The handle after the last service.
-  private var free: Int {
+  var free: Int {
     (rows.filter(\.isService).map { Int($0.groupEnd) }.max() ?? 0) + 1
   }
 

@@ -119,6 +119,16 @@ final class LinkEnd: LinkObserver {
     }
   }
 
+  /// Which request the server is at, counted from 0: those that are answered, and those whose
+  /// answers the judge has not seen yet.
+  var requestNumber: Int {
+    var number = judge.answers.request
+    session.bearer.outbox.forEach(from: seen) { pdu in
+      if pdu.byteCount > 0, Opcode(pdu.octet(at: 0)).kind == .response { number += 1 }
+    }
+    return number
+  }
+
   /// Does one thing that the link is ready for.
   func serve() {
     if isWritable, !session.bearer.outbox.isEmpty { return transmit() }
@@ -169,6 +179,10 @@ final class LinkEnd: LinkObserver {
 
   private func deliver(_ pdu: [UInt8]) {
     simulator.note { "\(self.name) takes  \(hex(pdu))" }
+    // Whatever arrives can be shown to people.
+    if !connection.isTrusted, PDU(pdu.span.bytes).summary.isEmpty {
+      fail("every PDU can be shown", hex(pdu))
+    }
     if connection.keepsOrder {
       if peer.underWay.first != pdu {
         fail("links keep the order", hex(pdu))
@@ -223,7 +237,7 @@ final class LinkEnd: LinkObserver {
   /// Delivers values as the floor above does: decoded here from the octets.
   private func take(_ action: SessionAction, _ pdu: [UInt8]) {
     var values: [(handle: UInt16, value: [UInt8])] = []
-    let form = PDUForm(pdu, limit: judge.mtu)
+    let form = PDUForm(pdu, limit: judge.receiveLimit(pdu))
     switch (action, form) {
     case (.notification, .notification), (.indication, .indication):
       values = [(number(pdu, 1), Array(pdu[3...]))]
@@ -233,8 +247,25 @@ final class LinkEnd: LinkObserver {
       fail("values are delivered", "\(action) of \(hex(pdu))")
     default: return
     }
+    checkDecoding(pdu, values)
     for (handle, value) in values { device.takeValue(handle, value, at: self) }
     if action == .indication { session.confirm() }
+  }
+
+  /// The decoder's view of values is ours.
+  private func checkDecoding(_ octets: [UInt8], _ values: [(handle: UInt16, value: [UInt8])]) {
+    var decoded: [(handle: UInt16, value: [UInt8])] = []
+    switch PDU(octets.span.bytes) {
+    case .handleValueNotification(let pdu), .handleValueIndication(let pdu):
+      decoded = [(pdu.handle.rawValue, pdu.value.owned)]
+    case .multipleHandleValueNotification(let pdu):
+      var list = pdu.makeIterator()
+      while let next = list.next() { decoded.append((next.handle.rawValue, next.value.owned)) }
+    default: break
+    }
+    if !decoded.elementsEqual(values, by: { $0.handle == $1.handle && $0.value == $1.value }) {
+      fail("values are decoded as they were sent", hex(octets))
+    }
   }
 
   // MARK: Procedures

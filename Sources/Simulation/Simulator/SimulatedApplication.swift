@@ -71,7 +71,7 @@ final class SimulatedApplication: Application {
   func note(_ answer: LateAnswer, _ question: Question, _ end: LinkEnd, _ changed: Bool = false) {
     let entry = ModelAnswers.Entry(
       kind: question.kind, handle: question.handle.rawValue, answer: answer,
-      changedDatabase: changed)
+      changedDatabase: changed, request: end.judge.commandAnswers == nil ? end.requestNumber : 0)
     if end.judge.commandAnswers != nil {
       end.judge.commandAnswers?.append(entry)
     } else {
@@ -97,15 +97,23 @@ final class SimulatedApplication: Application {
 
   /// What handlers may do from within. True if the database is another afterwards.
   private func reenter(_ end: LinkEnd) -> Bool {
+    let plan = simulator.plan.hazards
     switch simulator.random.below(8) {
     case 0: simulator.notify(end)
     case 1: simulator.indicate(end)
     case 2:
-      guard simulator.plan.hazards.contains(.databaseChanges) else { break }
+      guard plan.contains(.databaseChanges), device.model?.rows.last?.groupEnd ?? 0 < 0xFFC0
+      else { break }
       device.add(simulator.someService(of: device, at: nil))
       device.needsPump = true
       return true
     case 3: simulator.startSomething(end)
+    case 4:
+      guard plan.contains(.losses), simulator.random.chance(0.2),
+        end.connection.bearers.count == 1
+      else { break }
+      simulator.note { "\(end.name) closes from within" }
+      end.end()
     default: break
     }
     return false

@@ -87,6 +87,12 @@ extension Simulator {
     guard end.isUsable else { return }
     switch random.below(26) {
     case 0, 1: discover(end)
+    case 2 where random.chance(0.1):
+      end.start(ExchangeMTU(clientReceiveMTU: 22), "Exchange MTU of 22") { result, watch in
+        if case .success = result {
+          watch.end.fail("misuse is refused", "an ATT_MTU of 22 was exchanged")
+        }
+      }
     case 2:
       end.start(
         ExchangeMTU(clientReceiveMTU: end.device.configuration.receiveMTU), "Exchange MTU",
@@ -147,7 +153,8 @@ extension Simulator {
     case 16:
       let writes = (0..<(1 + random.below(3))).map { _ in
         LongWrite(
-          writable(end), offset: random.chance(0.7) ? 0 : UInt16(random.below(8)),
+          writable(end),
+          offset: random.chance(0.7) ? 0 : UInt16(random.below(random.chance(0.1) ? 600 : 8)),
           value: someOctets(100))
       }
       end.start(ReliableWrites(writes), "Reliable Writes") { $1.checkPrepared($0, writes) }
@@ -192,8 +199,22 @@ extension Simulator {
   }
 
   private func discoverPart(_ end: LinkEnd) {
-    switch random.below(6) {
+    let limits = DiscoveryLimits(
+      services: random.below(8), includes: random.below(4), characteristics: random.below(12),
+      descriptors: random.below(16), values: random.below(8), requests: 1 + random.below(16))
+    switch random.below(8) {
     case 0: end.start(DiscoverPrimaryServices(), "Discover Primary Services")
+    case 6:
+      end.start(DiscoverDatabase(limits: limits), "Discover within limits") {
+        $1.checkLimits($0, limits)
+      }
+    case 7:
+      end.start(ReadUsingUUID(.characteristic, limits: limits), "Read within limits") {
+        result, watch in
+        if case .success(let output) = result, output.values.count > limits.values {
+          watch.end.fail("queues keep their limits", "\(output.values.count) values")
+        }
+      }
     case 1: end.start(DiscoverPrimaryServicesByUUID(someUUID()), "Discover Services by UUID")
     case 2:
       end.start(DiscoverCharacteristics(in: someRange(end)), "Discover Characteristics")
@@ -277,7 +298,15 @@ extension Simulator {
   private func sendRaw(_ end: LinkEnd) {
     for _ in 0..<(1 + random.below(random.chance(0.2) ? 20 : 2)) {
       var pdu: [UInt8]
-      switch random.below(4) {
+      switch random.below(6) {
+      case 4:
+        // Values by their types, of which some may not be read.
+        let row = end.peer.device.model?.rows[random.below(end.peer.device.model?.rows.count ?? 1)]
+        pdu = [0x08, 1, 0, 0xFF, 0xFF] + (row?.type ?? ModelRow.primary)
+      case 5:
+        let row = end.peer.device.model?.rows[random.below(end.peer.device.model?.rows.count ?? 1)]
+        pdu = [0x06, 1, 0, 0xFF, 0xFF] + (row?.type ?? ModelRow.primary).prefix(2)
+        if case .stored(let value, _)? = row?.kind { pdu += value.prefix(60) }
       case 0: pdu = [UInt8(truncatingIfNeeded: random.next())] + someOctets(40)
       case 1:
         let opcodes: [UInt8] = [
@@ -314,6 +343,22 @@ extension ModelRow.Kind {
 }
 
 extension OperationWatch {
+  /// However much a server has, no more is taken than the limits say.
+  func checkLimits(_ result: Result<RemoteDatabase, ProcedureError>, _ limits: DiscoveryLimits) {
+    guard case .success(let database) = result else { return }
+    let characteristics = database.services.flatMap(\.characteristics)
+    let counts = [
+      (database.services.count, limits.services),
+      (database.services.reduce(0) { $0 + $1.includes.count }, limits.includes),
+      (characteristics.count, limits.characteristics),
+      (characteristics.reduce(0) { $0 + $1.descriptors.count }, limits.descriptors),
+      (exchanges.count, limits.requests),
+    ]
+    if let beyond = counts.first(where: { $0.0 > $0.1 }) {
+      end.fail("queues keep their limits", "\(name): \(beyond.0), not \(beyond.1)")
+    }
+  }
+
   func expect(_ are: [UInt8], _ ought: [UInt8]) {
     guard end.connection.isTrusted, are != ought else { return }
     end.fail("results are what the peer said", "\(name): \(hex(are)), not \(hex(ought))")

@@ -21,12 +21,14 @@ extension Simulator {
       maximumWaiting: isTight ? 1 + random.below(4) : 256,
       maximumPipelined: isTight ? random.below(3) : 16,
       outboxLimit: isTight ? 40 + random.below(200) : 8192)
+    var configured = configuration
+    configured.linkMayBeReused = random.chance(0.15)
     let application = SimulatedApplication()
     let isRogue = plan.hazards.contains(.rogues) && number == plan.devices - 1
     guard number == 0 || !random.chance(0.12) else {
       return Device(
         self, number: number, server: nil, model: nil, application: application,
-        configuration: configuration, isRogue: isRogue)
+        configuration: configured, isRogue: isRogue)
     }
     var limits = ServerLimits()
     if isTight {
@@ -37,7 +39,7 @@ extension Simulator {
     let server = Server(application: application, limits: limits)
     let device = Device(
       self, number: number, server: server, model: ServerModel(limits: limits),
-      application: application, configuration: configuration, isRogue: isRogue)
+      application: application, configuration: configured, isRogue: isRogue)
     device.add(
       ServiceDefinition(
         0x1800,

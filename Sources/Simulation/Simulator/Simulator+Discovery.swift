@@ -23,7 +23,8 @@ extension Simulator {
         let isStill = revision == watch.end.peer.device.model?.revision
         if isStill { watch.end.simulator.compare(database, watch.end) }
         var view = watch.end.device.views[number] ?? Device.View()
-        view.database = database
+        // Of a database that changed meanwhile, and back later, the hash would prove too much.
+        view.database = isStill ? database : RemoteDatabase(services: database.services)
         view.knownAt = told
         watch.end.device.views[number] = view
       case .failure(.violation(let violation)):
@@ -65,6 +66,7 @@ extension Simulator {
 
   private func compare(_ database: RemoteDatabase, _ end: LinkEnd) {
     guard let model = end.peer.device.model else { return }
+    checkLookups(database, end)
     let found = Self.lines(database)
     let ought = Self.lines(model)
     guard found != ought else { return }
@@ -73,6 +75,27 @@ extension Simulator {
       "the client's view is the server's database",
       "\(place < found.count ? found[place] : "an end"), not "
         + "\(place < ought.count ? ought[place] : "an end")")
+  }
+
+  /// Whatever a database holds is found by its handle and by its type.
+  private func checkLookups(_ database: RemoteDatabase, _ end: LinkEnd) {
+    for service in database.services {
+      var isFound = database.service(at: service.handle) == service
+      isFound = isFound && database.services(service.uuid).contains(service)
+      isFound = isFound && database.service(containing: service.endGroupHandle) == service
+      for include in service.includes {
+        isFound = isFound && database.service(includedAs: include)?.uuid == include.uuid
+      }
+      for characteristic in service.characteristics {
+        let handle = characteristic.valueHandle
+        isFound = isFound && database.characteristic(valueHandle: handle) == characteristic
+        isFound = isFound && database.characteristics(characteristic.uuid).contains(characteristic)
+        for descriptor in characteristic.descriptors {
+          isFound = isFound && database.descriptor(at: descriptor.handle) == descriptor
+        }
+      }
+      if !isFound { end.fail("what was discovered can be looked up", "\(service)") }
+    }
   }
 
   /// One line for each attribute that discovery finds.

@@ -25,7 +25,7 @@ extension Simulator {
     case 8...9: changeDatabase(end.device)
     case 10:
       let stored = end.device.model?.rows.filter {
-        if case .stored = $0.kind { true } else { false }
+        if case .stored = $0.kind { true } else { $0.handle == 3 }
       }
       guard let stored, !stored.isEmpty else { break }
       end.device.setValue(stored[random.below(stored.count)].handle, someOctets(512))
@@ -40,9 +40,17 @@ extension Simulator {
     guard plan.hazards.contains(.databaseChanges), let model = device.model else { return }
     count(\.databaseChanges)
     let services = model.rows.filter(\.isService)
-    switch random.below(5) {
+    switch random.below(7) {
     case 0, 1:
-      if services.count < 12 { device.add(someService(of: device, at: nil)) }
+      let isFull = services.last?.groupEnd == 0xFFFF
+      if services.count < 12, !isFull { device.add(someService(of: device, at: nil)) }
+    case 5: addWhatDoesNotFit(device, services)
+    case 6:
+      // At the end of the handles, with room that no attribute uses.
+      guard let last = services.last, last.groupEnd < 0xFFC0 else { break }
+      var service = someService(of: device, at: AttributeHandle(0xFFC0))
+      service.endHandle = random.chance(0.5) ? .max : AttributeHandle(0xFFF0)
+      device.add(service)
     case 2, 3:
       // What every server has stays.
       guard services.count > 2 else { break }
@@ -64,6 +72,40 @@ extension Simulator {
       }
     }
     device.pump()
+  }
+
+  /// A service that cannot be added leaves everything as it was.
+  private func addWhatDoesNotFit(_ device: Device, _ services: [ModelRow]) {
+    guard let server = device.server, let last = services.last else { return }
+    let before = (server.database.count, server.databaseHash())
+    var service = ServiceDefinition(0x1234, handle: AttributeHandle(last.handle))
+    let reason: DatabaseError
+    switch random.below(3) {
+    case 0: reason = .handleTaken(AttributeHandle(last.handle))
+    case 1:
+      service = ServiceDefinition(0x1234, includes: [IncludeDefinition(service: 0xFFBF)])
+      reason = .noSuchService(0xFFBF)
+    default:
+      service = ServiceDefinition(
+        0x1234, handle: 0xFFBA,
+        characteristics: [
+          CharacteristicDefinition(
+            0xFF01, properties: .read, value: .constant([UInt8](repeating: 0, count: 513)))
+        ])
+      reason = .valueTooLong(0xFFBC, 513, limit: 512)
+    }
+    do throws(DatabaseError) {
+      try server.add(service)
+      fail("services are laid out as defined", "\(device.name): one that does not fit was added")
+    } catch {
+      let isFull = error == .noHandlesLeft || reason == .noSuchService(0xFFBF)
+      if error != reason, !isFull {
+        fail("services are laid out as defined", "\(device.name): \(error), not \(reason)")
+      }
+    }
+    if server.database.count != before.0 || server.databaseHash() != before.1 {
+      fail("services are laid out as defined", "\(device.name): half a service was added")
+    }
   }
 
   private func serial(_ device: Device) -> [UInt8] {

@@ -95,6 +95,28 @@ import Testing
     #expect(station.send("08 0100 ffff 01ff") == ["01 08 0d 00 12"])
   }
 
+  /// A client whose last bearer the application ends while it is asked leaves nothing behind.
+  @Test func aClientThatIsForgottenWhileTheApplicationIsAskedPreparesNothing() {
+    let application = ScriptedApplication()
+    application.authorizations[0x0B] = .accepted
+    let asks = AttributePermissions(
+      read: .open, write: .requires(.init(authorization: true)))
+    let server = Server(
+      Database(
+        genericAttributeService, service(0x1800, at: 9, value(0xFF01, .stored([1]), asks))),
+      application: application)
+    let station = Station(server)
+    #expect(station.send("16 0b00 0000 05 06") == ["17 0b 00 00 00 05 06"])
+    #expect(server.preparedByteCount == 2)
+    application.meanwhile = { _ in
+      station.session.linkEnded()
+      server.disconnect(station.client)
+    }
+    #expect(station.send("16 0b00 0000 07") == [])
+    #expect(server.preparedByteCount == 0)
+    #expect(server.clients.isEmpty)
+  }
+
   /// A server says once that its database has changed: the session notes it, though nobody
   /// waits for the answer any more.
   @Test func aCancelledProcedureStillLearnsOfTheChange() {
