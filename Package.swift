@@ -52,8 +52,14 @@ let package = Package(
       name: "AttoCLI", dependencies: ["Atto", "Files", "Conformance", "Store", "CLinux"],
       swiftSettings: house),
 
+    // Runs seeds of the simulator; built by the tests only.
+    .executableTarget(
+      name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: house),
+
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["Simulation", "ATT", "GATT"], swiftSettings: house),
     .testTarget(
       name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),

@@ -175,6 +175,23 @@ import Testing
     #expect(Set(taken.map(\.peer)).count == total)
   }
 
+  /// A central beyond the limit of links is told so; the next one after another has left is not.
+  @Test func linksAreLimited() async throws {
+    let radio = try air.adapter("Strap")
+    await radio.limitLinks(1)
+    let advertisement = try await radio.advertise(strap())
+    let links = advertisement.links.makeAsyncIterator()
+    let first = End(try await air.adapter().connect(to: .name("Strap")))
+    let accepted = End(try #require(await links.next()))
+    try await first.send([1])
+    #expect(try await accepted.receive() == [1])
+    await #expect(throws: RadioError.refused(radio.address, .connectionLimitExceeded)) {
+      try await air.adapter().connect(to: .name("Strap"))
+    }
+    try await first.send([2])
+    #expect(try await accepted.receive() == [2])
+  }
+
   // MARK: Against a central
 
   /// A radio that the test plays itself, which answers hello with `reply`.
@@ -251,6 +268,16 @@ import Testing
 }
 
 extension AirAdapter {
+  func limitLinks(_ limit: Int) { linkLimit = limit }
+
+  /// How many of the radios in a folder an observer with this limit shows.
+  func countShown(in folder: AirFolder, limit: Int) throws -> Int {
+    let observer = AirObserver(folder, on: loop, limit: limit) { _ in }
+    try observer.start()
+    defer { observer.end() }
+    return observer.records.count
+  }
+
   func shortenHandshakes(_ time: Duration) { handshakeTime = time }
   var handshakeCount: Int { handshakes.count }
 }

@@ -196,7 +196,7 @@ extension AirAdapter {
     }
     // A link that the peer has left, though this end has not been told yet, does not count.
     if let known = peers[peer], !known.isHungUp { return .connectionAlreadyExists }
-    return peers.count < Self.linkLimit ? nil : .connectionLimitExceeded
+    return peers.count < linkLimit ? nil : .connectionLimitExceeded
   }
 
   private func deliver(_ link: ConnectedLink) {

@@ -39,6 +39,8 @@ public actor AirAdapter: Adapter {
   var isClosed = false
   /// Shorter in tests.
   var handshakeTime = AirAdapter.handshakeTime
+  /// Fewer in tests.
+  var linkLimit = AirAdapter.linkLimit
   var claim: AirClaim?
   var listener: WatchedDescriptor?
   var acceptPause: OneTimer?
