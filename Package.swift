@@ -26,6 +26,7 @@ let package = Package(
     .target(name: "Links", dependencies: ["ATT", "CLinux"], swiftSettings: house),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: house),
     .target(name: "Simulation", dependencies: ["ATT", "GATT", "Links"], swiftSettings: house),
+    .target(name: "LinkTiming", swiftSettings: house),
     // Floor 4: adapters and the virtual air.
     .target(
       name: "Radio", dependencies: ["ATT", "Links", "EventLoop", "CLinux"], swiftSettings: house),
@@ -38,13 +39,15 @@ let package = Package(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
     .executableTarget(
-      name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
+      name: "AttoCLI", dependencies: ["Atto", "Files", "LinkTiming", "CLinux"], swiftSettings: house
+    ),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
     .testTarget(
       name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
+    .testTarget(name: "LinkTimingTests", dependencies: ["LinkTiming"], swiftSettings: house),
     .testTarget(name: "RadioTests", dependencies: ["Radio"], swiftSettings: house),
     .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),
     .testTarget(
