@@ -29,10 +29,12 @@ let package = Package(
     .target(name: "LinkTiming", swiftSettings: house),
     // Floor 4: adapters and the virtual air.
     .target(
-      name: "Radio", dependencies: ["ATT", "Links", "EventLoop", "CLinux"], swiftSettings: house),
+      name: "Radio", dependencies: ["ATT", "Links", "EventLoop", "LinkTiming", "CLinux"],
+      swiftSettings: house),
     // Floor 5: the async API.
     .target(
-      name: "Atto", dependencies: ["ATT", "GATT", "Links", "EventLoop", "Radio", "CLinux"],
+      name: "Atto",
+      dependencies: ["ATT", "GATT", "Links", "EventLoop", "LinkTiming", "Radio", "CLinux"],
       swiftSettings: house),
     // Floor 6: file formats and the command.
     .target(

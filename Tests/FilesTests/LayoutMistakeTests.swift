@@ -165,7 +165,7 @@ import Testing
     ),
     Mistake(
       behaviour(#""write""#, #""tally": true"#),
-      "3:26: B.tally: expected a characteristic that can be read, found one without read "
+      "3:25: B.tally: expected a characteristic that can be read, found one without read "
         + "among its permissions"
     ),
     Mistake(
@@ -174,7 +174,7 @@ import Testing
     ),
     Mistake(
       behaviour(#""notify""#, #""stream": {"size": 3}"#),
-      "3:37: B.stream.size: expected a whole number from 4 to 512, found the number 3"
+      "3:35: B.stream.size: expected a whole number from 4 to 512, found the number 3"
     ),
     Mistake(
       behaviour(#""read""#, #""sink": true"#),

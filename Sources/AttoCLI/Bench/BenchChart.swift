@@ -30,8 +30,11 @@ enum BenchChart {
     }
     for step in 0...5 {
       let value = seconds * Double(step) / 5
+      let places = seconds < 1 ? 2 : seconds < 10 ? 1 : 0
+      // The last one would stick out.
       svg += label(
-        x(value), bottom + 18, Decimal.text(value, places: seconds < 10 ? 1 : 0) + " s", "middle")
+        x(value), bottom + 18, Decimal.text(value, places: places) + " s",
+        step == 5 ? "end" : "middle")
     }
     let line = points.map { "\(fixed(x($0.x))),\(fixed(y($0.y)))" }.joined(separator: " ")
     let first = points[0]

@@ -59,7 +59,7 @@ struct BenchReport {
       \(body)
       <h2>How to read this</h2>
       <p>Values are counted at their receiver, by their numbers where they carry some. What came
-      before the warm-up was over does not count. Percentiles are exact to 3 %. CPU is that of the
+      before the warm-up was over does not count. Percentiles are exact to 1 %. CPU is that of the
       measuring process alone, both directions counted. Jitter is the mean difference between one
       latency and the next.</p>
       </main></body></html>

@@ -1,10 +1,10 @@
 /// How often each latency occurred, in a memory that does not grow.
 ///
-/// Buckets are as wide as 1/32 of the power of two below them, so that a percentile is wrong by
-/// 3 % at most; below 64 ns they are exact. 2^44 ns (4.9 hours) and more share the last one. The
+/// Buckets are as wide as 1/128 of the power of two below them, so that a percentile is wrong by
+/// 1 % at most; below 256 ns they are exact. 2^44 ns (4.9 hours) and more share the last one. The
 /// greatest value is kept exactly.
 struct Histogram: Sendable {
-  private static let fineBits = 5
+  private static let fineBits = 7
   private static let topBit = 44
   private static let size = (topBit - fineBits + 1) << fineBits
   private var counts = [UInt64](repeating: 0, count: Histogram.size)

@@ -43,6 +43,7 @@ enum BenchCommand: Command {
     } catch {
       throw UsageError("--link: \(error)")
     }
+    link = link ?? connecting.endpoint.timing?.parameters
     let report = try arguments.value("report").map { try BenchReport(path: $0) }
     let bench = Bench(
       plan: plan, endpoint: arguments.words[0], earlier: earlier, link: link,
