@@ -50,7 +50,7 @@ let package = Package(
       name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinkTimingTests", dependencies: ["LinkTiming"], swiftSettings: house),
-    .testTarget(name: "RadioTests", dependencies: ["Radio"], swiftSettings: house),
+    .testTarget(name: "RadioTests", dependencies: ["Radio", "LinkTiming"], swiftSettings: house),
     .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],

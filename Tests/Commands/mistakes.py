@@ -5,7 +5,7 @@ import os
 from harness import FIXTURES, contains, equal, expect, test
 
 COMMANDS = ["demo", "serve", "discover", "services", "includes", "characteristics", "descriptors",
-            "read", "write", "subscribe", "raw", "scan", "advertise", "link"]
+            "read", "write", "subscribe", "raw", "scan", "advertise", "link", "bench"]
 NOBODY = "unix:/tmp/atto-nobody-here"
 
 
@@ -55,7 +55,7 @@ def options(b):
 def endpoints(b):
     forms = ["unix:PATH, fd:N, le:AA:BB:CC:DD:EE:FF", "air:NAME"]
     for name in ("discover", "services", "includes", "characteristics", "descriptors", "read",
-                 "write", "subscribe", "raw"):
+                 "write", "subscribe", "raw", "bench"):
         b.refuses(2, ["an endpoint is missing", f"usage: atto {name}"] + forms, name)
     b.refuses(2, ['"tcp:host"'] + forms, "discover", "tcp:host")
     b.refuses(2, ['"nonsense"'] + forms, "discover", "nonsense")

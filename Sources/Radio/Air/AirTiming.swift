@@ -46,7 +46,9 @@ extension AirTiming {
 
   /// Reads that form; nil for what is none or is out of range.
   init?(octets: [UInt8]) {
-    guard octets.count == Self.length, Int(octets[0]) < PHY.allCases.count, octets[8] < 4 else {
+    guard octets.count == Self.length, Int(octets[0]) < PHY.allCases.count, octets[8] < 4,
+      octets[15..<18].allSatisfy({ $0 == 0 })
+    else {
       return nil
     }
     func number(_ range: Range<Int>) -> Int64 {
