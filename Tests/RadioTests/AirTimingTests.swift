@@ -70,7 +70,7 @@ import Testing
 
   /// A sender that does not wait is refused, and told when there is room.
   @Test func whatWaitsIsBounded() async throws {
-    let (central, peripheral) = try await pair("phy=1M&interval=4s&dle=27")
+    let (central, peripheral) = try await pair("phy=1M&interval=30ms&dle=27")
     var taken = 0
     while try await central.send([UInt8](repeating: 1, count: 23)) == .sent { taken += 1 }
     #expect(taken <= AirPacer.countLimit && taken >= 4)

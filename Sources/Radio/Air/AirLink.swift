@@ -23,7 +23,8 @@ public import Links
 /// After the end what the peer had sent can still be received.
 ///
 /// A central may have a link timed: then PDUs arrive in both directions when they would on a real
-/// one (`AirPacer`). Ending it does not wait: what is under way is delivered before.
+/// one (`AirPacer`). Ending it does not wait: what is under way is delivered
+/// before, as far as the socket has room.
 ///
 /// The loop's thread only, like every link; it may be released anywhere.
 public final class AirLink: Link {

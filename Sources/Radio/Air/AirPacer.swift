@@ -61,8 +61,8 @@ final class AirPacer {
     return .sent
   }
 
-  /// Delivers all that waits, before the link is closed: the end of a real one waits for what was
-  /// sent before it.
+  /// Delivers what waits, before the link is closed: the end of a real one waits for what was sent
+  /// before it. What the socket has no room for, some hundred PDUs, is lost with the link.
   func flush() {
     timer?.cancel()
     timer = nil
