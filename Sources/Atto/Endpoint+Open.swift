@@ -63,9 +63,14 @@ extension Endpoint {
   ) async throws(AttoError) -> Value {
     let connected: ConnectedLink
     do throws(RadioError) {
+      // Checked when the endpoint was read; one that was made otherwise may be wrong.
+      guard let (name, timing) = try? Self.airParts(name) else {
+        throw RadioError.invalidEndpoint(name)
+      }
       let target = try AirEndpoint(name)
       let radio = if let adapter { adapter } else { try AirAdapter(loop: loop) }
-      connected = try await radio.connect(to: target, timeout: options.connectTimeout)
+      connected = try await radio.connect(
+        to: target, timing: timing, timeout: options.connectTimeout)
     } catch {
       throw .radio(error)
     }

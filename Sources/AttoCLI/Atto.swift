@@ -10,7 +10,8 @@ import Glibc
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
     PlayCommand.self, ConformCommand.self,
     AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
-    UnpairCommand.self, BondsCommand.self, DoctorCommand.self,
+    UnpairCommand.self, BondsCommand.self, DoctorCommand.self, LinkCommand.self,
+    BenchCommand.self,
   ]
 
   static func main() {

@@ -15,6 +15,7 @@ struct ExitStatus {
     switch error {
     case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled):
       (code, message) = (3, "interrupted")
+    case is CancellationError: (code, message) = (3, "interrupted")
     case let error as UsageError: (code, message) = (2, error.message)
     case let error as ProfileError: (code, message) = (2, error.description)
     case let error as TranscriptError: (code, message) = (2, error.description)
