@@ -14,6 +14,7 @@ let package = Package(
     .library(name: "ATT", targets: ["ATT"]),
     .library(name: "GATT", targets: ["GATT"]),
     .library(name: "Atto", targets: ["Atto"]),
+    .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
   ],
   targets: [
@@ -40,6 +41,9 @@ let package = Package(
     .executableTarget(
       name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
 
+    // Floor 6: Apple's API. The one target that uses Foundation.
+    .target(name: "CoreBluetooth", dependencies: ["Atto", "CLinux"], swiftSettings: house),
+
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
     .testTarget(
@@ -50,6 +54,8 @@ let package = Package(
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
+    .testTarget(
+      name: "CoreBluetoothTests", dependencies: ["CoreBluetooth"], swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]
 )

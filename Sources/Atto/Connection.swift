@@ -124,6 +124,9 @@ public final class Connection: Sendable {
     loop.inline { core.value.valueObserver = body }
   }
 
+  /// What belongs to the loop; traps elsewhere.
+  var coreNow: ConnectionCore { core.value }
+
   func withCore(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
     let core = core
     loop.inline { body(core.value) }

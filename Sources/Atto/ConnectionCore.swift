@@ -42,6 +42,8 @@ final class ConnectionCore {
   /// Why nothing can be sent any more.
   private var sendFailure: AttoError?
   private var reader: Resumption?
+  /// Whether somebody on the loop wants the peer held back.
+  private var isHeldBack = false
 
   private(set) var queues: [ValueQueue] = []
   /// Called with each value, without a copy.
@@ -99,7 +101,7 @@ final class ConnectionCore {
     // Unread PDUs hold back a peer, but not on LE's fixed channel: there the kernel drops what
     // its buffer has no room for, and nobody counts it. So they are taken, and the queue counts.
     if !holdsBackPeer { return true }
-    return !queues.contains(where: \.isFull) || session.operationCount > 0
+    return !(isHeldBack || queues.contains(where: \.isFull)) || session.operationCount > 0
       || session.deadline != nil
   }
 
@@ -288,6 +290,11 @@ final class ConnectionCore {
     if end != nil { return queue.finish(endOfValues) }
     queue.whenDrained = { [weak self] in self?.read() }
     queues.append(queue)
+  }
+
+  func holdBack(_ isHeld: Bool) {
+    isHeldBack = isHeld
+    if !isHeld { read() }
   }
 
   func remove(_ queue: ValueQueue) {
