@@ -19,6 +19,7 @@ let package = Package(
     .library(name: "GATT", targets: ["GATT"]),
     .library(name: "Atto", targets: ["Atto"]),
     .library(name: "Store", targets: ["Store"]),
+    .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
   ],
   targets: [
@@ -52,12 +53,16 @@ let package = Package(
     .target(
       name: "Conformance", dependencies: ["ATT", "GATT", "Files"], swiftSettings: house),
     .executableTarget(
-      name: "AttoCLI", dependencies: ["Atto", "Files", "Conformance", "Store", "LinkTiming", "CLinux"],
+      name: "AttoCLI",
+      dependencies: ["Atto", "Files", "Conformance", "Store", "LinkTiming", "CLinux"],
       swiftSettings: house),
 
     // Runs seeds of the simulator; built by the tests only.
     .executableTarget(
       name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: house),
+
+    // Floor 6: Apple's API. The one target that uses Foundation.
+    .target(name: "CoreBluetooth", dependencies: ["Atto", "CLinux"], swiftSettings: house),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
@@ -83,6 +88,8 @@ let package = Package(
       name: "ConformanceTests",
       dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
+    .testTarget(
+      name: "CoreBluetoothTests", dependencies: ["CoreBluetooth"], swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -71,7 +71,9 @@ extension Connection {
   }
 
   /// Waits until commands have room.
-  private func awaitRoom() async throws(AttoError) {
+  ///
+  /// - Throws: what ended the connection.
+  public func awaitRoom() async throws(AttoError) {
     let _: Void = try await complete { core, completion in core.awaitRoom(completion) }
   }
 }

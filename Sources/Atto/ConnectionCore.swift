@@ -58,6 +58,8 @@ final class ConnectionCore {
   /// Why nothing can be sent any more.
   @exclusivity(unchecked) private var sendFailure: AttoError?
   @exclusivity(unchecked) private var reader: Resumption?
+  /// Whether somebody on the loop wants the peer held back.
+  @exclusivity(unchecked) private var isHeldBack = false
 
   @exclusivity(unchecked) private(set) var queues: [ValueQueue] = []
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
@@ -156,7 +158,7 @@ final class ConnectionCore {
     // Unread PDUs hold back a peer, but not on LE's fixed channel: there the kernel drops what
     // its buffer has no room for, and nobody counts it. So they are taken, and the queue counts.
     if !holdsBackPeer { return true }
-    return !queues.contains(where: \.isFull) || session.operationCount > 0
+    return !(isHeldBack || queues.contains(where: \.isFull)) || session.operationCount > 0
       || session.deadline != nil
   }
 
@@ -411,6 +413,11 @@ final class ConnectionCore {
     // Until the queue is finished, which is before this ends.
     queue.whenDrained = { [unowned self] in read() }
     queues.append(queue)
+  }
+
+  func holdBack(_ isHeld: Bool) {
+    isHeldBack = isHeld
+    if !isHeld { read() }
   }
 
   func remove(_ queue: ValueQueue) {

@@ -37,6 +37,8 @@ final class HandlerTable: Application {
   var writes: [AttributeHandle: Write] = [:]
   var authorization: (@Sendable (Question) -> WriteAnswer)?
   weak var core: ServerCore?
+  /// Is asked where no handler is set.
+  var application: Application?
 
   /// Commands to handlers that take their time: one after another per client, so that they
   /// keep their order.
@@ -66,7 +68,7 @@ final class HandlerTable: Application {
     let context = ReadRequestContext(
       client: question.client, handle: question.handle, offset: offset)
     switch reads[question.handle] {
-    case nil: return .refused(.readNotPermitted)
+    case nil: return application?.read(question, offset: offset) ?? .refused(.readNotPermitted)
     case .inline(let body): return body(context)
     case .later(let body):
       return run(question) { await body(context) } ? .later : .refused(.insufficientResources)
@@ -75,7 +77,7 @@ final class HandlerTable: Application {
 
   override func write(_ question: Question, _ value: RawSpan) -> WriteAnswer {
     switch writes[question.handle] {
-    case nil: return .refused(.writeNotPermitted)
+    case nil: return application?.write(question, value) ?? .refused(.writeNotPermitted)
     case .inline(let body):
       return body(
         WriteOrigin(
@@ -99,6 +101,9 @@ final class HandlerTable: Application {
   /// The first refusal ends it; a handler that has accepted before is not told, so that all or
   /// nothing over several attributes of the application is for the application to keep.
   override func execute(_ question: Question, _ writes: [PreparedWrite]) -> WriteAnswer {
+    if let application, !writes.contains(where: { self.writes[$0.handle] != nil }) {
+      return application.execute(question, writes)
+    }
     var later: [(AsyncWrite, [WriteRequestContext])] = []
     for write in writes {
       switch self.writes[write.handle] {

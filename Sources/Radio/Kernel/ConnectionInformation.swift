@@ -11,7 +11,7 @@ public struct ConnectionInformation: Hashable, Sendable {
   /// Interval, latency, PHY and data length; nil unless the link was made while the adapter was
   /// open in a process with CAP_NET_RAW: the kernel shows them as they come about, and does not
   /// keep them for others. `Connection.phy` needs neither.
-  public var parameters: LinkParameters?
+  public var parameters: AgreedParameters?
 
   /// Reads the answer; nil if it is too short.
   init?(_ parameters: [UInt8]) {

@@ -82,6 +82,7 @@ final class LinkEnd: LinkObserver {
     observe()
     switch action {
     case .none, .notification, .notifications, .indication: break
+    case .securityWanted: fail("only sessions that ask for security are told to raise it", "")
     case .confirmed(let id):
       if id != judge.confirmed { fail("confirmations match indications", "\(id)") }
       openIndications.removeAll { $0 == id }

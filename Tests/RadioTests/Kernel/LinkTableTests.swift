@@ -21,13 +21,13 @@ import Testing
     var table = LinkTable()
     table.take(Self.event(0x3E, Self.complete))
     #expect(
-      table[Self.peer] == LinkParameters(interval: 30, latency: 2, supervisionTimeout: 42))
+      table[Self.peer] == AgreedParameters(interval: 30, latency: 2, supervisionTimeout: 42))
     #expect(table[Self.peer]?.intervalTime == .microseconds(37_500))
     #expect(table[Self.peer]?.supervisionTime == .milliseconds(420))
     table.take(Self.event(0x3E, [0x03, 0, 0x40, 0, 6, 0, 0, 0, 0xC8, 0]))
     table.take(Self.event(0x3E, [0x07, 0x40, 0, 251, 0, 0x48, 8, 27, 0, 0x48, 1]))
     table.take(Self.event(0x3E, [0x0C, 0, 0x40, 0, 2, 1]))
-    let wanted = LinkParameters(
+    let wanted = AgreedParameters(
       interval: 6, latency: 0, supervisionTimeout: 200,
       phy: LinkPHY(transmit: .twoMegabit, receive: .oneMegabit),
       dataLength: .init(transmit: 251, transmitTime: 2120, receive: 27, receiveTime: 328))

@@ -1,7 +1,7 @@
 public import Links
 
 /// What two controllers have agreed on for a link. Vol 6, Part B, 4.5.
-public struct LinkParameters: Hashable, Sendable {
+public struct AgreedParameters: Hashable, Sendable {
   /// Time between two connection events, in units of 1.25 ms: 6 to 3200.
   public var interval: UInt16
   /// Events that the peripheral may sleep through.
@@ -55,12 +55,12 @@ struct LinkTable {
 
   private struct Entry {
     var peer: BluetoothAddress
-    var parameters: LinkParameters
+    var parameters: AgreedParameters
   }
 
   private var entries: [UInt16: Entry] = [:]
 
-  subscript(peer: BluetoothAddress) -> LinkParameters? {
+  subscript(peer: BluetoothAddress) -> AgreedParameters? {
     entries.values.first { $0.peer == peer }?.parameters
   }
 
@@ -104,7 +104,7 @@ struct LinkTable {
     let kind: UInt8 = reader.integer()
     let octets = reader.octets(6)
     if hasPrivateAddresses { _ = reader.octets(12) }
-    let parameters = LinkParameters(
+    let parameters = AgreedParameters(
       interval: reader.integer(), latency: reader.integer(), supervisionTimeout: reader.integer())
     // Identity addresses are numbered like the others, two higher.
     guard status == 0, !reader.isShort, kind < 4, entries.count < Self.limit,
@@ -129,7 +129,7 @@ struct LinkTable {
   /// HCI_LE_Data_Length_Change. Vol 4, Part E, 7.7.65.7.
   private mutating func takeDataLength(_ reader: inout ManagementReader) {
     let handle: UInt16 = reader.integer()
-    let length = LinkParameters.DataLength(
+    let length = AgreedParameters.DataLength(
       transmit: reader.integer(), transmitTime: reader.integer(), receive: reader.integer(),
       receiveTime: reader.integer())
     guard !reader.isShort else { return }

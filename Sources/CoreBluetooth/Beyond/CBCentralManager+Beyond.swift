@@ -1,0 +1,36 @@
+internal import Atto
+import Foundation
+
+/// Not Apple's: seconds after which a scan ends by itself; a number.
+public let CBCentralManagerScanOptionTimeoutKey: String = "AttoScanOptionTimeout"
+
+/// Not Apple's: a delegate that is also told when devices have gone, and scans have ended.
+public protocol CBCentralManagerPresenceDelegate: CBCentralManagerDelegate {
+  /// A device that this scan had discovered is on the air no more: on the virtual air at once, on
+  /// the kernel's radio some 25 s after it was last received.
+  func centralManager(_ central: CBCentralManager, didLose peripheral: CBPeripheral)
+  /// A scan has ended by itself: its time was over, or the radio could not go on.
+  func centralManagerDidEndScan(_ central: CBCentralManager)
+}
+
+extension CBCentralManagerPresenceDelegate {
+  public func centralManager(_ central: CBCentralManager, didLose peripheral: CBPeripheral) {}
+  public func centralManagerDidEndScan(_ central: CBCentralManager) {}
+}
+
+extension CBCentralManager {
+  func lost(_ identifier: UUID, _ address: BluetoothAddress) {
+    guard isScanning, let delegate = delegate as? any CBCentralManagerPresenceDelegate else {
+      return
+    }
+    delegate.centralManager(
+      self,
+      didLose: peripheral(identifier, address, name: KnownPeers.peer(identifier)?.name))
+  }
+
+  func scanEnded() {
+    guard isScanning else { return }
+    own.withLock { $0.isScanning = false }
+    (delegate as? any CBCentralManagerPresenceDelegate)?.centralManagerDidEndScan(self)
+  }
+}

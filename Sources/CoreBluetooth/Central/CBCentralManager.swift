@@ -1,0 +1,194 @@
+internal import Atto
+import Foundation
+
+/// The central role: finds peripherals and connects to them.
+///
+/// Its radio is the one that `ATTO_RADIO` names; see ``CBRadio``. Everything is told on the queue
+/// that was given, in order, and never from within a call.
+open class CBCentralManager: CBManager {
+  struct Own {
+    var delegate = WeakReference<AnyObject>()
+    var isScanning = false
+    /// Those that the app holds, so that a peer has one object.
+    var peripherals: [UUID: WeakReference<CBPeripheral>] = [:]
+    /// How many may be there before those that are gone are swept out.
+    var sweepAt = 64
+  }
+
+  let own = Guarded(Own())
+  let engine: CentralEngine
+
+  /// A manager without a delegate, on the main queue.
+  public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
+
+  public convenience init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?) {
+    self.init(delegate: delegate, queue: queue, options: nil)
+  }
+
+  /// - Parameters:
+  ///   - queue: where the delegate is called; nil is the main queue, which then must run: with
+  ///     `dispatchMain()` or `RunLoop.main.run()`.
+  ///   - options: `CBCentralManagerOption...Key`.
+  public init(
+    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?,
+    options: [String: Any]? = nil
+  ) {
+    let callbacks = CallbackQueue(queue)
+    engine = CentralEngine(.usual, callbacks)
+    super.init(queue: callbacks, choice: .usual)
+    begin(delegate, options)
+  }
+
+  /// Not Apple's: a manager on a radio of one's choice.
+  public init(
+    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?,
+    options: [String: Any]? = nil, radio: CBRadio
+  ) {
+    let callbacks = CallbackQueue(queue)
+    engine = CentralEngine(radio, callbacks)
+    super.init(queue: callbacks, choice: radio)
+    begin(delegate, options)
+  }
+
+  private func begin(
+    _ delegate: (any CBCentralManagerDelegate)?, _ options: [String: Any]?
+  ) {
+    self.delegate = delegate
+    engine.object.value = WeakReference(self)
+    let engine = engine
+    RadioLoop.later { engine.start() }
+  }
+
+  deinit {
+    let engine = engine
+    RadioLoop.later { engine.shutDown() }
+  }
+
+  /// Who is told; held weakly.
+  weak open var delegate: (any CBCentralManagerDelegate)? {
+    get { own.value.delegate.object as? any CBCentralManagerDelegate }
+    set { own.withLock { $0.delegate = WeakReference(newValue) } }
+  }
+
+  /// Whether a scan is under way.
+  open var isScanning: Bool { own.value.isScanning }
+
+  /// What the radio can do besides: nothing, at present.
+  open class func supports(_ features: CBCentralManager.Feature) -> Bool { features.isEmpty }
+
+  // MARK: Retrieving
+
+  /// The peers with these identifiers that were met by this process, or connected to by any of
+  /// this user; others are left out.
+  open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
+    identifiers.compactMap { identifier in
+      if let known = own.value.peripherals[identifier]?.object { return known }
+      guard let peer = KnownPeers.peer(identifier), let address = BluetoothAddress(peer.address)
+      else { return nil }
+      return peripheral(identifier, address, name: peer.name)
+    }
+  }
+
+  /// The peers that this process is connected to, through whatever manager with this radio, and
+  /// that have one of these services as far as was discovered or advertised.
+  open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
+    ConnectedPeers.list(choice, having: serviceUUIDs.map(\.bluetooth)).map {
+      peripheral($0.identifier, $0.address, name: KnownPeers.peer($0.identifier)?.name)
+    }
+  }
+
+  /// The object of a peer: the one that the app has, or a new one.
+  func peripheral(
+    _ identifier: UUID, _ address: BluetoothAddress, name: String?
+  ) -> CBPeripheral {
+    own.withLock { own in
+      if let known = own.peripherals[identifier]?.object { return known }
+      let made = CBPeripheral(
+        RemotePeripheral(identifier, address, queue, engine), name: name, manager: self)
+      if own.peripherals.count >= own.sweepAt {
+        own.peripherals = own.peripherals.filter { $0.value.object != nil }
+        own.sweepAt = max(64, own.peripherals.count * 2)
+      }
+      own.peripherals[identifier] = WeakReference(made)
+      return made
+    }
+  }
+
+  // MARK: Scanning
+
+  /// Tells each device once, as long as it is on the air, or each advertisement if the options say
+  /// so. Another scan that is under way ends.
+  ///
+  /// - Parameter serviceUUIDs: only devices that advertise one of these; nil or none: all.
+  open func scanForPeripherals(
+    withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil
+  ) {
+    guard acceptsCommands() else { return }
+    own.withLock { $0.isScanning = true }
+    let reader = OptionReader(options)
+    let wish = ScanWish(
+      services: (serviceUUIDs ?? []).map(\.bluetooth),
+      solicited: reader.uuids(CBCentralManagerScanOptionSolicitedServiceUUIDsKey).map(\.bluetooth),
+      allowsDuplicates: reader.flag(CBCentralManagerScanOptionAllowDuplicatesKey),
+      timeout: reader.seconds(CBCentralManagerScanOptionTimeoutKey))
+    let engine = engine
+    RadioLoop.later { engine.scan(wish) }
+  }
+
+  /// Ends the scan; without one does nothing.
+  open func stopScan() {
+    own.withLock { $0.isScanning = false }
+    let engine = engine
+    RadioLoop.later { engine.stopScan() }
+  }
+
+  // MARK: Connecting
+
+  /// Connects as soon as the peer can be reached, however long that takes. The wish ends with
+  /// ``cancelPeripheralConnection(_:)``, or when the peripheral is released.
+  open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
+    guard acceptsCommands(), isMine(peripheral) else { return }
+    peripheral.shown.withLock { shown in
+      if shown.state == .disconnected { shown.state = .connecting }
+    }
+    let reader = OptionReader(options)
+    let delay = Duration.seconds(
+      min(max(0, reader.seconds(CBConnectPeripheralOptionStartDelayKey) ?? 0), 1e9))
+    let reconnects = reader.flag(CBConnectPeripheralOptionEnableAutoReconnect)
+    let remote = peripheral.remote
+    RadioLoop.later { remote.connect(after: delay, reconnects: reconnects) }
+  }
+
+  /// Ends a connection, or the wish for one. Other managers of this process that have it keep it.
+  open func cancelPeripheralConnection(_ peripheral: CBPeripheral) {
+    guard acceptsCommands(), isMine(peripheral) else { return }
+    peripheral.shown.withLock { shown in
+      if shown.state == .connected { shown.state = .disconnecting }
+    }
+    let remote = peripheral.remote
+    RadioLoop.later { remote.cancel() }
+  }
+
+  private func isMine(_ peripheral: CBPeripheral) -> Bool {
+    if peripheral.manager === self { return true }
+    Misuse.log("API MISUSE: \(peripheral) is of another manager, or of a former state of this one")
+    return false
+  }
+
+  /// Tells of connections and disconnections of some peers, whoever in this process makes them;
+  /// nil: of none any more. At most four services are taken.
+  open func registerForConnectionEvents(
+    options: [CBConnectionEventMatchingOption: Any]? = nil
+  ) {
+    guard acceptsCommands() else { return }
+    let services = (options?[.serviceUUIDs] as? [CBUUID] ?? []).map(\.bluetooth)
+    if services.count > 4 {
+      Misuse.log("registerForConnectionEvents: only the first 4 services are taken")
+    }
+    let wish = ConnectionEventWish(
+      isWanted: options != nil, services: Array(services.prefix(4)),
+      peers: options?[.peripheralUUIDs] as? [UUID] ?? [])
+    let engine = engine
+    RadioLoop.later { engine.connectionEvents = wish }
+  }
+}

@@ -1,0 +1,185 @@
+internal import Atto
+import Foundation
+
+/// The loop's side of a ``CBCentralManager``: its scan, and the peripherals that it wants.
+@RadioLoop final class CentralEngine {
+  /// Discoveries on their way to the app; further ones are dropped, since the next advertisement
+  /// of the same device comes soon.
+  static let discoveryLimit = 1024
+
+  /// The app's side.
+  nonisolated let object = Guarded(WeakReference<CBCentralManager>())
+  private let choice: CBRadio
+  private let queue: CallbackQueue
+  private(set) var station: Station?
+  private var box: StationObserverBox?
+  private var scanning: Task<Void, Never>?
+  private var remotes: [UUID: WeakReference<RemotePeripheral>] = [:]
+  private let undelivered = Guarded(0)
+  var connectionEvents = ConnectionEventWish()
+  private var isShutDown = false
+
+  nonisolated init(_ choice: CBRadio, _ queue: CallbackQueue) {
+    self.choice = choice
+    self.queue = queue
+  }
+
+  /// Calls the app on its queue, unless it has let go of the manager.
+  nonisolated func post(_ body: @escaping @Sendable (CBCentralManager) -> Void) {
+    let object = object
+    queue.post {
+      if let manager = object.value.object { body(manager) }
+    }
+  }
+
+  func start() {
+    guard !isShutDown else { return }
+    let station = Station.of(choice)
+    self.station = station
+    let box = StationObserverBox(
+      changed: { [weak self] in self?.stateChanged($0) },
+      connectionEvent: { [weak self] in self?.connectionEvent($0, $1) })
+    self.box = box
+    station.observe(box)
+  }
+
+  /// The app has released the manager.
+  func shutDown() {
+    isShutDown = true
+    scanning?.cancel()
+    scanning = nil
+    for remote in remotes.values { remote.object?.released() }
+    remotes = [:]
+    box = nil
+    station = nil
+  }
+
+  private func stateChanged(_ state: CBManagerState) {
+    if state != .poweredOn {
+      scanning?.cancel()
+      scanning = nil
+    }
+    post { manager in
+      manager.shown.value = state
+      manager.own.withLock { own in
+        if state != .poweredOn { own.isScanning = false }
+        // Below poweredOff nothing that the app holds is valid any more.
+        if state.rawValue < CBManagerState.poweredOff.rawValue { own.peripherals = [:] }
+      }
+      manager.delegate?.centralManagerDidUpdateState(manager)
+    }
+  }
+
+  // MARK: Scanning
+
+  func scan(_ wish: ScanWish) {
+    scanning?.cancel()
+    guard let station, station.state == .poweredOn, let adapter = station.adapter else { return }
+    var options = ScanOptions()
+    options.reportsDuplicates = wish.allowsDuplicates
+    options.timeout = wish.timeout.map { .seconds($0) }
+    let events = adapter.scan(options)
+    scanning = Task { @RadioLoop [weak self] in
+      var told: Set<BluetoothAddress> = []
+      do throws(RadioError) {
+        for try await event in events {
+          guard !Task.isCancelled else { return }
+          self?.take(event, wish, &told)
+        }
+      } catch {
+        if case .poweredOff = error {} else { Misuse.log("the scan has ended: \(error)") }
+      }
+      guard !Task.isCancelled else { return }
+      self?.post { $0.scanEnded() }
+    }
+  }
+
+  func stopScan() {
+    scanning?.cancel()
+    scanning = nil
+  }
+
+  private func take(
+    _ event: ScanEvent, _ wish: ScanWish, _ told: inout Set<BluetoothAddress>
+  ) {
+    switch event {
+    case .found(let discovery), .seen(let discovery):
+      guard let station, wish.admits(discovery.data) else { return }
+      let isNew = told.insert(discovery.address).inserted
+      let identifier = station.identifier(of: discovery.address)
+      KnownPeers.met(
+        identifier, discovery.address, name: discovery.data.localName, rssi: Int(discovery.rssi))
+      ConnectedPeers.advertised(identifier, discovery.data.serviceUUIDs)
+      guard isNew || wish.allowsDuplicates, undelivered.value < Self.discoveryLimit else { return }
+      undelivered.withLock { $0 += 1 }
+      deliver(discovery, identifier)
+    case .gone(let address):
+      guard told.remove(address) != nil, let station else { return }
+      let identifier = station.identifier(of: address)
+      post { manager in manager.lost(identifier, address) }
+    case .missed: break
+    }
+  }
+
+  private func deliver(_ discovery: Discovery, _ identifier: UUID) {
+    let undelivered = undelivered
+    let object = object
+    queue.post {
+      undelivered.withLock { $0 -= 1 }
+      // One that comes after stopScan() would surprise.
+      guard let manager = object.value.object, manager.isScanning else { return }
+      let peripheral = manager.peripheral(
+        identifier, discovery.address, name: discovery.data.localName)
+      if let name = discovery.data.localName { peripheral.shown.withLock { $0.name = name } }
+      manager.delegate?.centralManager(
+        manager, didDiscover: peripheral,
+        advertisementData: AdvertisementDictionary.make(discovery),
+        rssi: NSNumber(value: Int(discovery.rssi)))
+    }
+  }
+
+  // MARK: Peripherals
+
+  func remember(_ remote: RemotePeripheral) { remotes[remote.identifier] = WeakReference(remote) }
+  func forget(_ remote: RemotePeripheral) { remotes[remote.identifier] = nil }
+
+  private func connectionEvent(_ event: CBConnectionEvent, _ peer: BluetoothAddress) {
+    guard connectionEvents.isWanted, let station else { return }
+    let identifier = station.identifier(of: peer)
+    guard connectionEvents.admits(identifier) else { return }
+    post { manager in
+      let name = KnownPeers.peer(identifier)?.name
+      let peripheral = manager.peripheral(identifier, peer, name: name)
+      manager.delegate?.centralManager(
+        manager, connectionEventDidOccur: event, for: peripheral)
+    }
+  }
+}
+
+/// What a scan is to find.
+struct ScanWish: Sendable {
+  var services: [BluetoothUUID] = []
+  var solicited: [BluetoothUUID] = []
+  var allowsDuplicates = false
+  /// Seconds.
+  var timeout: Double?
+
+  func admits(_ data: AdvertisingData) -> Bool {
+    if services.isEmpty, solicited.isEmpty { return true }
+    return data.serviceUUIDs.contains(where: services.contains)
+      || data.solicitedServiceUUIDs.contains(where: solicited.contains)
+  }
+}
+
+/// Which peers' connections are to be told.
+struct ConnectionEventWish: Sendable {
+  var isWanted = false
+  var services: [BluetoothUUID] = []
+  var peers: [UUID] = []
+
+  func admits(_ identifier: UUID) -> Bool {
+    if services.isEmpty, peers.isEmpty { return true }
+    return peers.contains(identifier)
+      || ConnectedPeers.services(of: identifier).contains(where: services.contains)
+  }
+}

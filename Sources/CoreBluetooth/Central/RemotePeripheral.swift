@@ -1,0 +1,310 @@
+internal import Atto
+import Foundation
+
+/// The loop's side of a ``CBPeripheral``: what one manager wants of one peer.
+///
+/// # Theory
+/// The app's side (``CBPeripheral``) changes only on the app's queue, in the blocks that this side
+/// posts there: so the app sees in each callback the state that the callback is about. A call of
+/// the app is registered on its side and handed over; its result takes the registration and
+/// calls back. A block that tells the end of a connection takes all registrations that are left
+/// and fails them first. So every call has one callback, and none comes after the end.
+@RadioLoop final class RemotePeripheral {
+  nonisolated let address: BluetoothAddress
+  nonisolated let identifier: UUID
+  nonisolated let queue: CallbackQueue
+  /// The app's side.
+  nonisolated let object = Guarded(WeakReference<CBPeripheral>())
+  private let manager: CentralEngine
+  private(set) var link: PeerLink?
+  private(set) var isConnected = false
+  private var reconnects = false
+  private var delay: OneTimer?
+  private var outgoing = Outgoing()
+  private var isWaitingForRoom = false
+
+  nonisolated init(
+    _ identifier: UUID, _ address: BluetoothAddress, _ queue: CallbackQueue,
+    _ manager: CentralEngine
+  ) {
+    self.identifier = identifier
+    self.address = address
+    self.queue = queue
+    self.manager = manager
+  }
+
+  /// Calls the app on its queue, unless it has let go of the manager or of the peripheral.
+  nonisolated func post(_ body: @escaping @Sendable (CBCentralManager, CBPeripheral) -> Void) {
+    let object = object
+    queue.post {
+      guard let peripheral = object.value.object, let manager = peripheral.manager else { return }
+      body(manager, peripheral)
+    }
+  }
+
+  // MARK: Connecting
+
+  func connect(after delay: Duration, reconnects: Bool) {
+    self.reconnects = reconnects
+    manager.remember(self)
+    if isConnected {
+      return post { manager, peripheral in
+        manager.delegate?.centralManager(manager, didConnect: peripheral)
+      }
+    }
+    guard link == nil, self.delay == nil else { return }
+    guard delay > .zero else { return begin() }
+    self.delay = OneTimer(after: delay, on: RadioLoop.loop) { [weak self] in
+      RadioLoop.assumeIsolated {
+        self?.delay = nil
+        self?.begin()
+      }
+    }
+  }
+
+  private func begin() {
+    guard let station = manager.station, station.state == .poweredOn else {
+      return failedToConnect(CBError(.operationCancelled))
+    }
+    let link = station.link(to: address)
+    self.link = link
+    link.want(self)
+  }
+
+  /// The app does not want the connection, or the wish for it, any more.
+  func cancel() {
+    let wasWanted = link != nil || delay != nil
+    letGo()
+    guard wasWanted else { return }
+    manager.forget(self)
+    post { manager, peripheral in
+      peripheral.endConnection(failing: CBError(.operationCancelled))
+      manager.delegate?.centralManager(
+        manager, didDisconnectPeripheral: peripheral, timestamp: Self.now, isReconnecting: false,
+        error: nil)
+    }
+  }
+
+  /// As ``cancel()``, without a word: the app has released the peripheral or the manager.
+  func released() {
+    letGo()
+    manager.forget(self)
+    // The manager may have gone first, and this object live on.
+    object.value.object?.endConnection(failing: CBError(.operationCancelled))
+  }
+
+  private func letGo() {
+    delay?.cancel()
+    delay = nil
+    isConnected = false
+    reconnects = false
+    outgoing = Outgoing()
+    let link = link
+    self.link = nil
+    link?.leave(self)
+  }
+
+  // MARK: What the link tells
+
+  func connected(mtu: Int) {
+    isConnected = true
+    KnownPeers.met(identifier, address, name: nil)
+    KnownPeers.remember(identifier)
+    manager.remember(self)
+    post { manager, peripheral in
+      peripheral.beginConnection(mtu: mtu)
+      manager.delegate?.centralManager(manager, didConnect: peripheral)
+    }
+  }
+
+  func failedToConnect(_ error: CBError) {
+    letGo()
+    manager.forget(self)
+    post { manager, peripheral in
+      peripheral.endConnection(failing: error)
+      manager.delegate?.centralManager(manager, didFailToConnect: peripheral, error: error)
+    }
+  }
+
+  /// The link has ended without our doing.
+  func disconnected(_ error: CBError) {
+    let isReconnecting = reconnects && manager.station?.state == .poweredOn
+    let wasReconnecting = reconnects
+    letGo()
+    if !isReconnecting { manager.forget(self) }
+    post { manager, peripheral in
+      peripheral.endConnection(failing: error, isReconnecting: isReconnecting)
+      manager.delegate?.centralManager(
+        manager, didDisconnectPeripheral: peripheral, timestamp: Self.now,
+        isReconnecting: isReconnecting, error: error)
+    }
+    guard isReconnecting else { return }
+    reconnects = wasReconnecting
+    begin()
+  }
+
+  func named(_ name: String) {
+    KnownPeers.met(identifier, address, name: name)
+    post { _, peripheral in
+      let isNew = peripheral.shown.withLock { shown in
+        defer { shown.name = name }
+        return shown.name != name
+      }
+      guard isNew else { return }
+      peripheral.delegate?.peripheralDidUpdateName(peripheral)
+    }
+  }
+
+  func servicesChanged(_ range: ClosedRange<UInt16>) {
+    post { _, peripheral in
+      let invalid = peripheral.invalidate(range)
+      peripheral.delegate?.peripheral(peripheral, didModifyServices: invalid)
+    }
+  }
+
+  /// - Parameter delivered: called when the app has had it, or cannot have it.
+  func receive(
+    _ handle: AttributeHandle, _ value: Data, _ delivered: @escaping @Sendable () -> Void
+  ) {
+    let object = object
+    queue.post {
+      defer { delivered() }
+      guard let peripheral = object.value.object, peripheral.manager != nil,
+        peripheral.state == .connected,
+        let characteristic = peripheral.characteristic(valueHandle: handle)
+      else { return }
+      characteristic.state.withLock { $0.value = value }
+      peripheral.delegate?.peripheral(
+        peripheral, didUpdateValueFor: characteristic, error: nil)
+    }
+  }
+
+  nonisolated private static var now: CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
+
+  // MARK: Operations
+
+  typealias Work<Output> =
+    @RadioLoop @Sendable (Connection, RemotePeripheral)
+    async throws(AttoError) -> Output
+
+  /// Begins an operation behind those that were called before. Its result is posted, if the
+  /// registration of this number is still there.
+  func perform<Output: Sendable>(
+    _ number: UInt64, _ work: @escaping Work<Output>,
+    _ done: Carried<(CBPeripheral, Result<Output, any Error>) -> Void>
+  ) {
+    outgoing.append(
+      .start { [weak self] connection in
+        Task { @RadioLoop in
+          guard let self else { return }
+          let result: Result<Output, any Error>
+          do throws(AttoError) {
+            result = .success(try await Self.secured(connection, self, work))
+          } catch {
+            // The end of the connection is told with all that it ends.
+            if connection.endReasonNow != nil { return }
+            result = .failure(ErrorMapping.error(of: error))
+          }
+          self.post { _, peripheral in
+            if peripheral.take(number) { done.content(peripheral, result) }
+          }
+        }
+      })
+    pump()
+  }
+
+  /// A peer that wants more security gets it, as far as both can, and is asked again.
+  private static func secured<Output>(
+    _ connection: Connection, _ remote: RemotePeripheral, _ work: Work<Output>
+  ) async throws(AttoError) -> Output {
+    for level in [SecurityLevel.medium, .high] {
+      do throws(AttoError) {
+        return try await work(connection, remote)
+      } catch {
+        guard case .refused(let response) = error,
+          response.code == .insufficientEncryption
+            || response.code == .insufficientAuthentication,
+          connection.securityNow.level < level
+        else { throw error }
+        try await connection.raiseSecurity(to: level)
+      }
+    }
+    return try await work(connection, remote)
+  }
+
+  /// Writes without a response, in the order of the calls.
+  func command(_ handle: AttributeHandle, _ value: Data) {
+    outgoing.append(.command(handle, Array(value)))
+    pump()
+  }
+
+  private func pump() {
+    guard let connection = link?.connection, isConnected else {
+      // What was registered is failed by the block that tells the end.
+      outgoing = Outgoing()
+      return
+    }
+    while !isWaitingForRoom, let next = outgoing.first {
+      switch next {
+      case .start(let body):
+        outgoing.removeFirst()
+        body(connection)
+      case .command(let handle, let value):
+        do throws(AttoError) {
+          guard try connection.writeWithoutResponseNow(handle, value.span.bytes) else {
+            return awaitRoom(connection)
+          }
+        } catch {
+          Misuse.log("a write without response was dropped: \(error)")
+        }
+        outgoing.removeFirst()
+        commandLeft()
+      }
+    }
+  }
+
+  private func commandLeft() {
+    let object = object
+    guard let peripheral = object.value.object, peripheral.commandLeft() else { return }
+    post { _, peripheral in
+      guard peripheral.state == .connected else { return }
+      peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+    }
+  }
+
+  private func awaitRoom(_ connection: Connection) {
+    isWaitingForRoom = true
+    Task { @RadioLoop [weak self] in
+      try? await connection.awaitRoom()
+      self?.isWaitingForRoom = false
+      self?.pump()
+    }
+  }
+}
+
+/// What waits to be sent, first in, first out.
+private struct Outgoing {
+  enum Entry {
+    case command(AttributeHandle, [UInt8])
+    case start(@RadioLoop (Connection) -> Void)
+  }
+
+  private var entries: [Entry] = []
+  private var head = 0
+
+  var first: Entry? { head < entries.count ? entries[head] : nil }
+
+  mutating func append(_ entry: Entry) { entries.append(entry) }
+
+  mutating func removeFirst() {
+    head += 1
+    // The room of what has gone is used again when it is the greater part.
+    if head > 64, head * 2 > entries.count {
+      entries.removeFirst(head)
+      head = 0
+    } else if head == entries.count {
+      entries.removeAll(keepingCapacity: true)
+      head = 0
+    }
+  }
+}

@@ -1,0 +1,69 @@
+internal import Atto
+import Foundation
+
+/// Atto's errors in the words that Apple has for them.
+enum ErrorMapping {
+  /// Why an operation on a connected peer failed.
+  static func error(of operation: AttoError) -> any Error {
+    switch operation {
+    case .refused(let response): attError(response.code)
+    case .misuse(.valueTooLong): CBATTError(.invalidAttributeValueLength)
+    case .cancelled: CBError(.operationCancelled)
+    case .securityTimeout: CBError(.encryptionTimedOut)
+    case .violation, .database, .endpoint: CBError(.unknown, userInfo: reason(operation))
+    case .misuse: CBError(.invalidParameters, userInfo: reason(operation))
+    default: disconnection(operation)
+    }
+  }
+
+  /// Why a connection ended that nobody here has cancelled.
+  static func disconnection(_ end: AttoError?) -> CBError {
+    switch end {
+    case nil, .disconnected: CBError(.peripheralDisconnected)
+    case .link(let error):
+      switch error.errno {
+      case EACCES, EPERM: CBError(.peerRemovedPairingInformation)
+      case ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH: CBError(.connectionTimeout)
+      default: CBError(.peripheralDisconnected)
+      }
+    case .bearer(.linkEnded): CBError(.peripheralDisconnected)
+    case .bearer: CBError(.connectionTimeout)
+    case .securityTimeout: CBError(.encryptionTimedOut)
+    case .connectTimeout: CBError(.connectionTimeout)
+    case .cancelled: CBError(.operationCancelled)
+    case .some(let other): CBError(.connectionFailed, userInfo: reason(other))
+    }
+  }
+
+  /// Why a connection was not made.
+  static func connecting(_ error: RadioError) -> CBError {
+    switch error {
+    case .refused(_, .connectionLimitExceeded), .refused(_, .limitedResources),
+      .refused(_, .remoteLowResources):
+      CBError(.connectionLimitReached)
+    case .timedOut: CBError(.connectionTimeout)
+    case .cancelled: CBError(.operationCancelled)
+    default: CBError(.connectionFailed, userInfo: [NSDebugDescriptionErrorKey: "\(error)"])
+    }
+  }
+
+  /// Why an advertisement did not come about.
+  static func advertising(_ error: RadioError) -> CBError {
+    switch error {
+    case .alreadyAdvertising: CBError(.alreadyAdvertising)
+    case .advertisingData: CBError(.outOfSpace)
+    case .tooManyAdvertisements: CBError(.outOfSpace)
+    case .unsupported: CBError(.operationNotSupported)
+    default: CBError(.unknown, userInfo: [NSDebugDescriptionErrorKey: "\(error)"])
+    }
+  }
+
+  static func attError(_ code: ErrorCode) -> CBATTError {
+    // Every octet has a case.
+    CBATTError(CBATTError.Code(rawValue: Int(code.rawValue)) ?? .unlikelyError)
+  }
+
+  private static func reason(_ error: AttoError) -> [String: Any] {
+    [NSDebugDescriptionErrorKey: "\(error)"]
+  }
+}

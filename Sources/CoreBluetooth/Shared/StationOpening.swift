@@ -1,0 +1,60 @@
+internal import Atto
+import Foundation
+
+/// How a radio is found and opened.
+enum StationOpening {
+  enum Result: Sendable {
+    case air(AirAdapter)
+    case kernel(KernelAdapter)
+    /// It cannot be used: what managers show, and what people are told.
+    case unusable(CBManagerState, String)
+  }
+
+  /// Names that are tried on the air, if other processes of the same program have the first ones.
+  static let nameLimit = 64
+
+  static func open(_ choice: CBRadio) async -> Result {
+    switch choice {
+    case .air(let name): return openAir(name)
+    case .adapter(let index): return await openKernel(index)
+    case .automatic:
+      return Station.kernelHasAdapters ? await openKernel(nil) : openAir(nil)
+    }
+  }
+
+  /// A name that was asked for is taken as it is. The program's name gets a number if another
+  /// process has it, so that each process has the same address in every run.
+  private static func openAir(_ name: String?) -> Result {
+    let program = String(ProcessInfo.processInfo.processName.prefix(40))
+    let names = name.map { [$0] } ?? [program] + (2...nameLimit).map { "\(program)-\($0)" }
+    var last: RadioError?
+    for name in names {
+      do throws(RadioError) {
+        return .air(try AirAdapter(name: name, loop: RadioLoop.loop))
+      } catch {
+        last = error
+        guard case .addressInUse = error else { break }
+      }
+    }
+    return .unusable(
+      .unsupported, "the virtual air cannot be used: \(last.map(\.description) ?? "")")
+  }
+
+  /// Switches the adapter on if it is off, as a phone's would be.
+  private static func openKernel(_ index: Int?) async -> Result {
+    let source = index.map { L2CAPSource.adapter(UInt16(truncatingIfNeeded: $0)) } ?? .any
+    do throws(RadioError) {
+      let adapter = try await KernelAdapter.open(source, loop: RadioLoop.loop)
+      guard Capability.mayManageNetwork else {
+        return .unusable(
+          .unauthorized,
+          "this process may not use hci\(adapter.index): it lacks CAP_NET_ADMIN. Run: sudo setcap"
+            + " cap_net_admin+eip PROGRAM, or set ATTO_RADIO=air")
+      }
+      if await adapter.state != .poweredOn { try? await adapter.powerOn() }
+      return .kernel(adapter)
+    } catch {
+      return .unusable(.unsupported, "there is no radio: \(error). ATTO_RADIO=air works without")
+    }
+  }
+}

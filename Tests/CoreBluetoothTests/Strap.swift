@@ -1,0 +1,132 @@
+import Foundation
+
+@testable import CoreBluetooth
+
+/// A peripheral as an app would write it: a heart rate, a control point, a long and a cached
+/// value, an inbox.
+final class Strap: NSObject, CBPeripheralManagerDelegate {
+  let log = EventLog()
+  let rate = CBMutableCharacteristic(
+    type: CBUUID(string: "2A37"), properties: [.notify], value: nil, permissions: [])
+  let alarm = CBMutableCharacteristic(
+    type: CBUUID(string: "FF01"), properties: [.indicate], value: nil, permissions: [])
+  let point = CBMutableCharacteristic(
+    type: CBUUID(string: "2A39"), properties: [.write], value: nil, permissions: [.writeable])
+  let long = CBMutableCharacteristic(
+    type: CBUUID(string: "FF02"), properties: [.read, .write], value: nil,
+    permissions: [.readable, .writeable])
+  let cached = CBMutableCharacteristic(
+    type: CBUUID(string: "2A38"), properties: [.read], value: Data([1]), permissions: [.readable])
+  let inbox = CBMutableCharacteristic(
+    type: CBUUID(string: "FF03"), properties: [.writeWithoutResponse], value: nil,
+    permissions: [.writeable])
+  let secret = CBMutableCharacteristic(
+    type: CBUUID(string: "FF04"), properties: [.read], value: nil,
+    permissions: [.readEncryptionRequired])
+  let silent = CBMutableCharacteristic(
+    type: CBUUID(string: "FF05"), properties: [.read, .write], value: nil,
+    permissions: [.readable, .writeable])
+  let service = CBMutableService(type: CBUUID(string: "180D"), primary: true)
+  let battery = CBMutableService(type: CBUUID(string: "180F"), primary: false)
+  let content = Guarded(Data((0..<600).prefix(500).map { UInt8($0 & 0xFF) }))
+  let received = Guarded(Data())
+  let kept = Guarded<[CBATTRequest]>([])
+  private(set) var manager: CBPeripheralManager!
+
+  let name: String
+
+  init(_ radio: CBRadio, name: String) {
+    self.name = name
+    super.init()
+    let text = CBMutableDescriptor(type: CBUUID(string: "2901"), value: "long one")
+    long.descriptors = [text]
+    service.characteristics = [rate, alarm, point, long, cached, inbox, secret, silent]
+    battery.characteristics = [
+      CBMutableCharacteristic(
+        type: CBUUID(string: "2A19"), properties: .read, value: Data([99]),
+        permissions: .readable)
+    ]
+    service.includedServices = [battery]
+    manager = CBPeripheralManager(
+      delegate: self, queue: DispatchQueue(label: "strap"), options: nil, radio: radio)
+  }
+
+  func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
+    log.add("state \(peripheral.state)")
+    guard peripheral.state == .poweredOn else { return }
+    peripheral.add(battery)
+    peripheral.add(service)
+    peripheral.startAdvertising([
+      CBAdvertisementDataLocalNameKey: name,
+      CBAdvertisementDataServiceUUIDsKey: [service.uuid],
+    ])
+  }
+
+  func peripheralManagerDidStartAdvertising(
+    _ peripheral: CBPeripheralManager, error: (any Error)?
+  ) {
+    log.add("advertising \(error.map { "\($0)" } ?? "begun")")
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
+  ) {
+    log.add("added \(service.uuid.uuidString) \(error.map { "\($0)" } ?? "well")")
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral,
+    didSubscribeTo characteristic: CBCharacteristic
+  ) {
+    log.add("subscribed \(characteristic.uuid.uuidString) \(central.maximumUpdateValueLength)")
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral,
+    didUnsubscribeFrom characteristic: CBCharacteristic
+  ) {
+    log.add("unsubscribed \(characteristic.uuid.uuidString)")
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest
+  ) {
+    log.add("read \(request.characteristic.uuid.uuidString) \(request.offset)")
+    if request.characteristic === silent { return kept.withLock { $0.append(request) } }
+    let content = content.value
+    guard request.offset <= content.count else {
+      return peripheral.respond(to: request, withResult: .invalidOffset)
+    }
+    request.value = content.subdata(in: request.offset..<content.count)
+    peripheral.respond(to: request, withResult: .success)
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]
+  ) {
+    let first = requests[0]
+    if first.characteristic === inbox {
+      received.withLock { $0.append(first.value!) }
+      log.add("inbox \(first.value!.count)")
+      return
+    }
+    log.add("write \(first.characteristic.uuid.uuidString) in \(requests.count)")
+    if first.characteristic === silent { return kept.withLock { $0 += requests } }
+    if first.characteristic === point {
+      return peripheral.respond(
+        to: first,
+        withResult: first.value == Data([1]) ? .success : CBATTError.Code(rawValue: 0x80)!)
+    }
+    var new = content.value
+    for request in requests {
+      new.replaceSubrange(request.offset..<min(new.count, request.offset), with: Data())
+      new = new.prefix(request.offset) + request.value!
+    }
+    content.value = new
+    peripheral.respond(to: first, withResult: .success)
+  }
+
+  func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) {
+    log.add("ready")
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+@testable import CoreBluetooth
+
+/// The folders of the air and of state, for this test run alone.
+enum Sandbox {
+  static let isReady: Bool = {
+    let folder = NSTemporaryDirectory() + "atto-cb-\(getpid())"
+    try? FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: NSNumber(value: 0o700)])
+    setenv("ATTO_AIR", folder + "/air", 1)
+    setenv("ATTO_STATE", folder + "/state", 1)
+    atexit {
+      try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "atto-cb-\(getpid())")
+    }
+    return true
+  }()
+
+  private static let number = Guarded(0)
+
+  /// A radio that nobody else has.
+  static func radio() -> CBRadio {
+    precondition(isReady)
+    let own = number.withLock { number in
+      number += 1
+      return number
+    }
+    return .air("radio-\(own)")
+  }
+
+  static func number(of radio: CBRadio) -> String {
+    guard case .air(let name?) = radio else { return "" }
+    return String(name.dropFirst(6))
+  }
+}
+
+/// What delegates were told, in order, and who waits for what. Lock-guarded, one waiter at a time.
+final class EventLog: Sendable {
+  private struct State {
+    var entries: [String] = []
+    var taken = 0
+    var waits = 0
+    var waiter: (number: Int, prefix: String, resume: CheckedContinuation<String?, Never>)?
+
+    /// Finds what is waited for; what is passed over is not looked at again.
+    mutating func match() -> (CheckedContinuation<String?, Never>, String)? {
+      guard let waiter else { return nil }
+      while taken < entries.count {
+        let entry = entries[taken]
+        taken += 1
+        guard entry.hasPrefix(waiter.prefix) else { continue }
+        self.waiter = nil
+        return (waiter.resume, entry)
+      }
+      return nil
+    }
+  }
+
+  private let state = Guarded(State())
+
+  var all: [String] { state.value.entries }
+
+  func add(_ entry: String) {
+    let found = state.withLock { state in
+      state.entries.append(entry)
+      return state.match()
+    }
+    found?.0.resume(returning: found?.1)
+  }
+
+  /// The next entry that begins like this; those before it are passed over.
+  @discardableResult
+  func next(_ prefix: String, within seconds: Double = 20) async throws -> String {
+    let found: String? = await withCheckedContinuation { continuation in
+      let (number, found) = state.withLock { state in
+        state.waits += 1
+        state.waiter = (state.waits, prefix, continuation)
+        return (state.waits, state.match())
+      }
+      if let found { return found.0.resume(returning: found.1) }
+      DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
+        let late = state.withLock { state -> CheckedContinuation<String?, Never>? in
+          guard state.waiter?.number == number else { return nil }
+          defer { state.waiter = nil }
+          return state.waiter?.resume
+        }
+        late?.resume(returning: nil)
+      }
+    }
+    guard let found else { throw Missing(prefix: prefix, log: all) }
+    return found
+  }
+
+  struct Missing: Error, CustomStringConvertible {
+    let prefix: String
+    let log: [String]
+    var description: String { "\"\(prefix)\" did not come; what came: \(log)" }
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+
+@testable import CoreBluetooth
+
+/// A central as an app would write it, which notes all that it is told.
+final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
+  let log = EventLog()
+  private(set) var manager: CBCentralManager!
+  /// Kept, as an app must.
+  let found = Guarded<CBPeripheral?>(nil)
+  let queue: DispatchQueue
+
+  /// The name of the one it looks for: other tests have theirs in the air too.
+  let wanted: String
+
+  init(_ radio: CBRadio, for wanted: String, queue: DispatchQueue = DispatchQueue(label: "watch")) {
+    self.queue = queue
+    self.wanted = wanted
+    super.init()
+    manager = CBCentralManager(delegate: self, queue: queue, options: nil, radio: radio)
+  }
+
+  var peripheral: CBPeripheral { found.value! }
+
+  func characteristic(_ uuid: String) -> CBCharacteristic {
+    for service in peripheral.services ?? [] {
+      for one in service.characteristics ?? [] where one.uuid == CBUUID(string: uuid) { return one }
+    }
+    fatalError("no characteristic \(uuid)")
+  }
+
+  /// Scans for the strap, connects, and discovers its characteristics.
+  func getReady() async throws {
+    try await log.next("state poweredOn")
+    manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
+    try await log.next("found")
+    manager.stopScan()
+    manager.connect(peripheral)
+    try await log.next("connected")
+    peripheral.delegate = self
+    peripheral.discoverServices([CBUUID(string: "180D")])
+    try await log.next("services [\"180D\"] well", within: 3)
+    peripheral.discoverCharacteristics(nil, for: peripheral.services![0])
+    try await log.next("characteristics")
+  }
+
+  private func text(_ error: (any Error)?) -> String {
+    switch error {
+    case nil: "well"
+    case let error as CBError: "CBError \(error.code.rawValue)"
+    case let error as CBATTError: "CBATTError \(error.code.rawValue)"
+    case .some(let error): "\(error)"
+    }
+  }
+
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    log.add("state \(central.state)")
+  }
+  func centralManager(
+    _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
+    advertisementData: [String: Any], rssi RSSI: NSNumber
+  ) {
+    guard advertisementData[CBAdvertisementDataLocalNameKey] as? String == wanted else { return }
+    found.withLock { $0 = $0 ?? peripheral }
+    log.add(
+      "found \(RSSI) "
+        + "\((advertisementData[CBAdvertisementDataIsConnectable] as? NSNumber)?.boolValue ?? false)"
+    )
+  }
+  func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+    log.add("connected \(peripheral.state.rawValue)")
+  }
+  func centralManager(
+    _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
+  ) {
+    log.add("failed \(text(error))")
+  }
+  func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
+    error: (any Error)?
+  ) {
+    log.add("disconnected \(text(error))")
+  }
+  func centralManager(
+    _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent,
+    for peripheral: CBPeripheral
+  ) {
+    log.add("event \(event.rawValue)")
+  }
+  func peripheralDidUpdateName(_ peripheral: CBPeripheral) {
+    log.add("name \(peripheral.name ?? "-")")
+  }
+  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    log.add("modified \(invalidatedServices.map(\.uuid.uuidString))")
+  }
+  func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
+    log.add("rssi \(RSSI)")
+  }
+  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+    log.add("services \(peripheral.services?.map(\.uuid.uuidString) ?? []) \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
+    error: (any Error)?
+  ) {
+    log.add("included \(service.includedServices?.map(\.uuid.uuidString) ?? []) \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
+    error: (any Error)?
+  ) {
+    log.add("characteristics \(service.characteristics?.count ?? 0) \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    log.add(
+      "value \(characteristic.uuid.uuidString) "
+        + "\(characteristic.value.map { Array($0.prefix(4)) } ?? []) "
+        + "of \(characteristic.value?.count ?? 0) \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    log.add("written \(characteristic.uuid.uuidString) \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    log.add(
+      "notifying \(characteristic.uuid.uuidString) \(characteristic.isNotifying) \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    log.add(
+      "descriptors \(characteristic.descriptors?.map(\.uuid.uuidString) ?? []) \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) {
+    log.add("descriptor \(descriptor.value.map { "\($0)" } ?? "-") \(text(error))")
+  }
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) {
+    log.add("described \(text(error))")
+  }
+  func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) { log.add("room") }
+}
