@@ -53,7 +53,10 @@ public enum Enqueued: Equatable, Sendable {
   }
 
   /// Puts a transaction before all that wait, whatever the limit says.
-  mutating func enqueueFirst(_ id: TransactionID) { waiting.insert(id, at: first) }
+  mutating func enqueueFirst(_ id: TransactionID) {
+    if let next { waiting.insert(next, at: first) }
+    next = id
+  }
 
   /// Grants the free slot to the one that waits longest.
   mutating func grantNext() -> TransactionID? {
