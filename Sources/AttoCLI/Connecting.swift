@@ -29,7 +29,7 @@ struct Connecting: Sendable {
     }
     options.security = try arguments.securityLevel()
     options.sendBuffer = try arguments.sendBuffer()
-    showsLink = arguments.has("link")
+    showsLink = arguments.has("link-info")
     options.monitor = try Monitor.make(arguments)
   }
 

@@ -28,7 +28,7 @@ extension OptionSpec {
     timeout,
     OptionSpec("security", "LEVEL", "low, medium, high or fips"),
     sendBuffer,
-    OptionSpec("link", nil, "what the kernel knows of the link, on standard error (le:)"),
+    OptionSpec("link-info", nil, "what the kernel knows of the link, on standard error (le:)"),
     json,
     capture,
     trace,
