@@ -2,6 +2,7 @@
 """BlueZ's daemon from an app's side, over D-Bus. Runs with Debian's Python (python3-dbus,
 python3-gi); what happens is told as JSON lines on standard output.
 
+bluez wait COUNT                     until so many adapters are in use
 bluez server ADAPTER                 registers services, notifies while somebody subscribes
 bluez client ADAPTER ADDRESS READ WRITE NOTIFY NOTIFICATIONS READS
                                      connects, discovers, works on these characteristics (UUIDs)
@@ -28,6 +29,20 @@ UUIDS = [f"a770{number:04x}-0000-4000-8000-00805f9b34fb" for number in range(5)]
 
 def tell(event: str, **more) -> None:
     print(json.dumps({"event": event, **more}), flush=True)
+
+
+def wait(bus, count: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            objects = dbus.Interface(bus.get_object(BLUEZ, "/"), OBJECTS).GetManagedObjects()
+            ready = [path for path, it in objects.items() if "org.bluez.GattManager1" in it]
+            if len(ready) >= count:
+                return
+        except dbus.DBusException:
+            pass  # Nobody has that name yet.
+        time.sleep(0.05)
+    sys.exit("bluez: the daemon did not take the adapters")
 
 
 # --- A server
@@ -213,6 +228,8 @@ def main(words: list[str]) -> None:
     dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
     bus = dbus.SystemBus()
     match words:
+        case ["wait", count]:
+            wait(bus, int(count))
         case ["server", adapter]:
             serve(bus, adapter)
         case ["client", adapter, address, read, write, notify, notifications, reads]:

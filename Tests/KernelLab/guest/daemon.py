@@ -20,6 +20,9 @@ class Daemon:
         self.until(lambda: os.path.exists(SYSTEM_BUS), self.bus)
         program = next((path for path in DAEMONS if os.path.exists(path)), "bluetoothd")
         self.daemon = Process(program, "-n")
+        # Only then it listens; who shall get its connections listens later.
+        waiting = self.app("wait", len(control.indexes()))
+        check(waiting.wait(30) == 0, waiting.errors, self.daemon.errors)
         return self
 
     def until(self, is_so, process: Process) -> None:

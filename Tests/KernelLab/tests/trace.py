@@ -11,6 +11,9 @@ while not (os.path.exists("own.btsnoop") and os.path.getsize("own.btsnoop") > 16
     check(time.monotonic() < deadline, monitor.errors)
     time.sleep(0.02)
 with Server("edges", listen="le:@hci1"):
+    # Keys of an earlier test would spare them the pairing.
+    atto("unpair", endpoint(), status=None)
+    atto("unpair", endpoint(server=0, client=1), status=None)
     atto("read", endpoint(), ENCRYPTED, status=1)
     control.disconnect_all(0)
     control.await_no_connections()
@@ -46,13 +49,10 @@ WANTED = r"""
 > LE (Enhanced )?Connection Complete
 < SMP: Pairing Request
 > SMP: Pairing Response
-< SMP: Pairing Public Key
-> SMP: Pairing Public Key
-> SMP: Pairing Confirm
+< SMP: Pairing (Public Key|Confirm)
+> SMP: Pairing (Public Key|Confirm)
 < SMP: Pairing Random
 > SMP: Pairing Random
-< SMP: Pairing DHKey Check
-> SMP: Pairing DHKey Check
 < HCI Command: LE Start Encryption
 > HCI Event: Encryption Change
   Status: Success
