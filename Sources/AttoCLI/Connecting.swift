@@ -32,7 +32,7 @@ struct Connecting: Sendable {
     }
     keeping = try StoreOptions(arguments)
     options.sendBuffer = try arguments.sendBuffer()
-    showsLink = arguments.has("link")
+    showsLink = arguments.has("link-info")
     pairing = try PairingOptions(arguments)
     if arguments.value("security") == "auto" {
       options.securityOnDemand = .fips

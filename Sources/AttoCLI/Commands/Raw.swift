@@ -22,6 +22,7 @@ enum RawCommand: Command {
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let connecting = try Connecting(arguments)
+    if arguments.has("link-info") { throw UsageError("raw takes no --link-info") }
     let pdus = try arguments.words.dropFirst().map { try octets(argument: $0) }
     guard !pdus.isEmpty else { throw UsageError("what shall be sent?") }
     let patience = try arguments.duration("timeout") ?? .seconds(30)

@@ -31,7 +31,7 @@ extension OptionSpec {
         "security", "LEVEL",
         "low, medium, high or fips; auto: what the peer asks for when it refuses"),
       sendBuffer,
-      OptionSpec("link", nil, "what the kernel knows of the link, on standard error (le:)"),
+      OptionSpec("link-info", nil, "what the kernel knows of the link, on standard error (le:)"),
       json,
       capture,
       trace,

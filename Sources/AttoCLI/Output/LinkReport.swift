@@ -9,7 +9,7 @@ struct LinkReport {
 
   init(_ endpoint: Endpoint, on loop: Loop) async throws {
     guard case .le(let address) = endpoint else {
-      throw UsageError("--link is for the kernel's links, le:ADDRESS, not \"\(endpoint)\"")
+      throw UsageError("--link-info is for the kernel's links, le:ADDRESS, not \"\(endpoint)\"")
     }
     radio = try await KernelAdapter.open(address.source, loop: loop)
     peer = address.peer

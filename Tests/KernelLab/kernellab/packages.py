@@ -18,6 +18,12 @@ TOOLS = {
     "busybox-static": "busybox",
     "bluez": "btmon",
     "bluez-test-tools": "btvirt",
+    "dbus": "dbus-daemon",
+}
+# What Debian's own Python needs to speak to bluetoothd.
+MODULES = {
+    "python3-dbus": "/usr/lib/python3/dist-packages/dbus",
+    "python3-gi": "/usr/lib/python3/dist-packages/gi",
 }
 WANTED_SERIES = "6.12"
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
@@ -38,7 +44,7 @@ def missing_packages() -> list[str]:
         path = which(tool)
         if path is None or (tool == "busybox" and not is_static(path)):
             missing.append(package)
-    return missing
+    return missing + [package for package, path in MODULES.items() if not Path(path).exists()]
 
 
 def say(text: str) -> None:

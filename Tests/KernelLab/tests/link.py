@@ -17,21 +17,21 @@ def hci(adapter: int, opcode: int, parameters: bytes) -> None:
 
 
 with Server("heart-rate"):
-    told = atto("read", endpoint(), "0x0003", "--link").errors.strip()
+    told = atto("read", endpoint(), "0x0003", "--link-info").errors.strip()
     print(told)
     check("interval 50 ms, latency 0, supervision timeout 420 ms, data length 27/27" in told, told)
     check("RSSI" in told, told)
     # Nobody has changed the PHY, and then the kernel says nothing of it.
     check("PHY as links begin (1M)" in told, told)
     # The link is still there, and older than the one who asks.
-    told = atto("read", endpoint(), "0x0003", "--link").errors.strip()
+    told = atto("read", endpoint(), "0x0003", "--link-info").errors.strip()
     print(told)
     check("interval and data length unknown" in told, told)
     reset()
     advertise(1)
 
     # Changed under way.
-    subscriber = client("subscribe", endpoint(), "0x0012", "--link", "--for", "2", "--json")
+    subscriber = client("subscribe", endpoint(), "0x0012", "--link-info", "--for", "2", "--json")
     subscriber.line()
     handle = next(int(name.split(":")[1]) for name in os.listdir("/sys/class/bluetooth")
                   if name.startswith("hci0:"))
@@ -48,6 +48,6 @@ with Server("heart-rate"):
     os.chmod(program, 0o755)
     os.chmod("/run/tmp", 0o755)
     told = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "read",
-                endpoint(), "0x0003", "--link"]).errors.strip()
+                endpoint(), "0x0003", "--link-info"]).errors.strip()
     print(told)
     check("PHY" in told and "CAP_NET_RAW" in told, told)
