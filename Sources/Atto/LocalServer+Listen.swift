@@ -30,8 +30,9 @@ extension LocalServer {
   ///
   /// - Parameters:
   ///   - advertising: what the radio says; used by `air:` and `le:` endpoints.
-  ///   - agent: answers when centrals pair, on `le:` endpoints; makes the adapter bondable. nil:
-  ///     as it is set, see ``KernelAdapter/setAgent(_:)``.
+  ///   - agent: answers when centrals pair, on `le:` and `air:` endpoints; makes the kernel's
+  ///     adapter bondable. nil: as it is set, see ``KernelAdapter/setAgent(_:)``; on the air
+  ///     every level is agreed on then.
   ///   - onFailure: called on the loop when a client that came could not be served.
   /// - Throws: `link` or `radio` if there is no listening there, `endpoint` if it is no such
   ///   place.
@@ -71,7 +72,7 @@ extension LocalServer {
         }
       }
       return ServerListener(endpoint: endpoint.description, stopper: {})
-    case .air(let name): return try await listen(air: name, options, advertising, onFailure)
+    case .air(let name): return try await listen(air: name, options, advertising, agent, onFailure)
     case .le:
       throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
     }
@@ -104,7 +105,7 @@ extension LocalServer {
 
   private func listen(
     air name: String, _ options: ConnectionOptions, _ parameters: AdvertisingParameters,
-    _ onFailure: @escaping @Sendable (AttoError) -> Void
+    _ agent: (any PairingAgent)?, _ onFailure: @escaping @Sendable (AttoError) -> Void
   ) async throws(AttoError) -> ServerListener {
     let radio: AirAdapter
     do throws(RadioError) {
@@ -113,6 +114,7 @@ extension LocalServer {
       case .name(let name): radio = try AirAdapter(name: name, loop: loop)
       case .address(let address): radio = try AirAdapter(address: address, loop: loop)
       }
+      if let agent { try await radio.setAgent(agent) }
     } catch {
       throw .radio(error)
     }

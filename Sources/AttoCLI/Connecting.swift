@@ -61,7 +61,7 @@ struct Connecting: Sendable {
 
   /// The radio whose agent answers when the peers pair; nil if nothing will be asked, or nothing
   /// may be answered: a bond that exists is enough then.
-  private func pairingRadio(on loop: Loop) async throws -> (any Adapter)? {
+  func pairingRadio(on loop: Loop) async throws -> (any Adapter)? {
     guard options.security > .low || options.securityOnDemand != nil else { return nil }
     let radio: any Adapter
     switch endpoint {

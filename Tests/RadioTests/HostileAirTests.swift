@@ -232,6 +232,9 @@ import Testing
         name: String(repeating: "n", count: 64)),
       .accept, .reject(.limitedResources), .raise(LinkSecurity(level: .medium, keySize: 7)),
       .raised(.low), .raised(LinkSecurity(.fips)), .disconnect(.init(rawValue: 0xEE)),
+      .pair(.keyboard, LinkSecurity(level: .medium, keySize: 7), highest: .fips, key: 0),
+      .pair(.keyboardDisplay, LinkSecurity(.fips), highest: .fips, key: .max),
+      .method(.compare, 999_999), .confirm(7, key: 8), .failed(.keyMissing),
     ]
     for control in all {
       let octets = control.octets

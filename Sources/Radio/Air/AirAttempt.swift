@@ -24,6 +24,7 @@ final class AirAttempt {
     var address: BluetoothAddress
     var name: String
     var maximum: LinkSecurity
+    var pairings: AirPairings
   }
 
   /// How long a radio may take to answer a hello.
@@ -165,7 +166,7 @@ final class AirAttempt {
       dialled = nil
       let link = AirLink(
         data: OwnedDescriptor(owning: descriptor), control: control, peer: address, name: name,
-        maximum: origin.maximum, on: loop, onEnd: {})
+        maximum: origin.maximum, isCentral: true, pairings: origin.pairings, on: loop, onEnd: {})
       finish(
         .success(
           ConnectedLink(link, peer: address, identity: name, isCentral: true, loop: loop)))
