@@ -52,6 +52,11 @@ final class HandlerTable: Application {
   /// it has no room for (Vol 3, Part F, 3.3.2).
   static let commandLimit = 4096
 
+  override func accepts(signCounter: UInt32, of client: ClientID) -> Bool {
+    // What is kept is the next one.
+    core?.accepts(signCounter: signCounter + 1, of: client) ?? true
+  }
+
   override func read(_ question: Question, offset: Int) -> ReadAnswer {
     let context = ReadRequestContext(
       client: question.client, handle: question.handle, offset: offset)
@@ -155,7 +160,7 @@ final class HandlerTable: Application {
   private func run(_ question: Question, _ body: @escaping @Sendable () async -> LateAnswer) {
     guard let core else { return }
     let bound = LoopBound(core, core.loop)
-    Task(executorPreference: core.loop) {
+    Task(executorPreference: core.loop.tasks) {
       let answer = await body()
       bound.loop.execute { bound.value.answer(question, answer) }
     }
@@ -177,7 +182,7 @@ final class HandlerTable: Application {
   private func runCommand(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) {
     guard let core else { return }
     let bound = LoopBound(self, core.loop)
-    Task(executorPreference: core.loop) {
+    Task(executorPreference: core.loop.tasks) {
       _ = await body([context])
       bound.loop.execute { bound.value.commandEnded(context.client) }
     }

@@ -99,7 +99,7 @@ actor PlayedAgent: PairingAgent {
       await phone.look(at: strap)
     }
     let advertisement = try await peripheral.advertise(Radio.AdvertisingParameters.strap)
-    let held = Task(executorPreference: peripheral.loop) {
+    let held = Task(executorPreference: peripheral.loop.tasks) {
       var links: [any Link] = []
       for await connected in advertisement.links { links.append(connected.take()) }
       for link in links { link.close() }

@@ -6,7 +6,7 @@ enum PairCommand: Command {
   static let summary = "Pairs with a peer."
   static let usage = "le:ADDRESS[/random][@hciN] | air:NAME [OPTIONS]"
   static let notes =
-    "The kernel keeps the keys until the adapter goes off. Without --io there is nothing to\n"
+    "The bond is kept, see atto bonds. Without --io there is nothing to\n"
     + "compare (Just Works: medium); with it, what a person must see or type is asked here, and\n"
     + "the key is authenticated (high, or fips with Secure Connections). Answers are lines of\n"
     + "standard input; --passkey and --yes give them beforehand."
@@ -14,7 +14,7 @@ enum PairCommand: Command {
     PairingOptions.specs + [
       OptionSpec("timeout", "SECONDS", "give up after this time (60)"),
       .json,
-    ]
+    ] + StoreOptions.specs
 
   private struct Line: Encodable {
     var event: String
@@ -27,7 +27,11 @@ enum PairCommand: Command {
     let timeout = try arguments.duration("timeout") ?? .seconds(60)
     let (peer, radio) = try await Self.open(arguments, on: loop)
     let isJSON = arguments.has("json")
+    var bonds = KeptBonds.none
     if let kernel = radio as? KernelAdapter {
+      // Before anything is paired: a bond that cannot be kept is known to be none.
+      bonds = try await KeptBonds.begin(
+        try StoreOptions(arguments), .adapter(kernel.index), peer: peer, mayPair: true, on: loop)
       await kernel.observeKeys { key in
         let name = Self.name(key)
         Self.tell(Line(event: "key", peer: peer.description, key: name), "\(peer): \(name)", isJSON)
@@ -45,7 +49,9 @@ enum PairCommand: Command {
       guard case .pairing(_, let failure) = error else { throw error }
       throw AttoError.pairing(peer: arguments.words[0], failure)
     }
-    tell(Line(event: "paired", peer: peer.description), "paired with \(peer)", isJSON)
+    await bonds.end(on: loop)
+    let place = bonds.store.map { "; the bond is kept in \($0.path)" } ?? ""
+    tell(Line(event: "paired", peer: peer.description), "paired with \(peer)\(place)", isJSON)
     await radio.close()
   }
 

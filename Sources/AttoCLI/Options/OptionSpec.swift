@@ -19,6 +19,9 @@ extension OptionSpec {
   static let trace = OptionSpec("trace", nil, "each PDU, decoded, on standard error")
   static let capture = OptionSpec("capture", "FILE", "keep the PDUs in FILE.btsnoop or FILE.pcapng")
 
+  static let sendBuffer = OptionSpec(
+    "send-buffer", "N", "octets that may wait in the kernel; few: less delay")
+
   /// What every command that connects understands.
   static let connecting: [OptionSpec] =
     [
@@ -27,8 +30,10 @@ extension OptionSpec {
       OptionSpec(
         "security", "LEVEL",
         "low, medium, high or fips; auto: what the peer asks for when it refuses"),
+      sendBuffer,
+      OptionSpec("link", nil, "what the kernel knows of the link, on standard error (le:)"),
       json,
       capture,
       trace,
-    ] + PairingOptions.specs
+    ] + PairingOptions.specs + StoreOptions.specs
 }

@@ -232,6 +232,9 @@ public final class FaultyLink: Link, LinkObserver {
   public var security: LinkSecurity { below.security }
   public var maximumSecurity: SecurityLevel { below.maximumSecurity }
   public var peerName: String { below.peerName }
+  public var phy: LinkPHY? { below.phy }
+
+  public func setSendBuffer(_ octets: Int32) throws(LinkError) { try below.setSendBuffer(octets) }
 
   public func raiseSecurity(to level: SecurityLevel) throws(LinkError) {
     try below.raiseSecurity(to: level)

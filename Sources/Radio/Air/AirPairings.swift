@@ -52,7 +52,7 @@ final class AirPairings {
   /// Tells the agent something, in order.
   func tell(_ body: @escaping @Sendable (any PairingAgent) async -> Void) {
     guard let agent else { return }
-    Task(executorPreference: loop) { await body(agent) }
+    Task(executorPreference: loop.tasks) { await body(agent) }
   }
 
   /// Asks the agent; without one the answer is nil. `answered` is called on the loop.
@@ -65,7 +65,7 @@ final class AirPairings {
     guard let agent else { return nil }
     let bound = LoopBound(answered, loop)
     let loop = loop
-    return Task(executorPreference: loop) {
+    return Task(executorPreference: loop.tasks) {
       let answer = await question(agent)
       guard !Task.isCancelled else { return }
       loop.inline { bound.value(answer) }

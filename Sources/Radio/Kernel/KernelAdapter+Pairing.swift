@@ -173,7 +173,7 @@ extension KernelAdapter {
   /// Tells the agent something, in order.
   private func tell(_ body: @escaping @Sendable (any PairingAgent) async -> Void) {
     guard let agent else { return }
-    Task(executorPreference: loop) { await body(agent) }
+    Task(executorPreference: loop.tasks) { await body(agent) }
   }
 
   // MARK: The end
