@@ -32,7 +32,7 @@ final class AwaitedRead: ClientOperation {
   }
 
   override func fail(_ error: ProcedureError) {
-    completion.resume(.failure(AttoError(error, end: core.end)))
+    completion.resume(.failure(AttoError(error, end: core.end, obstacle: core.obstacle)))
   }
 }
 
@@ -66,6 +66,6 @@ final class AwaitedWrite: ClientOperation {
   }
 
   override func fail(_ error: ProcedureError) {
-    completion.resume(.failure(AttoError(error, end: core.end)))
+    completion.resume(.failure(AttoError(error, end: core.end, obstacle: core.obstacle)))
   }
 }

@@ -76,7 +76,9 @@ final class ConnectionCore {
     didSet { watchForWhatIsWanted() }
   }
   /// The raise that the peer's refusals have led to, and its end.
-  @exclusivity(unchecked) var demand: (level: SecurityLevel, timer: OneTimer)?
+  @exclusivity(unchecked) var demand: (level: SecurityLevel, timer: OneTimer)? {
+    didSet { watchForWhatIsWanted() }
+  }
   /// Why the link is not raised, while those who wait for that are told.
   @exclusivity(unchecked) var obstacle: SecurityObstacle?
   /// What the radio said when the connection was made; nil without an agent.
@@ -194,8 +196,8 @@ final class ConnectionCore {
   func watchForWhatIsWanted() {
     guard isSocket, let watch else { return }
     var wanted: Readiness = mayRead ? .readable : []
-    if isBlocked || !securityWaiters.isEmpty { wanted.insert(.writable) }
-    let kind: Trigger = securityWaiters.isEmpty ? .level : .edge
+    if isBlocked || isRaising { wanted.insert(.writable) }
+    let kind: Trigger = isRaising ? .edge : .level
     guard wanted != interest || kind != trigger else { return }
     interest = wanted
     trigger = kind

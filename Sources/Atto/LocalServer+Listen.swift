@@ -36,8 +36,9 @@ extension LocalServer {
   ///
   /// - Parameters:
   ///   - advertising: what the radio says; used by `air:` and `le:` endpoints.
-  ///   - agent: answers when centrals pair, on `le:` endpoints; makes the adapter bondable. nil:
-  ///     as it is set, see ``KernelAdapter/setAgent(_:)``.
+  ///   - agent: answers when centrals pair, on `le:` and `air:` endpoints; makes the kernel's
+  ///     adapter bondable. nil: as it is set, see ``KernelAdapter/setAgent(_:)``; on the air
+  ///     every level is agreed on then.
   ///   - onFailure: called on the loop when a client that came could not be served.
   ///   - onEnd: called on the loop when nobody can come any more, because the kernel's adapter was
   ///     unplugged; not after `stop()`.
@@ -84,7 +85,7 @@ extension LocalServer {
       guard endpoint.timing == nil else {
         throw .endpoint(EndpointError(text: endpoint.description, .timingOfListener))
       }
-      return try await listen(air: name, options, advertising, onFailure)
+      return try await listen(air: name, options, advertising, agent, onFailure)
     case .le:
       throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
     }
@@ -117,7 +118,7 @@ extension LocalServer {
 
   private func listen(
     air name: String, _ options: ConnectionOptions, _ parameters: AdvertisingParameters,
-    _ onFailure: @escaping @Sendable (AttoError) -> Void
+    _ agent: (any PairingAgent)?, _ onFailure: @escaping @Sendable (AttoError) -> Void
   ) async throws(AttoError) -> ServerListener {
     let radio: AirAdapter
     do throws(RadioError) {
@@ -126,6 +127,7 @@ extension LocalServer {
       case .name(let name): radio = try AirAdapter(name: name, loop: loop)
       case .address(let address): radio = try AirAdapter(address: address, loop: loop)
       }
+      if let agent { try await radio.setAgent(agent) }
     } catch {
       throw .radio(error)
     }

@@ -7,10 +7,10 @@ struct Connecting: Sendable {
   var options = ConnectionOptions()
   /// Whether the MTU is exchanged before anything else.
   private var exchangesMTU = false
+  private let pairing: PairingOptions
   private let keeping: StoreOptions
   /// Whether people are told of the link, once the work is done.
   private let showsLink: Bool
-  private let pairing: PairingOptions
 
   /// Reads the endpoint, the first word, and the common options.
   init(_ arguments: Arguments) throws {
@@ -30,9 +30,6 @@ struct Connecting: Sendable {
       options.connectTimeout = timeout
       options.transactionTimeout = timeout
     }
-    keeping = try StoreOptions(arguments)
-    options.sendBuffer = try arguments.sendBuffer()
-    showsLink = arguments.has("link-info")
     pairing = try PairingOptions(arguments)
     if arguments.value("security") == "auto" {
       options.securityOnDemand = .fips
@@ -40,6 +37,9 @@ struct Connecting: Sendable {
       options.security = try arguments.securityLevel()
     }
     options.securityTimeout = try arguments.duration("timeout") ?? .seconds(30)
+    keeping = try StoreOptions(arguments)
+    options.sendBuffer = try arguments.sendBuffer()
+    showsLink = arguments.has("link-info")
     options.monitor = try Monitor.make(arguments)
   }
 
@@ -86,7 +86,8 @@ struct Connecting: Sendable {
   private func keptBonds(on loop: Loop) async throws -> KeptBonds {
     guard case .le(let address) = endpoint else { return .none }
     return try await KeptBonds.begin(
-      keeping, address.source, peer: address.peer, mayPair: options.security > .low, on: loop)
+      keeping, address.source, peer: address.peer,
+      mayPair: options.security > .low || options.securityOnDemand != nil, on: loop)
   }
 
   /// A link may have ended because its adapter did, which the kernel does not say at the socket.
@@ -130,7 +131,7 @@ struct Connecting: Sendable {
 
   /// The radio whose agent answers when the peers pair; nil if nothing will be asked, or nothing
   /// may be answered: a bond that exists is enough then.
-  private func pairingRadio(on loop: Loop) async throws -> (any Adapter)? {
+  func pairingRadio(on loop: Loop) async throws -> (any Adapter)? {
     guard options.security > .low || options.securityOnDemand != nil else { return nil }
     let radio: any Adapter
     switch endpoint {

@@ -1,7 +1,7 @@
 /// What decides how fast an LE link can be: its PHY, its timetable, the length of its packets.
 ///
 /// Times are nanoseconds.
-public struct LinkParameters: Sendable, Equatable {
+public struct LinkParameters: Sendable, Hashable {
   /// In both directions.
   public var phy: PHY
   /// From one connection event to the next (connInterval): a multiple of 1.25 ms within
@@ -22,7 +22,7 @@ public struct LinkParameters: Sendable, Equatable {
   public var scheduling: Scheduling
 
   /// What a controller wants to be left of an event before it begins another exchange.
-  public enum Scheduling: Sendable, Equatable {
+  public enum Scheduling: Sendable, Hashable {
     /// Room for the exchange itself, to the microsecond: the limit that physics sets.
     case exact
     /// Room for a pair of the longest packets in both directions, and time to prepare the next

@@ -5,6 +5,8 @@ public struct DisconnectReason: RawRepresentable, Hashable, Sendable {
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   public static let authenticationFailure = DisconnectReason(rawValue: 0x05)
+  /// PIN or Key Missing: the peer does not know the key of an earlier pairing.
+  public static let keyMissing = DisconnectReason(rawValue: 0x06)
   public static let connectionTimeout = DisconnectReason(rawValue: 0x08)
   public static let connectionLimitExceeded = DisconnectReason(rawValue: 0x09)
   public static let connectionAlreadyExists = DisconnectReason(rawValue: 0x0B)
@@ -23,6 +25,7 @@ extension DisconnectReason: CustomStringConvertible {
   public var description: String {
     switch self {
     case .authenticationFailure: "authentication failure"
+    case .keyMissing: "the key of an earlier pairing is missing"
     case .connectionTimeout: "connection timeout"
     case .connectionLimitExceeded: "connection limit exceeded"
     case .connectionAlreadyExists: "a connection exists already"

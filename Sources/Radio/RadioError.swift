@@ -43,6 +43,8 @@ public enum RadioError: Error, Hashable, Sendable {
   case managementSilent(ManagementOpcode, adapter: UInt16?)
   /// Pairing failed, or a key of an earlier pairing did not fit.
   case pairing(BluetoothAddress, PairingFailure)
+  /// There is no bond with this peer.
+  case notPaired(BluetoothAddress)
   /// The kernel has no such adapter, or none at all.
   case noAdapter(String)
   /// The kernel's adapter was unplugged.
@@ -118,6 +120,7 @@ extension RadioError: CustomStringConvertible {
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): \(status)"
     case .managementSilent(let opcode, let adapter):
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): the kernel did not answer"
+    case .notPaired(let peer): "\(peer) is not paired"
     case .pairing(let peer, .keyMissing):
       "\(peer) does not know the key of the earlier pairing: it has forgotten the bond; forget it "
         + "here too (atto unpair) and pair again"

@@ -123,7 +123,9 @@ final class GatedLink: Link, LinkObserver {
   @Test func manyAtOnceRaiseOnce() async throws {
     try await withDeadline {
       let (server, values) = try await Self.server()
-      let ends = try await Self.connect(server, Self.options(.fips), isOpen: false)
+      var options = Self.options(.fips)
+      options.securityTimeout = .seconds(10)
+      let ends = try await Self.connect(server, options, isOpen: false)
       let connection = ends.connection
       try await withThrowingTaskGroup(of: [UInt8].self) { group in
         for _ in 0..<10 { group.addTask { try await connection.read(values[1]) } }

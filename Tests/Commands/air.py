@@ -159,3 +159,64 @@ def security(b):
         for _ in range(5):
             ended = b.run("read", "air:strap", "3", "--security", level, "--timeout", "2", "--json")
             equal((ended.code, ended.json), (0, [{"handle": 3, "value": "01"}]), ended.err)
+
+
+# Read for nothing, encrypted, authenticated: 0x0003, 0x0005, 0x0007.
+GUARDED = {"automatic": False, "services": [{"uuid": "180D", "characteristics": [
+    {"uuid": "2A38", "properties": ["read"], "value": "hex:00"},
+    {"uuid": "2A39", "properties": ["read"], "permissions": ["readEncrypted"], "value": "hex:01"},
+    {"uuid": "2A3A", "properties": ["read"], "permissions": ["readAuthenticated"],
+     "value": "hex:02"}]}]}
+
+
+@test("air: --security auto raises what the peer refuses, and says where it cannot")
+def on_demand(b):
+    _, at = b.serve(GUARDED)
+    b.refuses(1, ["Insufficient Encryption (0x0F)", "cannot be raised", "no keys"],
+              "read", at, "5", "--security", "auto")
+    b.refuses(2, ["nothing but what it is told"], "raw", at, "0a0500", "--security", "auto")
+    b.serve(GUARDED, "--io", "none", endpoint="air:strap")
+    b.refuses(1, ["Insufficient Encryption (0x0F)"], "read", "air:strap", "5")
+    trace = b.run("read", "air:strap", "5", "--security", "auto", "--json", "--trace")
+    equal((trace.code, trace.json), (0, [{"handle": 5, "value": "01"}]), trace.err)
+    equal(trace.err.count("> 0a0500"), 2, trace.err)
+    b.refuses(1, ["Insufficient Authentication (0x05)", "neither show nor enter"],
+              "read", "air:strap", "7", "--security", "auto", "--io", "none")
+    b.refuses(3, ["pairing with air:strap failed"],
+              "read", "air:strap", "7", "--security", "high", "--io", "keyboard-display", "--yes")
+
+
+@test("air: a passkey shown on one side and entered on the other; a wrong one is told on both")
+def passkeys(b):
+    server, _ = b.serve(GUARDED, "--io", "display", "--json", endpoint="air:strap")
+    client = b.start(
+        "read", "air:strap", "7", "--security", "auto", "--io", "keyboard", "--json", input=True)
+    shown = server.event("show")["passkey"]
+    client.line("six digits", where="err")
+    client.say(shown)
+    ended = client.end()
+    equal((ended.code, ended.json), (0, [{"handle": 7, "value": "02"}]), ended.err)
+    server.event("paired")
+    wrong = b.start("pair", "air:strap", "--io", "keyboard", "--json", input=True)
+    shown = server.event("show")["passkey"]
+    wrong.say("000001" if shown != "000001" else "000002")
+    ended = wrong.end()
+    equal(ended.code, 3, ended)
+    contains(ended.err, "pairing with air:strap failed", "the passkey entered here is not the one")
+    contains(server.event("pairing failed")["error"], "the passkey shown here was not entered")
+    b.refuses(2, ["--io keyboard"], "pair", "air:strap", "--passkey", "123456")
+    b.refuses(2, ["six digits"], "pair", "air:strap", "--io", "keyboard", "--passkey", "12345x")
+    b.refuses(2, ["which of them"], "pair", "air:strap", "--yes", "--refuse")
+    b.refuses(2, ["--io wants"], "pair", "air:strap", "--io", "telepathy")
+
+
+@test("air: numbers are compared at both ends; who refuses is told, and who is refused")
+def comparing(b):
+    server, _ = b.serve(GUARDED, "--io", "yes-no", "--yes", "--json", endpoint="air:strap")
+    ended = b.run("pair", "air:strap", "--io", "yes-no", "--yes", "--json")
+    equal((ended.code, [line["event"] for line in ended.json]), (0, ["compare", "paired"]), ended.err)
+    equal(server.event("compare")["passkey"], ended.json[0]["passkey"])
+    ended = b.run("pair", "air:strap", "--io", "yes-no", input="no\n")
+    equal(ended.code, 3)
+    contains(ended.err, "refused at this end")
+    contains(server.event("pairing failed")["error"], "did not confirm")

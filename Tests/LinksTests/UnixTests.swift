@@ -326,7 +326,7 @@ struct BluetoothTests {
     "Errors of a Bluetooth link say what to do",
     arguments: [
       (ECONNREFUSED, "the other kind of address"), (EBUSY, "bluetoothd"),
-      (EHOSTUNREACH, "atto adapters"), (EBADE, "remove the bond"), (ENODEV, "no such adapter"),
+      (EHOSTUNREACH, "atto adapters"), (EBADE, "atto unpair"), (ENODEV, "no such adapter"),
     ])
   func texts(errno: Int32, expected: String) {
     let error = LinkError(.connect, .system(errno), endpoint: "le:AA:BB:CC:DD:EE:FF")

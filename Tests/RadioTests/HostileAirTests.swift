@@ -260,6 +260,9 @@ import Testing
             phy: .codedS8, interval: 4_000_000_000, eventLength: 100_000_000, dataLength: 27,
             isEncrypted: true, packetErrorRate: 0.123456, packetsPerEvent: 10_000,
             scheduling: .exact), seed: .max)),
+      .pair(.keyboard, LinkSecurity(level: .medium, keySize: 7), highest: .fips, key: 0),
+      .pair(.keyboardDisplay, LinkSecurity(.fips), highest: .fips, key: .max),
+      .method(.compare, 999_999), .confirm(7, key: 8), .failed(.keyMissing),
     ]
     for control in all {
       let octets = control.octets

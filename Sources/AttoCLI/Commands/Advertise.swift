@@ -41,6 +41,10 @@ enum AdvertiseCommand: Command {
       parameters.simulatedRSSI = Int8(rssi)
     }
     let time = try arguments.duration("for")
+    let pairing = try PairingOptions(arguments)
+    if pairing.isStated, !parameters.isConnectable {
+      throw UsageError("--io wants --connectable: nobody pairs without a connection")
+    }
     let end = AsyncThrowingStream<Void, any Error>.makeStream()
     let timing = Task(executorPreference: loop.tasks) {
       guard let time else { return }
@@ -48,10 +52,6 @@ enum AdvertiseCommand: Command {
       end.continuation.finish()
     }
     defer { timing.cancel() }
-    let pairing = try PairingOptions(arguments)
-    if pairing.isStated, !parameters.isConnectable {
-      throw UsageError("--io wants --connectable: nobody pairs without a connection")
-    }
     if parameters.isConnectable {
       let server = LocalServer(loop: loop)
       let isJSON = arguments.has("json")
@@ -61,7 +61,9 @@ enum AdvertiseCommand: Command {
       let listener = try await server.listen(
         on: endpoint, advertising: parameters,
         agent: endpoint.isAir && !pairing.isStated ? nil : agent,
-        onEnd: { end.continuation.finish(throwing: $0) })
+        onEnd: {
+          end.continuation.finish(throwing: $0)
+        })
       if !listener.isAdvertised { throw CheckFailure(message: listener.notice ?? "") }
       if let notice = listener.notice { Terminal.note("atto advertise: \(notice)") }
       try announce(listener.endpoint, data, arguments)

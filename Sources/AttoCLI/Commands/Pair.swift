@@ -27,13 +27,11 @@ enum PairCommand: Command {
     let timeout = try arguments.duration("timeout") ?? .seconds(60)
     let (peer, radio) = try await Self.open(arguments, on: loop)
     let isJSON = arguments.has("json")
-    // Before anything is paired: a bond that cannot be kept is known to be none.
     var bonds = KeptBonds.none
     if let kernel = radio as? KernelAdapter {
+      // Before anything is paired: a bond that cannot be kept is known to be none.
       bonds = try await KeptBonds.begin(
         try StoreOptions(arguments), .adapter(kernel.index), peer: peer, mayPair: true, on: loop)
-    }
-    if let kernel = radio as? KernelAdapter {
       await kernel.observeKeys { key in
         let name = Self.name(key)
         Self.tell(Line(event: "key", peer: peer.description, key: name), "\(peer): \(name)", isJSON)

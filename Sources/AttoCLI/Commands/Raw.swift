@@ -25,9 +25,16 @@ enum RawCommand: Command {
     if arguments.has("link-info") { throw UsageError("raw takes no --link-info") }
     let pdus = try arguments.words.dropFirst().map { try octets(argument: $0) }
     guard !pdus.isEmpty else { throw UsageError("what shall be sent?") }
+    if connecting.options.securityOnDemand != nil {
+      throw UsageError(
+        "--security auto repeats requests, and raw sends nothing but what it is told")
+    }
     let patience = try arguments.duration("timeout") ?? .seconds(30)
     let listen = try arguments.duration("listen") ?? .milliseconds(200)
     let isJSON = arguments.has("json")
+    let radio = try await connecting.pairingRadio(on: loop)
+    // Its agent answers for as long as it lives.
+    defer { withExtendedLifetime(radio) {} }
     let connection = try await RawConnection.connect(
       to: connecting.endpoint, options: connecting.options, loop: loop)
     defer { connection.close() }

@@ -39,6 +39,7 @@ enum ServeCommand: Command {
     options.sendBuffer = try arguments.sendBuffer()
     options.monitor = try Monitor.make(arguments)
 
+    let pairing = try PairingOptions(arguments)
     let serverBox = BondedServer()
     let bonds = try await keptBonds(arguments, endpoint, serverBox, on: loop)
     defer { withExtendedLifetime(bonds) {} }
@@ -46,7 +47,6 @@ enum ServeCommand: Command {
       database.database, loop: loop,
       memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) })
     serverBox.server.withLock { $0 = server }
-    let pairing = try PairingOptions(arguments)
 
     let report = ServeReport(isJSON: arguments.has("json"))
     let agent = ConsoleAgent(options: pairing, loop: arguments.has("control") ? nil : loop) {
@@ -65,8 +65,7 @@ enum ServeCommand: Command {
     defer { playing.cancel() }
     let listener = try await server.listen(
       on: endpoint, options: options, advertising: try advertising(profile, endpoint),
-      agent: endpoint.isAir && !pairing.isStated ? nil : agent,
-      onFailure: { report.failed($0) },
+      agent: endpoint.isAir && !pairing.isStated ? nil : agent, onFailure: { report.failed($0) },
       onEnd: { firstClient.continuation.finish(throwing: $0) })
     defer { listener.stop() }
     if let notice = listener.notice { Terminal.note("atto serve: \(notice)") }

@@ -37,6 +37,7 @@ public actor AirAdapter: Adapter {
   }
 
   var isClosed = false
+  let pairings: AirPairings
   /// Shorter in tests.
   var handshakeTime = AirAdapter.handshakeTime
   /// Fewer in tests.
@@ -83,6 +84,7 @@ public actor AirAdapter: Adapter {
       address ?? name.map { .staticRandom(name: $0) }
       ?? .staticRandom(UInt64.random(in: .min ... .max))
     self.loop = loop
+    pairings = AirPairings(on: loop)
     self.address = BluetoothAddress(own.value, kind: .random)
     self.name = name ?? ""
     self.maximumSecurity = maximumSecurity
@@ -117,18 +119,6 @@ public actor AirAdapter: Adapter {
     // Each takes itself out of the table.
     for attempt in attempts.values { attempt.end(.closed) }
   }
-
-  public func setAgent(_ agent: (any PairingAgent)?) async throws(RadioError) {}
-  public var agentCapability: PairingCapability? { nil }
-  public func pair(with peer: BluetoothAddress, timeout: Duration) async throws(RadioError) {
-    throw .unsupported("pairing")
-  }
-  public func unpair(_ peer: BluetoothAddress) async throws(RadioError) {
-    throw .unsupported("bonds")
-  }
-  public func pairingFailure(
-    of peer: BluetoothAddress, within time: Duration
-  ) async -> PairingFailure? { nil }
 
   func nextID() -> UInt64 {
     lastID += 1
@@ -195,7 +185,8 @@ public actor AirAdapter: Adapter {
         guard !isClosed else { return continuation.resume(returning: .failure(.closed)) }
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
         let origin = AirAttempt.Origin(
-          address: address, name: name, maximum: maximumSecurity, timing: timing)
+          address: address, name: name, maximum: maximumSecurity, timing: timing,
+          pairings: pairings)
         let attempt = AirAttempt(
           target, from: origin, in: folder, on: loop, timeout: timeout
         ) { [weak self] result in

@@ -26,6 +26,7 @@ final class AirAttempt {
     var maximum: LinkSecurity
     /// How the link is to be timed; nil: as fast as it goes.
     var timing: AirTiming?
+    var pairings: AirPairings
   }
 
   /// How long a radio may take to answer a hello.
@@ -167,7 +168,7 @@ final class AirAttempt {
       dialled = nil
       let link = AirLink(
         data: OwnedDescriptor(owning: descriptor), control: control, peer: address, name: name,
-        isCentral: true, maximum: origin.maximum, on: loop, onEnd: {})
+        maximum: origin.maximum, isCentral: true, pairings: origin.pairings, on: loop, onEnd: {})
       if let timing = origin.timing { link.setTiming(timing) }
       finish(
         .success(

@@ -15,8 +15,12 @@ import Links
 /// | 04 raise | security level (1), longest key (1) |
 /// | 05 raised | security level (1), key size (1) |
 /// | 06 disconnect | reason (1) |
-/// | 07 timing | see `AirTiming.octets` (26) |
-enum AirControl: Equatable {
+/// | 07 pair | capability (1), level (1), longest key (1), highest level (1), bond (8) |
+/// | 08 method | method (1), number to compare (4) |
+/// | 09 confirm | passkey (4), new bond (8) |
+/// | 0A failed | reason (1) |
+/// | 0B timing | see `AirTiming.octets` (26) |
+enum AirControl: Hashable {
   /// The central says who it is.
   case hello(address: BluetoothAddress, name: String)
   /// The peripheral takes the connection.
@@ -31,6 +35,15 @@ enum AirControl: Equatable {
   case disconnect(DisconnectReason)
   /// The central says, once, how the link is to be timed in the direction towards it.
   case timing(AirTiming)
+
+  /// Asks to pair, at least for a level, or to go on with an earlier bond.
+  case pair(PairingCapability, LinkSecurity, highest: SecurityLevel, key: UInt64)
+  /// Answers `pair`: how it is done.
+  case method(AirPairingMethod, UInt32)
+  /// The one who asked has done its part.
+  case confirm(UInt32, key: UInt64)
+  /// Pairing has failed.
+  case failed(DisconnectReason)
 
   /// What both ends must speak.
   static let version: UInt8 = 1
@@ -47,7 +60,13 @@ enum AirControl: Equatable {
     case .raise(let security): [4, security.level.rawValue, security.keySize]
     case .raised(let security): [5, security.level.rawValue, security.keySize]
     case .disconnect(let reason): [6, reason.rawValue]
-    case .timing(let timing): [7] + timing.octets
+    case .timing(let timing): [11] + timing.octets
+    case .pair(let capability, let security, let highest, let key):
+      [7, capability.rawValue, security.level.rawValue, security.keySize, highest.rawValue]
+        + key.octets(8)
+    case .method(let method, let value): [8, method.rawValue] + value.octets(4)
+    case .confirm(let value, let key): [9] + value.octets(4) + key.octets(8)
+    case .failed(let reason): [10, reason.rawValue]
     }
   }
 
@@ -70,9 +89,25 @@ enum AirControl: Equatable {
       guard let security = LinkSecurity(rest[0], rest[1]) else { return nil }
       self = .raised(security)
     case (6, 1): self = .disconnect(DisconnectReason(rawValue: rest[0]))
-    case (7, AirTiming.length):
+    case (11, AirTiming.length):
       guard let timing = AirTiming(octets: rest) else { return nil }
       self = .timing(timing)
+    case (7, 12):
+      guard let capability = PairingCapability(rawValue: rest[0]),
+        let security = LinkSecurity(rest[1], rest[2]), security.level > .low,
+        let highest = SecurityLevel(rawValue: rest[3]), highest >= security.level
+      else { return nil }
+      self = .pair(capability, security, highest: highest, key: UInt64(octets: rest[4...]))
+    case (8, 5):
+      guard let method = AirPairingMethod(rawValue: rest[0]) else { return nil }
+      let value = UInt32(octets: rest[1...])
+      guard value <= 999_999 else { return nil }
+      self = .method(method, value)
+    case (9, 12):
+      let value = UInt32(octets: rest[..<4])
+      guard value <= 999_999 else { return nil }
+      self = .confirm(value, key: UInt64(octets: rest[4...]))
+    case (10, 1): self = .failed(DisconnectReason(rawValue: rest[0]))
     default: return nil
     }
   }

@@ -67,6 +67,9 @@ final class AirControlSocket {
     watched = nil
   }
 
+  /// Takes what has come and has not been told yet.
+  func drain() { read([]) }
+
   private func read(_ readiness: Readiness) {
     for _ in 0..<Self.budget {
       guard let watched, let handler else { return }

@@ -14,7 +14,8 @@ public import Links
 /// the answer is out, sending would block, as on an L2CAP socket: so a request that follows is
 /// seen by a peer that has the level already. If less was granted than asked for, the link ends
 /// with an authentication failure, as it does on the kernel's sockets, and if no answer comes in
-/// ``answerTime`` too.
+/// ``answerTime`` too. Where radios have agents, persons are asked in between: see
+/// `AirLink+Pairing.swift`.
 ///
 ///     open --raise--> raising --raised, enough--> open
 ///       |                |----raised, too little | time--> ended
@@ -30,6 +31,8 @@ public import Links
 public final class AirLink: Link {
   /// How long the other end may take to answer (Vol 3, Part H, 3.4 gives pairing 30 s).
   static let answerTime: Duration = .seconds(30)
+  /// Shorter in tests.
+  var answerTime = AirLink.answerTime
 
   public let peer: BluetoothAddress
   public let peerName: String
@@ -40,17 +43,31 @@ public final class AirLink: Link {
   public private(set) var disconnectReason: DisconnectReason?
 
   private let data: SocketLink
-  private let control: AirControlSocket
+  let control: AirControlSocket
   private let loop: Loop
-  private let maximum: LinkSecurity
-  private let isCentral: Bool
+  let maximum: LinkSecurity
+  let isCentral: Bool
+  let pairings: AirPairings
   /// What was asked for and not answered yet.
-  private var raising: SecurityLevel?
+  private(set) var raising: SecurityLevel?
   /// What shall be asked for after that.
-  private var wanted: SecurityLevel?
+  var wanted: SecurityLevel?
+  /// What this end was asked for and has not answered yet.
+  var response: Response?
+  /// The bond that is being made by this end, which asked; 0 before.
+  var newKey: UInt64 = 0
+  /// Whether this end has asked by naming a bond.
+  var hasNamedBond = false
+  /// What was done here last.
+  var step = PairingStep.nothing
+  var question: Task<Void, Never>?
+  /// Whether pairing has begun, at either end, and not ended.
+  var isPairing = false
+  /// Told when a raise of this end has ended; nil: well.
+  var onRaised: ((PairingFailure?) -> Void)?
   private var answerTimer: OneTimer?
   private var onEnd: (() -> Void)?
-  private var hasEnded = false
+  private(set) var hasEnded = false
   /// Set where the link is timed.
   private var pacer: AirPacer?
   /// To be thrown by `receive`, once.
@@ -58,11 +75,13 @@ public final class AirLink: Link {
 
   init(
     data: consuming OwnedDescriptor, control: AirControlSocket, peer: BluetoothAddress,
-    name: String, isCentral: Bool, maximum: LinkSecurity, on loop: Loop,
+    name: String, maximum: LinkSecurity, isCentral: Bool, pairings: AirPairings, on loop: Loop,
     onEnd: @escaping () -> Void
   ) {
     self.isCentral = isCentral
     self.peer = peer
+    self.pairings = pairings
+    pairings.connected(peer)
     peerName = "air:" + (name.isEmpty ? peer.digits : name)
     self.data = SocketLink(data, peerName: peerName)
     self.control = control
@@ -112,7 +131,10 @@ public final class AirLink: Link {
 
   public func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
     let outcome = try data.receive(into: &buffer)
-    if outcome == .closed, let error = loss {
+    guard outcome == .closed else { return outcome }
+    // Why, the other end has said beside the channel, before it closed that.
+    if !hasEnded { control.drain() }
+    if let error = loss {
       loss = nil
       throw error
     }
@@ -147,18 +169,44 @@ public final class AirLink: Link {
     }
     let possible = min(level, maximum.level)
     guard possible > security.level else { return lose(.authenticationFailure, EACCES) }
-    guard control.send(.raise(LinkSecurity(level: possible, keySize: maximum.keySize))) else {
+    let isAsked =
+      pairings.agent == nil
+      ? control.send(.raise(LinkSecurity(level: possible, keySize: maximum.keySize)))
+      : askToPair(possible)
+    guard isAsked else {
       throw LinkError(.raiseSecurity, .system(EPIPE), endpoint: peerName)
     }
     raising = level
-    answerTimer = OneTimer(after: Self.answerTime, on: loop) { [weak self] in
-      self?.lose(.authenticationFailure, ETIMEDOUT)
+    isPairing = pairings.agent != nil
+    awaitAnswer()
+  }
+
+  private func awaitAnswer() {
+    answerTimer = OneTimer(after: answerTime, on: loop) { [weak self] in
+      guard let self else { return }
+      if isPairing { failed(.timeout) }
+      lose(.authenticationFailure, ETIMEDOUT)
     }
+  }
+
+  /// What was asked for is not waited for any more.
+  func stopRaising() {
+    answerTimer?.cancel()
+    answerTimer = nil
+    raising = nil
   }
 
   private func take(_ input: AirControlSocket.Input) {
     switch input {
-    case .control(.raise(let asked)) where asked.level > .low: answer(asked)
+    case .control(.raise(let asked)) where asked.level > .low && response == nil:
+      isPairing = pairings.agent != nil
+      respond(asked)
+    case .control(.pair(let capability, let asked, let highest, let key)) where response == nil:
+      isPairing = pairings.agent != nil
+      respond(capability, asked, highest, key)
+    case .control(.method(let method, let value)): take(method, value)
+    case .control(.confirm(let value, let key)): take(confirmed: value, key)
+    case .control(.failed(let reason)): take(failed: reason)
     case .control(.raised(let granted)) where raising != nil: take(granted)
     case .control(.timing(let timing)) where !isCentral && pacer == nil: pace(timing)
     case .control(.disconnect(let reason)): end(reason)
@@ -170,30 +218,44 @@ public final class AirLink: Link {
     }
   }
 
-  /// The peer asks for a level.
-  private func answer(_ asked: LinkSecurity) {
-    let level = min(asked.level, maximum.level)
+  /// Gives what the peer has asked for, or what pairing has made of it, as far as this end can.
+  func grant(_ most: SecurityLevel, _ asked: LinkSecurity) {
+    isPairing = false
+    let level = min(max(most, asked.level), maximum.level)
     let granted =
       level == .low
       ? .low : LinkSecurity(level: level, keySize: min(asked.keySize, maximum.keySize))
     rise(to: granted)
-    if !control.send(.raised(granted)) { lose(.unspecified, EPIPE) }
+    guard control.send(.raised(granted)) else { return lose(.unspecified, EPIPE) }
+    askAgain()
   }
 
   /// The peer has answered.
   private func take(_ granted: LinkSecurity) {
     guard let asked = raising else { return }
-    answerTimer?.cancel()
-    answerTimer = nil
-    raising = nil
-    guard granted.level <= asked, granted.keySize <= maximum.keySize else {
+    stopRaising()
+    // A key may be worth more than was asked for; without an agent nobody has asked for one.
+    let most = pairings.agent == nil ? asked : maximum.level
+    guard granted.level <= most, granted.keySize <= maximum.keySize else {
       return lose(.unspecified, EPROTO)
     }
     rise(to: granted)
-    guard granted.level == asked else { return lose(.authenticationFailure, EACCES) }
+    guard granted.level >= asked else { return lose(.authenticationFailure, EACCES) }
+    isPairing = false
+    if newKey != 0 { pairings.paired(peer, .init(key: newKey, security: granted)) }
+    let onRaised = onRaised
+    self.onRaised = nil
+    onRaised?(nil)
     observer?.linkReady(.writable)
-    if let wanted, !hasEnded {
-      self.wanted = nil
+    askAgain()
+  }
+
+  private func askAgain() {
+    guard let wanted, !hasEnded, raising == nil else { return }
+    self.wanted = nil
+    if wanted <= security.level {
+      observer?.linkReady(.writable)
+    } else {
       do { try raiseSecurity(to: wanted) } catch { lose(.unspecified, EPIPE) }
     }
   }
@@ -205,7 +267,7 @@ public final class AirLink: Link {
   }
 
   /// Ends the link with an error for whoever receives.
-  private func lose(_ reason: DisconnectReason, _ errno: Int32) {
+  func lose(_ reason: DisconnectReason, _ errno: Int32) {
     guard !hasEnded else { return }
     let operation: LinkError.Operation = errno == EPROTO ? .receive : .raiseSecurity
     loss = LinkError(operation, .system(errno), endpoint: peerName)
@@ -219,15 +281,19 @@ public final class AirLink: Link {
     guard !hasEnded else { return }
     hasEnded = true
     disconnectReason = reason
-    raising = nil
+    stopRaising()
     pacer = nil
-    answerTimer?.cancel()
-    answerTimer = nil
+    question?.cancel()
+    response = nil
+    if isPairing { failed(reason == .authenticationFailure ? .disagreement(step) : .linkLost) }
+    let onRaised = onRaised
+    self.onRaised = nil
     control.close()
     if let socket = data.descriptor { _ = shutdown(socket, Int32(SHUT_RDWR)) }
     let onEnd = onEnd
     self.onEnd = nil
     onEnd?()
+    onRaised?(pairings.failure(peer) ?? .linkLost)
     observer?.linkReady(.closed)
   }
 }

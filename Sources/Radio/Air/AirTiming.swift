@@ -1,7 +1,7 @@
 public import LinkTiming
 
 /// The timing that a link on the virtual air is given by the central that makes it.
-public struct AirTiming: Sendable, Equatable {
+public struct AirTiming: Sendable, Hashable {
   /// What both directions keep to.
   public var parameters: LinkParameters
   /// For the exchanges that fail; the other direction has another one, derived from it.

@@ -126,6 +126,13 @@ class Mgmt:
         except MgmtError:
             pass  # there are none
 
+    def setup_virtual(self, index: int) -> None:
+        """Ready for pairing, and powered: for a controller that the lab has not made."""
+        self.switch(index, "le", True)
+        self.switch(index, "bondable", True)
+        self.set_capability(index, "none")
+        self.switch(index, "power", True)
+
     def address(self, index: int) -> str:
         return written(self.command(READ_INFO, index)[:6])
 

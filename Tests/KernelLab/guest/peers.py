@@ -20,6 +20,10 @@ from dataclasses import dataclass
 
 import mgmt
 
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Interoperability"))
+import bumble_python
+
 ATTO = os.environ.get("ATTO", "atto")
 FIXTURES = os.environ.get("FIXTURES", "Fixtures")
 ADDRESSES = [f"00:AA:01:{index:02X}:00:{index:02X}" for index in range(10)]
@@ -181,6 +185,57 @@ class Server(Process):
 
 
 control = mgmt.Mgmt()
+
+
+class BumbleAir(Process):
+    """Bumble's controllers, for which the kernel has adapters of its own, and Bumble as a host.
+
+    Unlike btvirt's controllers these carry as many links as come. They hear only each other.
+    """
+
+    PREFIX = "00:BB:02:00:00"
+
+    def __init__(self, count: int, *words: str, host: bool = False):
+        self.addresses = [f"{self.PREFIX}:{number + 1:02X}" for number in range(count)]
+        self.host = f"{self.PREFIX}:FF"
+        before = set(control.indexes())
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bumble_air.py")
+        super().__init__(
+            str(bumble_python.interpreter_path()), "-B", program, *self.addresses,
+            *(["--server", self.host] if host else []), *words)
+        self.event("ready", 30)
+        deadline = time.monotonic() + 20
+        while len(new := sorted(set(control.indexes()) - before)) < count:
+            check(time.monotonic() < deadline, "adapters", new, self.errors)
+            time.sleep(0.02)
+        for index in new:
+            control.setup_virtual(index)
+        by_address = {control.address(index): index for index in new}
+        self.indexes = [by_address[address] for address in self.addresses]
+
+    def endpoint(self, server: int | None, client: int) -> str:
+        """The peer as seen by the adapter `client`; None: Bumble itself."""
+        address = self.host if server is None else self.addresses[server]
+        return f"le:{address}@hci{self.indexes[client]}"
+
+    def listen(self, server: int) -> str:
+        return f"le:@hci{self.indexes[server]}"
+
+    def event(self, name: str, seconds: float = 15) -> dict:
+        deadline = time.monotonic() + seconds
+        while True:
+            line = self.line(max(0.0, deadline - time.monotonic()))
+            check(line is not None, "Bumble has ended", self.errors[-2000:])
+            told = json.loads(line)
+            check(told["event"] != "failed", told)
+            if told["event"] == name:
+                return told
+
+    def __enter__(self) -> "BumbleAir":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.end()
 
 
 def advertise(adapter: int = 1) -> None:
