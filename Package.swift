@@ -8,6 +8,10 @@ let house: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
+/// Async functions of this floor run where their caller does, so that none costs a hop: those
+/// that need the loop go there themselves.
+let inheriting: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let package = Package(
   name: "Atto",
   products: [
@@ -35,7 +39,7 @@ let package = Package(
     // Floor 5: the async API.
     .target(
       name: "Atto", dependencies: ["ATT", "GATT", "Links", "EventLoop", "Radio", "CLinux"],
-      swiftSettings: house),
+      swiftSettings: house + inheriting),
     // Floor 6: what is kept, file formats and the command.
     .target(
       name: "Store", dependencies: ["Atto", "CSQLite", "CLinux"], swiftSettings: house),

@@ -160,7 +160,7 @@ final class HandlerTable: Application {
   private func run(_ question: Question, _ body: @escaping @Sendable () async -> LateAnswer) {
     guard let core else { return }
     let bound = LoopBound(core, core.loop)
-    Task(executorPreference: core.loop) {
+    Task(executorPreference: core.loop.tasks) {
       let answer = await body()
       bound.loop.execute { bound.value.answer(question, answer) }
     }
@@ -182,7 +182,7 @@ final class HandlerTable: Application {
   private func runCommand(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) {
     guard let core else { return }
     let bound = LoopBound(self, core.loop)
-    Task(executorPreference: core.loop) {
+    Task(executorPreference: core.loop.tasks) {
       _ = await body([context])
       bound.loop.execute { bound.value.commandEnded(context.client) }
     }

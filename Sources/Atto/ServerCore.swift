@@ -11,9 +11,10 @@ final class ServerCore {
   let memory: (any ClientMemory)?
   private(set) var connections: [ConnectionCore] = []
   private var connectionOfClient: [ClientID: ConnectionCore] = [:]
-  private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
+  @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
   private var nextObserver = 0
-  private var isSettling = false
+  @exclusivity(unchecked) private var isSettling = false
+  @exclusivity(unchecked) var unwaited = UnwaitedCalls()
 
   init(
     _ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits,
@@ -69,7 +70,7 @@ final class ServerCore {
   /// Tells what the server has noted. A listener that calls the server from within is told of
   /// the outcome in the same pass.
   func settle() {
-    guard !isSettling, !server.events.isEmpty else { return }
+    guard server.hasEvents, !isSettling else { return }
     isSettling = true
     defer { isSettling = false }
     var index = 0

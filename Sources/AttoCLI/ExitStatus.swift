@@ -9,7 +9,7 @@ import Store
 /// short.
 struct ExitStatus {
   let code: Int32
-  let message: String
+  private(set) var message: String
 
   init(_ error: any Error) {
     switch error {
@@ -32,6 +32,29 @@ struct ExitStatus {
         default: 3
         }
     default: (code, message) = (3, "\(error)")
+    }
+    if Self.isRadioClosed(error) { message += "; atto doctor tells what may stand in the way" }
+  }
+
+  /// Whether the kernel's radio, or a link over it, could not be had.
+  private static func isRadioClosed(_ error: any Error) -> Bool {
+    switch error {
+    case AttoError.radio(let error): isRadioClosed(error)
+    case AttoError.link(let error), RadioError.link(let error): isRadioClosed(error)
+    case AttoError.connectTimeout(let endpoint, _): endpoint.hasPrefix("le:")
+    case let error as LinkError:
+      switch error.operation {
+      case .open, .connect, .listen, .option: error.endpoint.hasPrefix("le:")
+      default: false
+      }
+    case let error as RadioError:
+      switch error {
+      case .noAdapter, .poweredOff, .managementSilent: true
+      case .management(_, let status, _):
+        [.blocked, .busy, .notPowered, .permissionDenied, .rejected, .invalidIndex].contains(status)
+      default: false
+      }
+    default: false
     }
   }
 }

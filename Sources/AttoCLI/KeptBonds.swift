@@ -73,7 +73,7 @@ struct KeptBonds: Sendable {
   /// its keys, which come after the encryption, are waited for.
   func end(after security: LinkSecurity? = nil, on loop: Loop) async {
     if let store, keeper != nil, !wasBonded, let security, security.level > .low {
-      let alarm = Task(executorPreference: loop) {
+      let alarm = Task(executorPreference: loop.tasks) {
         try? await loop.sleep(for: Self.keyTime)
         linkKept.finish()
       }

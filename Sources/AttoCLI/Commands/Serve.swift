@@ -18,7 +18,7 @@ enum ServeCommand: Command {
       OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
       OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
       OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
-      .json, .capture, .trace,
+      .sendBuffer, .json, .capture, .trace,
     ] + StoreOptions.specs
   static let notes =
     "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
@@ -34,6 +34,7 @@ enum ServeCommand: Command {
       try arguments.integer("mtu", in: 23...65535) ?? profile.mtu.map { Int($0) } ?? 517
     if let timeout = try arguments.duration("timeout") { options.transactionTimeout = timeout }
     options.security = try arguments.securityLevel()
+    options.sendBuffer = try arguments.sendBuffer()
     options.monitor = try Monitor.make(arguments)
 
     let serverBox = BondedServer()
@@ -44,7 +45,7 @@ enum ServeCommand: Command {
       memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) })
     serverBox.server.withLock { $0 = server }
     let report = ServeReport(isJSON: arguments.has("json"))
-    let firstClient = AsyncStream<Void>.makeStream()
+    let firstClient = AsyncThrowingStream<Void, any Error>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments.has("once") }
     let observation = try await server.observe { event in
       report.happened(event) { server.keptValue(of: $0) }
@@ -53,23 +54,23 @@ enum ServeCommand: Command {
     defer { withExtendedLifetime(observation) {} }
     let values = database.behaviours.map { BehavedValue($0) }
     let player = ProfilePlayer(values, on: server, report)
-    let playing = Task(executorPreference: loop) { try await player.play() }
+    let playing = Task(executorPreference: loop.tasks) { try await player.play() }
     defer { playing.cancel() }
     let listener = try await server.listen(
       on: endpoint, options: options, advertising: try advertising(profile, endpoint),
-      agent: JustWorksAgent()
-    ) { report.failed($0) }
+      agent: JustWorksAgent(), onFailure: { report.failed($0) },
+      onEnd: { firstClient.continuation.finish(throwing: $0) })
     defer { listener.stop() }
     if let notice = listener.notice { Terminal.note("atto serve: \(notice)") }
     report.listening(listener.endpoint)
 
     let control = arguments.has("control") ? Control(server: server, report: report) : nil
-    let controlling = Task(executorPreference: loop) {
+    let controlling = Task(executorPreference: loop.tasks) {
       try await control?.run(StandardInput(on: loop))
     }
     defer { controlling.cancel() }
     // Ends with the first client if that was wished, else when the task is cancelled.
-    for await _ in firstClient.stream {}
+    for try await _ in firstClient.stream {}
     server.disconnect()
   }
 

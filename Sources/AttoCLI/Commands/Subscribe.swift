@@ -54,11 +54,11 @@ enum SubscribeCommand: Command {
         values = try await connection.subscribe(
           to: handle, configuration: found, as: isIndicating ? .indication : .notification)
       }
-      let reading = Task(executorPreference: loop) {
+      let reading = Task(executorPreference: loop.tasks) {
         try await show(values, limit: limit, isJSON)
       }
       let alarm = time.map { time in
-        Task(executorPreference: loop) {
+        Task(executorPreference: loop.tasks) {
           try await loop.sleep(for: time)
           reading.cancel()
         }
@@ -98,11 +98,11 @@ enum SubscribeCommand: Command {
   private static func unsubscribe(
     _ connection: Connection, _ configuration: AttributeHandle, on loop: Loop
   ) async {
-    let alarm = Task(executorPreference: loop) {
+    let alarm = Task(executorPreference: loop.tasks) {
       try await loop.sleep(for: .seconds(1))
       connection.close()
     }
-    await Task(executorPreference: loop) {
+    await Task(executorPreference: loop.tasks) {
       try? await connection.unsubscribe(configuration: configuration)
     }.value
     alarm.cancel()

@@ -270,6 +270,12 @@ static inline int clinux_set_security(int fd, uint8_t level) {
   return setsockopt(fd, SOL_BLUETOOTH, BT_SECURITY, &security, sizeof security) < 0 ? -errno : 0;
 }
 
+// BT_PHY: the PHYs in use, BT_PHY_* bits; only on a connected socket.
+static inline int clinux_get_phy(int fd, uint32_t *bits) {
+  socklen_t length = sizeof *bits;
+  return getsockopt(fd, SOL_BLUETOOTH, BT_PHY, bits, &length) < 0 ? -errno : 0;
+}
+
 // BT_SNDMTU and BT_RCVMTU are 16 bits wide.
 static inline int clinux_get_bluetooth_mtu(int fd, int option) {
   uint16_t value = 0;

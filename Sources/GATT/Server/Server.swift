@@ -27,16 +27,19 @@ import ATT
 ///    a client without permission must not learn anything of.
 /// 9. The application's own error.
 public final class Server {
-  public private(set) var database: Database
+  @exclusivity(unchecked) public private(set) var database: Database
   public let application: Application
   public let limits: ServerLimits
   /// What has happened since it was last emptied, in order. Its owner takes it after each call.
-  public var events: [ServerEvent] = []
+  @exclusivity(unchecked) public var events: [ServerEvent] = []
+
+  /// Whether anything is in ``events``.
+  public var hasEvents: Bool { !events.isEmpty }
 
   /// Who is connected.
   public private(set) var clients: [ServerClient] = []
   private var nextClient: UInt32 = 1
-  private var nextQuestion: UInt64 = 1
+  @exclusivity(unchecked) private var nextQuestion: UInt64 = 1
   private var preparedBytes = 0
 
   public init(
@@ -179,7 +182,12 @@ extension [UInt8] {
   /// the value then ends after them.
   mutating func overwrite(from start: Int, _ octets: RawSpan, resizing: Bool) {
     let overlap = Swift.min(octets.byteCount, count - start)
-    for offset in 0..<overlap { self[start + offset] = octets.octet(at: offset) }
+    // In one copy: `start` and `overlap` stay within both, as just computed.
+    unsafe withUnsafeMutableBytes { target in
+      unsafe octets.extracting(first: overlap).withUnsafeBytes { source in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: target[start...]).copyMemory(from: source)
+      }
+    }
     if octets.byteCount > overlap {
       let rest = octets.extracting(droppingFirst: overlap)
       unsafe rest.withUnsafeBytes { unsafe append(contentsOf: $0) }

@@ -37,27 +37,27 @@ public struct ClientRecord: Equatable, Sendable {
 public final class ServerClient {
   public let id: ClientID
   /// The security of its link, as the link last told it.
-  public var security: LinkSecurity {
+  @exclusivity(unchecked) public var security: LinkSecurity {
     didSet { if security.level != oldValue.level { recordRevision &+= 1 } }
   }
   /// What it has announced.
-  public internal(set) var features: ClientSupportedFeatures = [] {
+  @exclusivity(unchecked) public internal(set) var features: ClientSupportedFeatures = [] {
     didSet { if features != oldValue { recordRevision &+= 1 } }
   }
-  var awareness = Awareness.aware {
+  @exclusivity(unchecked) var awareness = Awareness.aware {
     didSet { if awareness != oldValue { recordRevision &+= 1 } }
   }
   /// Changes whenever ``Server/record(of:)`` or the security of the link may have.
-  public private(set) var recordRevision: UInt32 = 0
+  @exclusivity(unchecked) public private(set) var recordRevision: UInt32 = 0
   var queue = PrepareQueue()
   /// What Service Changed has to say to this client.
-  var changed: HandleRange?
+  @exclusivity(unchecked) var changed: HandleRange?
   /// A Service Changed is on its way, on one of the client's bearers.
-  var isBeingTold = false
+  @exclusivity(unchecked) var isBeingTold = false
   /// The key and the next counter of its signed writes, if it is bonded with one.
   var signing: (key: [UInt8], counter: UInt32)?
   /// Kept in order of handle; a client configures few characteristics.
-  private var configurations:
+  @exclusivity(unchecked) private var configurations:
     [(handle: AttributeHandle, value: ClientCharacteristicConfiguration)] = []
 
   init(id: ClientID, security: LinkSecurity) {
