@@ -44,6 +44,11 @@ final class HandlerTable: Application {
   /// Commands dropped because their handler was too slow.
   private(set) var droppedCommands: UInt64 = 0
 
+  /// Handlers that have not ended, by number. Each is a task, which is cancelled when its client
+  /// goes; but only the handler itself can end it, so it counts until then.
+  private var running: [UInt64: (client: ClientID, task: Task<Void, Never>)] = [:]
+  private var nextTask: UInt64 = 0
+
   private final class CommandQueue {
     var waiting: [(AsyncWrite, WriteRequestContext)] = []
   }
@@ -64,8 +69,7 @@ final class HandlerTable: Application {
     case nil: return .refused(.readNotPermitted)
     case .inline(let body): return body(context)
     case .later(let body):
-      run(question) { await body(context) }
-      return .later
+      return run(question) { await body(context) } ? .later : .refused(.insufficientResources)
     }
   }
 
@@ -85,8 +89,8 @@ final class HandlerTable: Application {
         enqueue(body, context)
         return .accepted
       }
-      run(question) { await body([context]).map { .refused($0) } ?? .accepted }
-      return .later
+      let isRunning = run(question) { await body([context]).map { .refused($0) } ?? .accepted }
+      return isRunning ? .later : .refused(.insufficientResources)
     }
   }
 
@@ -120,13 +124,13 @@ final class HandlerTable: Application {
     }
     guard !later.isEmpty else { return .accepted }
     let bodies = later
-    run(question) {
+    let isRunning = run(question) {
       for (body, contexts) in bodies {
         if let code = await body(contexts) { return .refused(code) }
       }
       return .accepted
     }
-    return .later
+    return isRunning ? .later : .refused(.insufficientResources)
   }
 
   /// Parts that follow each other as one.
@@ -155,14 +159,40 @@ final class HandlerTable: Application {
   }
 
   /// A client is gone, and with it what it wanted.
-  func forget(_ client: ClientID) { commands[client] = nil }
+  func forget(_ client: ClientID) {
+    commands[client] = nil
+    for (_, handler) in running where handler.client == client { handler.task.cancel() }
+  }
 
-  private func run(_ question: Question, _ body: @escaping @Sendable () async -> LateAnswer) {
-    guard let core else { return }
-    let bound = LoopBound(core, core.loop)
-    Task(executorPreference: core.loop.tasks) {
+  /// How many handlers have not ended.
+  var runningCount: Int { running.count }
+
+  /// False, and nothing begun, if as many handlers have not ended as may be.
+  private func begin(
+    for client: ClientID, _ body: @escaping @Sendable () async -> @Sendable (HandlerTable) -> Void
+  ) -> Bool {
+    guard let core, running.count < core.server.limits.handlers else { return false }
+    let bound = LoopBound(self, core.loop)
+    let number = nextTask
+    nextTask += 1
+    let task = Task(executorPreference: core.loop.tasks) {
+      let end = await body()
+      bound.loop.execute {
+        bound.value.running[number] = nil
+        end(bound.value)
+      }
+    }
+    running[number] = (client, task)
+    return true
+  }
+
+  /// Has a handler answer later. False if there is no room for it.
+  private func run(
+    _ question: Question, _ body: @escaping @Sendable () async -> LateAnswer
+  ) -> Bool {
+    begin(for: question.client) {
       let answer = await body()
-      bound.loop.execute { bound.value.answer(question, answer) }
+      return { $0.core?.answer(question, answer) }
     }
   }
 
@@ -175,27 +205,25 @@ final class HandlerTable: Application {
       }
       return
     }
-    commands[context.client] = CommandQueue()
-    runCommand(body, context)
+    if runCommand(body, context) { commands[context.client] = CommandQueue() }
   }
 
-  private func runCommand(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) {
-    guard let core else { return }
-    let bound = LoopBound(self, core.loop)
-    Task(executorPreference: core.loop.tasks) {
+  private func runCommand(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) -> Bool {
+    let isRunning = begin(for: context.client) {
       _ = await body([context])
-      bound.loop.execute { bound.value.commandEnded(context.client) }
+      return { $0.commandEnded(context.client) }
     }
+    if !isRunning { droppedCommands += 1 }
+    return isRunning
   }
 
   private func commandEnded(_ client: ClientID) {
     guard let queue = commands[client] else { return }
-    guard !queue.waiting.isEmpty else {
-      commands[client] = nil
-      return
+    while !queue.waiting.isEmpty {
+      let (body, context) = queue.waiting.removeFirst()
+      if runCommand(body, context) { return }
     }
-    let (body, context) = queue.waiting.removeFirst()
-    runCommand(body, context)
+    commands[client] = nil
   }
 }
 

@@ -108,17 +108,9 @@ extension Session {
   public func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], at now: Instant
   ) throws(ProcedureError) -> TransactionID {
-    try indicate(handle, value, revision: nil, at: now)
-  }
-
-  func indicate(
-    _ handle: AttributeHandle, _ value: [UInt8], revision: UInt32?, at now: Instant
-  ) throws(ProcedureError) -> TransactionID {
     let id = takeTransactionID()
     switch bearer.enqueueIndication(id) {
-    case .waiting:
-      indications.append(
-        Indication(id: id, handle: handle, value: value, revision: revision))
+    case .waiting: indications.append(Indication(id: id, handle: handle, value: value))
     case .refused(let limit): throw .misuse(.tooManyIndications(limit: limit))
     case .dead(let failure): throw .bearer(failure)
     }
@@ -133,34 +125,63 @@ extension Session {
   }
 
   func confirmed(_ id: TransactionID) -> SessionAction {
+    if let told = serviceChanged, told.id == id {
+      serviceChanged = nil
+      if let server, let client, let revision = told.revision {
+        server.confirmServiceChanged(client, revision)
+      }
+      return .none
+    }
     guard let index = indications.firstIndex(where: { $0.id == id }) else { return .none }
-    let indication = indications.remove(at: index)
-    guard let revision = indication.revision else { return .confirmed(id) }
-    if let server, let client { server.confirmServiceChanged(client, revision) }
-    return .none
+    indications.remove(at: index)
+    return .confirmed(id)
   }
 
+  /// Sends Service Changed, then what waits. Values for a client that does not know the database
+  /// and would understand being told so wait until it does, since their handles would mislead it.
+  /// Vol 3, Part G, 2.5.2.1.
   func pumpIndications(at now: Instant) {
     guard !bearer.holdsValues else { return }
-    while let id = bearer.nextIndication() {
-      guard let indication = indications.first(where: { $0.id == id }) else {
+    while waitsToTell || client?.isOutOfSync != true, let id = bearer.nextIndication() {
+      if id == serviceChanged?.id {
+        tellServiceChanged(id, at: now)
+      } else if let indication = indications.first(where: { $0.id == id }) {
+        bearer.transmit(indication: id, at: now) { out in
+          HandleValueIndication.encode(
+            indication.handle, indication.value.span.bytes, into: &out)
+        }
+      } else {
         bearer.cancel(indication: id)
-        continue
-      }
-      bearer.transmit(indication: id, at: now) { out in
-        HandleValueIndication.encode(
-          indication.handle, indication.value.span.bytes, into: &out)
       }
     }
   }
 
+  /// Whether Service Changed is the next in the queue of indications.
+  private var waitsToTell: Bool { serviceChanged != nil && serviceChanged?.revision == nil }
+
+  /// What Service Changed says is decided when it goes: by then more may have changed, or the
+  /// client may not want it any more.
+  private func tellServiceChanged(_ id: TransactionID, at now: Instant) {
+    guard let server, let client, let owed = server.serviceChanged(for: client) else {
+      serviceChanged = nil
+      client?.isBeingTold = false
+      return bearer.cancel(indication: id)
+    }
+    serviceChanged?.revision = server.database.revision
+    bearer.transmit(indication: id, at: now) { out in
+      HandleValueIndication.encode(owed.handle, owed.value.span.bytes, into: &out)
+    }
+  }
+
+  /// Queues Service Changed if the client is owed it and no bearer of the client has it yet:
+  /// before all values, so that none of them follows the change without it.
   func pumpServiceChanged(at now: Instant) {
     guard let server, let client, client.changed != nil, !client.isBeingTold,
-      bearer.failure == nil, let owed = server.serviceChanged(for: client)
+      bearer.failure == nil, server.serviceChanged(for: client) != nil
     else { return }
-    do throws(ProcedureError) {
-      _ = try indicate(owed.handle, owed.value, revision: server.database.revision, at: now)
-      client.isBeingTold = true
-    } catch {}  // As many indications wait as may: after one of them.
+    let id = takeTransactionID()
+    guard bearer.enqueueFirstIndication(id) == .waiting else { return }
+    serviceChanged = ServiceChanged(id: id, revision: nil)
+    client.isBeingTold = true
   }
 }

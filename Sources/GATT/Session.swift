@@ -28,13 +28,32 @@ public final class Session {
   @exclusivity(unchecked) var transaction = ServerTransaction()
   @exclusivity(unchecked) var response = PDUQueue()
   @exclusivity(unchecked) var held: [UInt8] = []
+  /// Whether the owner raises the link's security when it is told `securityWanted`; see
+  /// `Session+Security.swift`. Otherwise operations are told of refusals like of any other.
+  @exclusivity(unchecked) public var asksForSecurity = false
+  @exclusivity(unchecked) var insecure: [Insecure] = []
+  /// How often the link has risen, and how often it had when the request on the wire was sent.
+  @exclusivity(unchecked) var rises: UInt64 = 0
+  @exclusivity(unchecked) var requestRise: UInt64 = 0
+
+  /// The Service Changed that waits for the indication slot or is on the wire.
+  var serviceChanged: ServiceChanged?
+  /// How often the peer's server has answered Database Out Of Sync, to whichever procedure, also
+  /// to one that nobody waits for any more. The server says so once and then takes the client
+  /// for told: whoever remembers a database watches this and discovers anew. Vol 3, Part G,
+  /// 2.5.2.1.
+  public private(set) var outOfSyncCount: UInt64 = 0
 
   struct Indication {
     let id: TransactionID
     let handle: AttributeHandle
     let value: [UInt8]
-    /// For Service Changed: the revision of the database that it tells of.
-    let revision: UInt32?
+  }
+
+  struct ServiceChanged {
+    let id: TransactionID
+    /// The revision of the database that it tells of; nil while it waits.
+    var revision: UInt32?
   }
 
   /// - Parameters:
@@ -80,9 +99,11 @@ public final class Session {
       takeHeldRequests(at: now)
       return .none
     case .response(let id):
-      receive(pdu, for: id, at: now)
+      countOutOfSync(pdu)
+      let action = keep(pdu, for: id)
+      if action == nil { receive(pdu, for: id, at: now) }
       pump(at: now)
-      return .none
+      return action ?? .none
     case .notification:
       switch pdu {
       case .multipleHandleValueNotification: return .notifications
@@ -94,6 +115,7 @@ public final class Session {
       pump(at: now)
       return action
     case .ignored(.abandoned):
+      countOutOfSync(pdu)
       pump(at: now)
       return .none
     case .held, .ignored: return .none
@@ -103,13 +125,23 @@ public final class Session {
     }
   }
 
+  private func countOutOfSync(_ pdu: borrowing PDU) {
+    switch pdu {
+    case .errorResponse(let error):
+      if error.code == .databaseOutOfSync { outOfSyncCount += 1 }
+    default: break
+    }
+  }
+
   /// The value of an indication has been delivered, or dropped: confirms it.
   public func confirm() { bearer.confirm() }
 
   // MARK: Time and the end
 
   /// Sends what has waited for a slot, and Service Changed if the client is owed it. Called by
-  /// the session itself after each input; call it when the database has changed.
+  /// the session itself after each input; call it when the database has changed, and, where a
+  /// client has several bearers, on the others after each input and the end of one: what a client has been
+  /// told on one of them lets the values on all of them go on.
   public func pump(at now: Instant) {
     if bearer.canGrantRequest { pumpRequests(at: now) }
     if client?.changed != nil { pumpServiceChanged(at: now) }
@@ -135,8 +167,10 @@ public final class Session {
   private func end(_ failure: BearerFailure) {
     let ended = operations.takeAll()
     // Another bearer of the client may tell it.
-    if indications.contains(where: { $0.revision != nil }) { client?.isBeingTold = false }
+    if serviceChanged != nil { client?.isBeingTold = false }
+    serviceChanged = nil
     indications = []
+    insecure = []
     transaction.end()
     for entry in ended { entry.operation.fail(.bearer(failure)) }
   }

@@ -107,4 +107,26 @@ import Testing
       try await until { try await bench.server.clients.isEmpty }
     }
   }
+
+  /// A connection with much to read leaves others their turn: theirs does not wait for all of it.
+  @Test func oneConnectionLeavesOthersTheirTurn() async throws {
+    try await withDeadline {
+      let busy = RawPeer()
+      let quiet = RawPeer()
+      let order = Log<String>()
+      let first = try await busy.connect { $0.monitor = { _ in order.append("busy") } }
+      let second = try await quiet.connect { $0.monitor = { _ in order.append("quiet") } }
+      // On the loop's thread, so that all of it is there when the loop looks.
+      let share = ConnectionCore.pdusPerTurn
+      try await Loop.shared.complete { (completion: Completion<Void>) in
+        for number in 0..<(2 * share) { busy.send(notification(3, number), waits: false) }
+        quiet.send(notification(3, 0), waits: false)
+        completion.resume(.success(()))
+      }
+      await order.wait(count: 2 * share + 1)
+      let place = try #require(order.all.firstIndex(of: "quiet"))
+      #expect(place <= share)
+      withExtendedLifetime((first, second)) {}
+    }
+  }
 }

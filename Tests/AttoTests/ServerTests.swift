@@ -94,6 +94,75 @@ import Testing
     }
   }
 
+  /// A handler that goes on after its client has gone is cancelled, and counts until it ends.
+  @Test func handlersOfClientsThatHaveGoneAreLimited() async throws {
+    try await withDeadline {
+      var limits = ServerLimits()
+      limits.handlers = 2
+      let bench = try await Bench(limits: limits)
+      let gate = Gate()
+      let asked = Log<ClientID>()
+      let ended = Log<Bool>()
+      bench.server.onRead(of: bench.application) { context in
+        asked.append(context.client)
+        await gate.pass()
+        ended.append(Task.isCancelled)
+        return .value([1])
+      }
+      bench.server.onWrite(of: bench.application) { _ in nil }
+      try await bench.settle()
+      for number in 1...2 {
+        let leaving = try await bench.connect()
+        let read = Task { await failure { try await leaving.read(bench.application) } }
+        await asked.wait(count: number)
+        leaving.close()
+        #expect(isDisconnected(await read.value))
+      }
+      try await until { try await bench.server.clients.isEmpty }
+      let next = try await bench.connect()
+      #expect(
+        await failure { try await next.read(bench.application) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.application, code: .insufficientResources)))
+      // A command is dropped, and counted; nothing is asked for it.
+      try await next.writeWithoutResponse(bench.application, [1])
+      #expect(try await next.read(bench.greeting) == Bench.hello)
+      #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 1)
+      gate.open()
+      await ended.wait(count: 2)
+      #expect(ended.all == [true, true])
+      try await until { try await bench.server.onLoop { $0.handlers.runningCount } == 0 }
+      #expect(try await next.read(bench.application) == [1])
+    }
+  }
+
+  /// Commands to a handler that takes its time wait, up to a limit, and come in order.
+  @Test func commandsBeyondTheLimitAreDropped() async throws {
+    try await withDeadline(seconds: 60) {
+      let bench = try await Bench()
+      let gate = Gate()
+      let written = Log<[UInt8]>()
+      bench.server.onWrite(of: bench.application) { writes in
+        await gate.pass()
+        written.append(writes[0].value)
+        return nil
+      }
+      try await bench.settle()
+      let connection = try await bench.connect()
+      // One is with the handler, the limit waits, and ten are too many.
+      let kept = HandlerTable.commandLimit + 1
+      for number in 0..<(kept + 10) {
+        try await connection.writeWithoutResponse(bench.application, counted(number))
+      }
+      #expect(try await connection.read(bench.greeting) == Bench.hello)
+      #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 10)
+      gate.open()
+      await written.wait(count: kept)
+      #expect(written.all == (0..<kept).map { counted($0) })
+    }
+  }
+
   @Test func preparedWritesComeTogether() async throws {
     try await withDeadline {
       let bench = try await Bench()

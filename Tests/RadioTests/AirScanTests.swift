@@ -195,6 +195,21 @@ import Testing
     withExtendedLifetime(advertisement) {}
   }
 
+  /// More radios than a scan may show: the others wait until one has gone and they change.
+  @Test func radiosBeyondTheLimitWait() async throws {
+    let folder = try AirFolder(path: air.path)
+    let names = ["A", "B", "C"]
+    var claims: [AirClaim] = []
+    for name in names {
+      let claim = try AirClaim(.staticRandom(name: name), in: folder)
+      try claim.advertise(AirRecord())
+      claims.append(claim)
+    }
+    #expect(try await air.adapter().countShown(in: folder, limit: 2) == 2)
+    #expect(try await air.adapter().countShown(in: folder, limit: 3) == 3)
+    withExtendedLifetime(claims) {}
+  }
+
   @Test func whatNobodyTakesIsCounted() async throws {
     var (events, sink): (ScanEvents?, ScanEvents.Sink) = ScanEvents.make {}
     let address = BluetoothAddress(1, kind: .random)

@@ -296,6 +296,14 @@ public struct Bearer: ~Copyable {
     return indications.enqueue(id)
   }
 
+  /// Queues a transaction for the indication slot before all others, and beyond the limit of
+  /// those that wait: for the one indication that must not come after values, Service Changed.
+  public mutating func enqueueFirstIndication(_ id: TransactionID) -> Enqueued {
+    if let failure { return .dead(failure) }
+    indications.enqueueFirst(id)
+    return .waiting
+  }
+
   /// Grants the indication slot, if it is free, to the one that waits longest.
   public mutating func nextIndication() -> TransactionID? { indications.grantNext() }
 

@@ -72,6 +72,18 @@ public struct PDUQueue: ~Copyable {
     return try body(first)
   }
 
+  /// Shows each PDU from a place on, in order and in place: for those who watch a bearer.
+  public borrowing func forEach(from place: Int, _ body: (RawSpan) -> Void) {
+    var position = head
+    for index in 0..<count {
+      let length = unsafe Int((block + position).loadUnaligned(as: UInt16.self))
+      if index >= place {
+        body(unsafe RawSpan(_unsafeStart: block + position + 2, byteCount: length))
+      }
+      position += 2 + length
+    }
+  }
+
   /// Removes the PDU that waits longest; traps if there is none.
   @inlinable public mutating func removeFirst() {
     precondition(count > 0)

@@ -52,6 +52,9 @@ public enum Enqueued: Equatable, Sendable {
     return .waiting
   }
 
+  /// Puts a transaction before all that wait, whatever the limit says.
+  mutating func enqueueFirst(_ id: TransactionID) { waiting.insert(id, at: first) }
+
   /// Grants the free slot to the one that waits longest.
   mutating func grantNext() -> TransactionID? {
     guard let id = next, case .free = state else { return nil }

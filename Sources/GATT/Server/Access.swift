@@ -88,7 +88,9 @@ extension Server {
   }
 
   /// Asks the application; throws if its answer comes later, or if it has changed the database
-  /// while it was asked: what the request has found there so far is not true any more.
+  /// while it was asked: what the request has found there so far is not true any more. Likewise if
+  /// it has ended the client's last bearer: what is prepared for a client that has gone would
+  /// never be dropped.
   func ask(
     _ kind: Question.Kind, _ handle: AttributeHandle, _ client: ServerClient,
     _ transaction: inout ServerTransaction, keeps: Bool,
@@ -100,6 +102,7 @@ extension Server {
       transaction.wait(for: question)
       throw .waits(question.id)
     }
+    guard client.isConnected else { throw .refused(.unlikelyError, handle) }
     guard database.revision == revision else { throw .refused(.databaseOutOfSync, handle) }
     if keeps { transaction.keep(answer, to: kind, handle) }
     return answer

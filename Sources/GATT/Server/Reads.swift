@@ -83,6 +83,8 @@ extension Server {
         try checkRead(index, client, &transaction)
         octets = try value(index, client, &transaction).octets
       } catch {
+        // What was found before the database changed is no answer.
+        if case .refused(.databaseOutOfSync, _) = error { throw error }
         if length >= 0, case .refused = error { return }
         throw error
       }

@@ -41,6 +41,8 @@ public final class Server {
   private var nextClient: UInt32 = 1
   @exclusivity(unchecked) private var nextQuestion: UInt64 = 1
   private var preparedBytes = 0
+  /// Octets that clients have prepared and not yet executed, in all.
+  public var preparedByteCount: Int { preparedBytes }
 
   public init(
     _ database: Database = Database(), application: Application = Application(),
@@ -88,6 +90,7 @@ public final class Server {
   /// The last bearer of a client has ended: it and its queue are forgotten.
   public func disconnect(_ client: ServerClient) {
     clearQueue(of: client)
+    client.isConnected = false
     clients.removeAll { $0 === client }
   }
 

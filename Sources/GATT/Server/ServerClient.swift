@@ -52,6 +52,8 @@ public final class ServerClient {
   var queue = PrepareQueue()
   /// What Service Changed has to say to this client.
   @exclusivity(unchecked) var changed: HandleRange?
+  /// False once ``Server/disconnect(_:)`` has forgotten it, be it while the application was asked.
+  @exclusivity(unchecked) var isConnected = true
   /// A Service Changed is on its way, on one of the client's bearers.
   @exclusivity(unchecked) var isBeingTold = false
   /// The key and the next counter of its signed writes, if it is bonded with one.

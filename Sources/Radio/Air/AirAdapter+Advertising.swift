@@ -177,7 +177,8 @@ extension AirAdapter {
     peers[peer] = control
     let identity = ObjectIdentifier(control)
     let link = AirLink(
-      data: own, control: control, peer: peer, name: name, maximum: maximumSecurity, on: loop
+      data: own, control: control, peer: peer, name: name, isCentral: false,
+      maximum: maximumSecurity, on: loop
     ) { [weak self] in
       self?.assumeIsolated { $0.forget(peer, identity) }
     }
@@ -196,7 +197,7 @@ extension AirAdapter {
     }
     // A link that the peer has left, though this end has not been told yet, does not count.
     if let known = peers[peer], !known.isHungUp { return .connectionAlreadyExists }
-    return peers.count < Self.linkLimit ? nil : .connectionLimitExceeded
+    return peers.count < linkLimit ? nil : .connectionLimitExceeded
   }
 
   private func deliver(_ link: ConnectedLink) {

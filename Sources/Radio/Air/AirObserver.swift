@@ -36,6 +36,8 @@ final class AirObserver {
   static let radioLimit = 1024
   private static let folderCheckDelay: Duration = .milliseconds(100)
 
+  /// Lower in tests.
+  private let limit: Int
   private let folder: AirFolder
   private let loop: Loop
   private let report: (Change) -> Void
@@ -44,7 +46,11 @@ final class AirObserver {
   private var isEnded = false
   private var folderCheck: OneTimer?
 
-  init(_ folder: AirFolder, on loop: Loop, _ report: @escaping (Change) -> Void) {
+  init(
+    _ folder: AirFolder, on loop: Loop, limit: Int = AirObserver.radioLimit,
+    _ report: @escaping (Change) -> Void
+  ) {
+    self.limit = limit
     self.folder = folder
     self.loop = loop
     self.report = report
@@ -126,7 +132,7 @@ final class AirObserver {
       return
     }
     forget(address)
-    guard !isEnded, radios.count < Self.radioLimit else {
+    guard !isEnded, radios.count < limit else {
       _ = close(life)
       return
     }

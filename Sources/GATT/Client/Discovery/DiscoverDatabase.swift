@@ -53,7 +53,8 @@ public struct DiscoverDatabase: Procedure, Sendable {
   ///   - cached: what the server held at an earlier connection; of use only with its hash.
   ///   - readsDatabaseHash: whether to read the hash, so that the output can be cached, even if
   ///     there is nothing to compare it with. It is read before anything else: a database that
-  ///     changes afterwards is then never taken for the one that the hash is of.
+  ///     changes afterwards is then not taken for the one that the hash is of, unless it changes
+  ///     back: whoever was told of a change in the middle of a discovery discovers anew.
   ///   - limits: how much to take from the server.
   public init(
     cached: RemoteDatabase? = nil, readsDatabaseHash: Bool = false,

@@ -1,0 +1,266 @@
+import ATT
+import GATT
+
+/// What a server ought to hold and answer: a second one, written from the specification and
+/// from the decisions that our server states, in the plainest way and with none of its code.
+///
+/// It is told what reaches the server, in order, and what the application answers. Of each
+/// request it then says which octets the response has; and of each client what it may be sent.
+final class ServerModel {
+  /// By handle.
+  private(set) var rows: [ModelRow] = []
+  private(set) var clients: [ModelClient] = []
+  let limits: ServerLimits
+  private(set) var preparedBytes = 0
+  /// Goes up with each change of the structure.
+  private(set) var revision = 0
+  /// The Database Hash comes from the server: its computation has tests of its own. What is
+  /// checked here is that it changes with the structure and only then.
+  var databaseHash: () -> [UInt8] = { [] }
+
+  init(limits: ServerLimits) { self.limits = limits }
+
+  func row(_ handle: UInt16) -> Int? {
+    var low = 0
+    var high = rows.count
+    while low < high {
+      let middle = (low + high) / 2
+      if rows[middle].handle < handle { low = middle + 1 } else { high = middle }
+    }
+    return low < rows.count && rows[low].handle == handle ? low : nil
+  }
+
+  func rows(of type: [UInt8], _ start: UInt16, _ end: UInt16) -> [Int] {
+    rows.indices.filter {
+      rows[$0].handle >= start && rows[$0].handle <= end && rows[$0].type == type
+    }
+  }
+
+  func setValue(_ handle: UInt16, _ value: [UInt8]) {
+    guard let index = row(handle) else { return }
+    switch rows[index].kind {
+    case .stored(_, let limits): rows[index].kind = .stored(value, limits)
+    case .constant: rows[index].kind = .constant(value)
+    default: return
+    }
+    if rows[index].type == ModelRow.extendedProperties { noteChange(handle, handle) }
+  }
+
+  /// Replaces what is stored at a place.
+  func store(_ index: Int, _ value: [UInt8]) {
+    if case .stored(_, let limits) = rows[index].kind { rows[index].kind = .stored(value, limits) }
+  }
+
+  // MARK: Structure
+
+  /// The handle after the last service.
+  var free: Int {
+    (rows.filter(\.isService).map { Int($0.groupEnd) }.max() ?? 0) + 1
+  }
+
+  /// Adds a service as the server does; its range.
+  @discardableResult
+  func add(_ service: ServiceDefinition) -> (start: UInt16, end: UInt16) {
+    var next = service.handle.map { Int($0.rawValue) } ?? free
+    var added: [ModelRow] = []
+    func append(
+      _ wanted: AttributeHandle?, _ type: [UInt8], _ permissions: AttributePermissions,
+      _ kind: ModelRow.Kind
+    ) -> UInt16 {
+      let handle = wanted?.rawValue ?? UInt16(next)
+      next = Int(handle) + 1
+      added.append(
+        ModelRow(
+          handle: handle, type: type, permissions: permissions, groupEnd: handle, kind: kind))
+      return handle
+    }
+    let start = append(
+      service.handle, service.isPrimary ? ModelRow.primary : ModelRow.secondary, .readOnly,
+      .constant(service.uuid.octets))
+    for include in service.includes {
+      guard let target = row(include.service.rawValue), case .constant(let uuid) = rows[target].kind
+      else { preconditionFailure("the simulator includes what there is") }
+      let value = octets(include.service.rawValue) + octets(rows[target].groupEnd)
+      _ = append(
+        include.handle, ModelRow.include, .readOnly,
+        .constant(value + (uuid.count == 2 ? uuid : [])))
+    }
+    for characteristic in service.characteristics {
+      let declaration = added.count
+      _ = append(characteristic.handle, ModelRow.characteristic, .readOnly, .constant([]))
+      let value = append(
+        characteristic.valueHandle, characteristic.uuid.octets, characteristic.permissions,
+        Self.kind(characteristic.value))
+      added[declaration].kind = .constant(
+        [characteristic.properties.rawValue] + octets(value) + characteristic.uuid.octets)
+      var offered: UInt16 = 0
+      if characteristic.properties.contains(.notify) { offered |= 1 }
+      if characteristic.properties.contains(.indicate) { offered |= 2 }
+      let valueIndex = added.count - 1
+      if offered != 0 {
+        added[valueIndex].configuration = append(
+          nil, ModelRow.configurationType, .readWrite,
+          .configuration(offered: offered, value: value))
+      }
+      for descriptor in characteristic.descriptors {
+        _ = append(
+          descriptor.handle, descriptor.uuid.octets, descriptor.permissions,
+          Self.kind(descriptor.value))
+      }
+    }
+    let end = service.endHandle?.rawValue ?? added[added.count - 1].handle
+    added[0].groupEnd = end
+    let place = rows.firstIndex { $0.handle > start } ?? rows.count
+    rows.insert(contentsOf: added, at: place)
+    noteChange(start, end)
+    return (start, end)
+  }
+
+  private static func kind(_ value: ValueDefinition) -> ModelRow.Kind {
+    switch value {
+    case .constant(let value): .constant(value)
+    case .stored(let value, let limits): .stored(value, limits)
+    case .application(let limits): .application(limits)
+    case .clientSupportedFeatures: .features
+    case .databaseHash: .hash
+    }
+  }
+
+  /// Removes a service that nobody includes.
+  func remove(_ start: UInt16) {
+    guard let index = row(start) else { return }
+    let end = rows[index].groupEnd
+    rows.removeAll { $0.handle >= start && $0.handle <= end }
+    for client in clients {
+      client.configurations = client.configurations.filter { $0.key < start || $0.key > end }
+    }
+    noteChange(start, end)
+  }
+
+  private func noteChange(_ start: UInt16, _ end: UInt16) {
+    revision += 1
+    for client in clients {
+      client.awareness = .unaware
+      let (from, to) = client.changed ?? (start, end)
+      client.changed = (min(from, start), max(to, end))
+    }
+  }
+
+  // MARK: Clients
+
+  func connect(_ id: ClientID, _ security: LinkSecurity, _ record: ModelRecord?) -> ModelClient {
+    let client = ModelClient(id: id, security: security)
+    if let record {
+      for (handle, value) in record.configurations {
+        guard let index = row(handle), case .configuration(let offered, _) = rows[index].kind,
+          value & offered != 0
+        else { continue }
+        client.configurations[handle] = value & offered
+      }
+      client.features = record.features
+      if record.databaseHash != databaseHash() {
+        client.awareness = .unaware
+        client.changed = (1, 0xFFFF)
+      }
+    }
+    clients.append(client)
+    return client
+  }
+
+  func disconnect(_ client: ModelClient) {
+    drop(client)
+    clients.removeAll { $0 === client }
+  }
+
+  /// Empties a client's prepare queue.
+  func drop(_ client: ModelClient) {
+    preparedBytes -= client.queue.reduce(0) { $0 + $1.part.count }
+    client.queue = []
+  }
+
+  func prepare(_ write: PreparedWrite, _ client: ModelClient) -> Bool {
+    let own = client.queue.reduce(0) { $0 + $1.part.count }
+    guard client.queue.count < limits.preparedWritesPerClient,
+      own + write.part.count <= limits.preparedBytesPerClient,
+      preparedBytes + write.part.count <= limits.preparedBytes
+    else { return false }
+    if client.queue.isEmpty { client.queueRevision = revision }
+    client.queue.append(write)
+    preparedBytes += write.part.count
+    return true
+  }
+
+  func record(of client: ModelClient) -> ModelRecord {
+    ModelRecord(
+      configurations: client.configurations, features: client.features,
+      databaseHash: client.awareness == .aware ? databaseHash() : [])
+  }
+
+  /// How a client may be sent a value now: bit 0 notified, bit 1 indicated.
+  func deliveries(of value: UInt16, to client: ModelClient) -> UInt16 {
+    guard let index = row(value), let configuration = rows[index].configuration,
+      !client.isOutOfSync
+    else { return 0 }
+    if case .requires(let requirement) = rows[index].permissions.read,
+      Self.refusal(requirement, client.security) != nil
+    {
+      return 0
+    }
+    return client.configurations[configuration] ?? 0
+  }
+
+  /// The value handle of Service Changed, if the client wants to be told by it.
+  func serviceChangedHandle(for client: ModelClient) -> UInt16? {
+    guard let index = rows(of: ModelRow.serviceChanged, 1, 0xFFFF).first,
+      let configuration = rows[index].configuration,
+      (client.configurations[configuration] ?? 0) & 2 != 0
+    else { return nil }
+    return rows[index].handle
+  }
+
+  /// The code that a link which does not meet a requirement is refused with. Vol 3, Part F,
+  /// 3.2.5 and Part C, 10.3.1.
+  static func refusal(
+    _ requirement: AttributePermissions.Requirement, _ link: LinkSecurity
+  ) -> UInt8? {
+    if link.level < requirement.security { return requirement.security == .medium ? 0x0F : 0x05 }
+    guard requirement.keySize > 0, link.keySize < requirement.keySize else { return nil }
+    return link.level == .low ? 0x0F : 0x0C
+  }
+}
+
+/// A client as the model of a server knows it.
+final class ModelClient {
+  let id: ClientID
+  var security: LinkSecurity
+  var features: UInt8 = 0
+  var configurations: [UInt16: UInt16] = [:]
+  var queue: [PreparedWrite] = []
+  var queueRevision = 0
+  var awareness = Awareness.aware
+  /// What Service Changed owes it.
+  var changed: (UInt16, UInt16)?
+  /// How often it has been given the Database Hash.
+  var hashesGiven = 0
+  /// The least counter that a signature may have, and the key.
+  var signing: (key: [UInt8], counter: UInt32)?
+
+  enum Awareness {
+    case aware, unaware, told
+  }
+
+  init(id: ClientID, security: LinkSecurity) {
+    self.id = id
+    self.security = security
+  }
+
+  /// It does not know the database, and has said that it would understand being told so.
+  var isOutOfSync: Bool { features & 1 != 0 && awareness != .aware }
+}
+
+/// What the model remembers of a bonded client.
+struct ModelRecord {
+  var configurations: [UInt16: UInt16]
+  var features: UInt8
+  var databaseHash: [UInt8]
+}
