@@ -86,7 +86,8 @@ struct Connecting: Sendable {
   private func keptBonds(on loop: Loop) async throws -> KeptBonds {
     guard case .le(let address) = endpoint else { return .none }
     return try await KeptBonds.begin(
-      keeping, address.source, peer: address.peer, mayPair: options.security > .low, on: loop)
+      keeping, address.source, peer: address.peer,
+      mayPair: options.security > .low || options.securityOnDemand != nil, on: loop)
   }
 
   /// A link may have ended because its adapter did, which the kernel does not say at the socket.
