@@ -5,11 +5,11 @@ extension Connection {
   ///
   /// - Parameter peer: nil: named by the address of the link. Then nothing is kept of a peer
   ///   whose address will be another one tomorrow.
-  /// - Returns: the database, and whether it is the kept one.
+  /// - Returns: the database, whether it is the kept one, and whether it is kept from now on.
   /// - Throws: `AttoError` of the discovery, or ``StoreError``.
   public func discover(
     keptIn store: StoreFile, as peer: PeerName? = nil
-  ) async throws -> (database: RemoteDatabase, isKept: Bool) {
+  ) async throws -> (database: RemoteDatabase, isKept: Bool, isNowKept: Bool) {
     var name = peer
     if name == nil, let address = try await addresses?.peer, PeerName.isStable(address) {
       name = PeerName(address)
@@ -17,9 +17,9 @@ extension Connection {
     let kept = try name.flatMap { try store.database(of: $0) }
     let database = try await discover(cached: kept, readsDatabaseHash: true)
     // The cached one comes back as it was given; one that is equal was found to be so anew.
-    if let kept, kept == database { return (database, true) }
-    if let name { try store.keep(database, of: name) }
-    return (database, false)
+    if let kept, kept == database { return (database, true, true) }
+    let isNowKept = try name.map { try store.keep(database, of: $0) } ?? false
+    return (database, false, isNowKept)
   }
 
   /// Writes a value without a response, signed with the key of the bond. Its counter is kept

@@ -34,7 +34,8 @@ extension StoreFile {
   }
 
   /// Keeps what was discovered at a peer, in place of what was kept before. One without a hash
-  /// could never be trusted again: it is not kept, and what was before is removed.
+  /// could never be trusted again, and one beyond ``databaseLength`` is too long: it is not kept,
+  /// and what was before is removed.
   ///
   /// - Returns: whether it is kept.
   @discardableResult
@@ -42,13 +43,14 @@ extension StoreFile {
     _ remote: RemoteDatabase, of peer: PeerName
   ) throws(StoreError) -> Bool {
     try change { (database) throws(StoreError) in
-      guard remote.databaseHash != nil else {
+      let content = remote.stored
+      guard remote.databaseHash != nil, content.count <= Self.databaseLength else {
         try database.run("DELETE FROM peer_database WHERE peer = ?", .text(peer.text))
         return false
       }
       try database.run(
         "INSERT OR REPLACE INTO peer_database(peer, used, content) VALUES(?, ?, ?)",
-        .text(peer.text), .integer(Int64(time(nil))), .octets(remote.stored))
+        .text(peer.text), .integer(Int64(time(nil))), .octets(content))
       try database.run(
         """
         DELETE FROM peer_database WHERE peer IN

@@ -24,6 +24,9 @@ public final class StoreFile: Sendable {
   /// Databases of peers; when there are more, the one that was not used for longest goes.
   public static let databaseLimit = 1024
 
+  /// Octets of the longest database that is kept: some 2,500 characteristics.
+  public static let databaseLength = 1 << 16
+
   /// As it was given, for people.
   public let path: String
   /// What a person should know: that the file was open to others, for instance.

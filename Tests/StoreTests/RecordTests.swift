@@ -197,6 +197,20 @@ import Testing
     #expect(try store.database(of: name) == nil)
   }
 
+  @Test func aDatabaseThatIsTooLongIsNotKept() throws {
+    let store = try reopened()
+    let services = (1...0xFFFF as ClosedRange<UInt16>).map {
+      Service(handle: AttributeHandle($0), endGroupHandle: AttributeHandle($0), uuid: 0x1800)
+    }
+    func database(_ count: Int) -> RemoteDatabase {
+      RemoteDatabase(services: Array(services[..<count]), databaseHash: key(1))
+    }
+    // 18 octets before, 21 for each.
+    #expect(try store.keep(database(3119), of: PeerName(peer)))
+    #expect(try !store.keep(database(3120), of: PeerName(peer)))
+    #expect(try !store.hasDatabase(of: PeerName(peer)))
+  }
+
   @Test func aDatabaseOfAllKindsOfThings() throws {
     let database = RemoteDatabase(
       services: [

@@ -31,7 +31,11 @@ enum BondsCommand: Command {
       guard case .missing = error, arguments.value("store") == nil, removed == nil else {
         throw error
       }
-      return Terminal.note("\(error)")
+      Terminal.note("\(error)")
+      if geteuid() != 0, access("/var/lib/atto", F_OK) == 0 {
+        Terminal.note("what root has paired is in /var/lib/atto: sudo atto bonds")
+      }
+      return
     }
     if let removed {
       guard try store.removeBond(adapter: adapter, peer: removed) else {

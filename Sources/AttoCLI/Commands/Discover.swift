@@ -41,6 +41,8 @@ enum DiscoverCommand: Command {
         Terminal.note("nothing has changed since it was kept")
       } else if found.database.databaseHash == nil {
         Terminal.note("not kept: the peer has no Database Hash to tell whether it has changed")
+      } else if !found.isNowKept {
+        Terminal.note("not kept: the peer changes its address, or its database is too long")
       }
       return found.database
     }
