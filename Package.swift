@@ -8,17 +8,24 @@ let house: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
+/// Async functions of this floor run where their caller does, so that none costs a hop: those
+/// that need the loop go there themselves.
+let inheriting: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let package = Package(
   name: "Atto",
   products: [
     .library(name: "ATT", targets: ["ATT"]),
     .library(name: "GATT", targets: ["GATT"]),
     .library(name: "Atto", targets: ["Atto"]),
+    .library(name: "Store", targets: ["Store"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
   ],
   targets: [
     // Floor 0: what Linux offers.
     .target(name: "CLinux"),
+    // Looks libsqlite3 up when it is first wanted: nothing is linked with it.
+    .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl")]),
     // Floors 1 and 2: sans-IO; they import nothing.
     .target(name: "ATT", swiftSettings: house),
     .target(name: "GATT", dependencies: ["ATT"], swiftSettings: house),
@@ -32,13 +39,15 @@ let package = Package(
     // Floor 5: the async API.
     .target(
       name: "Atto", dependencies: ["ATT", "GATT", "Links", "EventLoop", "Radio", "CLinux"],
-      swiftSettings: house),
-    // Floor 6: file formats and the command.
+      swiftSettings: house + inheriting),
+    // Floor 6: what is kept, file formats and the command.
+    .target(
+      name: "Store", dependencies: ["Atto", "CSQLite", "CLinux"], swiftSettings: house),
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
     .executableTarget(
-      name: "AttoCLI", dependencies: ["Atto", "Files", "CLinux"], swiftSettings: house),
+      name: "AttoCLI", dependencies: ["Atto", "Files", "Store", "CLinux"], swiftSettings: house),
 
     // Runs seeds of the simulator; built by the tests only.
     .executableTarget(
@@ -53,6 +62,13 @@ let package = Package(
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
     .testTarget(name: "RadioTests", dependencies: ["Radio"], swiftSettings: house),
     .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),
+    // Killed again and again by StoreTests while it keeps records.
+    .executableTarget(
+      name: "StoreWorker", dependencies: ["Store"], path: "Tests/StoreWorker",
+      swiftSettings: house),
+    .testTarget(
+      name: "StoreTests", dependencies: ["Store", "StoreWorker", "CSQLite", "CLinux"],
+      swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),

@@ -25,6 +25,12 @@
     return furthest ? end : Instant(nanoseconds: sum)
   }
 
+  /// So many nanoseconds later; saturates at the ends of the clock.
+  @inlinable public func advanced(by nanoseconds: Int64) -> Instant {
+    let (sum, far) = self.nanoseconds.addingReportingOverflow(nanoseconds)
+    return far ? Instant(nanoseconds: nanoseconds < 0 ? .min : .max) : Instant(nanoseconds: sum)
+  }
+
   /// The time between two instants.
   @inlinable public static func - (a: Instant, b: Instant) -> Duration {
     .nanoseconds(a.nanoseconds) - .nanoseconds(b.nanoseconds)

@@ -80,8 +80,11 @@
 
   /// The response that answers this request, or nil if this is no known request.
   public var response: Opcode? {
-    guard kind == .request, Opcode.all.contains(self) else { return nil }
-    return Opcode(rawValue &+ 1)
+    switch rawValue {
+    case 0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x0E, 0x10, 0x12, 0x16, 0x18, 0x20:
+      Opcode(rawValue &+ 1)
+    default: nil
+    }
   }
 }
 

@@ -7,7 +7,10 @@ extension Connection {
   ///
   /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3.
   public func write(_ handle: AttributeHandle, _ value: [UInt8]) async throws(AttoError) {
-    _ = try await perform(WriteValue(handle, value: value))
+    try await complete { core, completion in
+      let id = core.start(AwaitedWrite(handle, value, core, completion))
+      completion.whenCancelled = { core.cancel(id) }
+    }
   }
 
   /// Writes a value of up to 512 octets in parts. Vol 3, Part G, 4.9.4.
@@ -36,6 +39,10 @@ extension Connection {
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: [UInt8]
   ) async throws(AttoError) {
+    if loop.isCurrent, try coreHere.writeWithoutResponse(handle, value.span.bytes).get() {
+      if coreHere.unwaited.note() { await Task.yield() }
+      return
+    }
     while true {
       let isSent: Bool = try await complete { core, completion in
         completion.resume(core.writeWithoutResponse(handle, value.span.bytes))

@@ -84,6 +84,23 @@ public final class Connection: Sendable {
     get async throws(AttoError) { try await onLoop { $0.security } }
   }
 
+  /// The ends of the link, where they have addresses that bonds hang on: on `le:` endpoints.
+  public var addresses: LinkAddresses? {
+    get async throws(AttoError) {
+      try await onLoop { core in
+        core.refreshAddresses()
+        return core.addresses
+      }
+    }
+  }
+
+  /// The PHYs in use on an LE link of the kernel; nil elsewhere, and until they were changed: LE 1M
+  /// then, as links begin, unless they were made over extended advertising. More of such a link tells
+  /// ``KernelAdapter/connectionInformation(of:)``.
+  public var phy: LinkPHY? {
+    get async throws(AttoError) { try await onLoop { $0.link.phy } }
+  }
+
   /// Raises the link to at least this security, and waits until it is reached.
   ///
   /// - Throws: `securityTimeout` if it is not in time; `link` if the link is lost over it, as
@@ -123,6 +140,9 @@ public final class Connection: Sendable {
     let core = core
     loop.inline { core.value.valueObserver = body }
   }
+
+  /// The core, for callers that run on the loop already; traps for others.
+  var coreHere: ConnectionCore { core.value }
 
   func withCore(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
     let core = core

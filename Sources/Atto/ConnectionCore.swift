@@ -22,8 +22,16 @@ import Links
 /// Once the peer has gone, what it has left in the link is read to its end without regard to
 /// who takes it: only there does the link tell that, and why, it has ended.
 ///
-/// The descriptor is watched edge-triggered: what was not read is remembered (`isReadable`) and
-/// read when the reason not to has gone.
+/// A socket is watched level-triggered. One that asks or answers has one PDU at a time, so after
+/// a request, a response or a confirmation nothing more is tried for: the next poll tells if
+/// there is more, and most often a system call is saved. Commands and notifications come in
+/// bursts: after those, PDUs are received until there is none. While nothing may be read, the
+/// descriptor is not watched for it; for room it is watched only while something waits for
+/// room. While the link is to be made more secure, the watch is edge-triggered, because then a
+/// link may be writable before it is secure.
+///
+/// Other links tell once when they become ready (`isReadable` remembers it), and are read until
+/// there is nothing.
 final class ConnectionCore {
   let loop: Loop
   let session: Session
@@ -32,33 +40,53 @@ final class ConnectionCore {
   private let options: ConnectionOptions
   private let buffer: ReceiveBuffer
   private let holdsBackPeer: Bool
-  private var watch: WatchID?
-  private var timer: (id: TimerID, at: Int64)?
-  private var isReadable = true
-  private var isReading = false
-  private var isFlushing = false
+  @exclusivity(unchecked) private var watch: WatchID?
+  /// Whether the link is a socket and nothing but that, of which the kernel knows what is ready.
+  private let isSocket: Bool
+  /// What the descriptor is watched for.
+  @exclusivity(unchecked) private var interest: Readiness
+  @exclusivity(unchecked) private var trigger: Trigger
+  /// The link had no room for the first PDU of the outbox.
+  @exclusivity(unchecked) private var isBlocked = false
+  @exclusivity(unchecked) private var timer: (id: TimerID, at: Int64)?
+  @exclusivity(unchecked) private var isReadable = true
+  @exclusivity(unchecked) private var isReading = false
+  @exclusivity(unchecked) private var isFlushing = false
   /// Whether the peer has gone: what it has left is read to the end.
-  private var isDraining = false
+  @exclusivity(unchecked) private var isDraining = false
   /// Why nothing can be sent any more.
-  private var sendFailure: AttoError?
-  private var reader: Resumption?
+  @exclusivity(unchecked) private var sendFailure: AttoError?
+  @exclusivity(unchecked) private var reader: Resumption?
 
-  private(set) var queues: [ValueQueue] = []
+  @exclusivity(unchecked) private(set) var queues: [ValueQueue] = []
+  @exclusivity(unchecked) var unwaited = UnwaitedCalls()
   /// Called with each value, without a copy.
-  var valueObserver: ((AttributeHandle, RawSpan) -> Void)?
-  private var writers: [Completion<Void>] = []
-  private var confirmations: [(id: TransactionID, completion: Completion<Void>)] = []
-  private var closeWaiters: [Completion<Void>] = []
+  @exclusivity(unchecked) var valueObserver: ((AttributeHandle, RawSpan) -> Void)?
+  @exclusivity(unchecked) private var writers: [Completion<Void>] = []
+  @exclusivity(unchecked) private var confirmations:
+    [(id: TransactionID, completion: Completion<Void>)] = []
+  @exclusivity(unchecked) private var closeWaiters: [Completion<Void>] = []
   /// Those who wait for the link to reach a level.
-  var securityWaiters: [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
+  @exclusivity(unchecked) var securityWaiters:
+    [(level: SecurityLevel, completion: Completion<Void>, timer: OneTimer)] = []
+  {
+    didSet { watchForWhatIsWanted() }
+  }
   /// The server behind the connection.
   private let server: ServerCore?
+  /// The ends of the link, where they have addresses.
+  private(set) var addresses: LinkAddresses?
+  /// What of its client the server has tried to remember, and the wish to try again.
+  private var rememberedRevision: UInt32 = 0
+  private var remembering: OneTimer?
   /// Why the connection has ended.
-  private(set) var end: AttoError?
-  private(set) var counters = ConnectionCounters()
+  @exclusivity(unchecked) private(set) var end: AttoError?
+  @exclusivity(unchecked) private(set) var counters = ConnectionCounters()
 
   /// PDUs of one turn, after which other connections have theirs.
   static let pdusPerTurn = 64
+  /// How long what a client has changed may wait to be remembered while nobody is told of it.
+  static let rememberingTime: Duration = .milliseconds(100)
 
   init(
     _ link: any Link, on loop: Loop, options: ConnectionOptions, server: ServerCore?,
@@ -70,19 +98,36 @@ final class ConnectionCore {
     self.server = server
     peerName = link.peerName
     var configuration = options.bearer
+    isSocket = link is SocketLink
+    trigger = isSocket ? .level : .edge
+    interest = isSocket ? .readable : [.readable, .writable]
     holdsBackPeer = (link as? SocketLink)?.carrier != .l2cap
     configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
+    rememberedRevision = client?.recordRevision ?? 0
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
   }
 
   /// Begins to listen to the link.
   func open() throws(AttoError) {
-    if let descriptor = link.descriptor {
-      do { watch = try loop.watch(descriptor, self) } catch { throw .loop(error) }
+    if let size = options.sendBuffer {
+      do throws(LinkError) {
+        try link.setSendBuffer(Int32(clamping: size))
+      } catch {
+        throw .link(error)
+      }
     }
-    link.observer = self
+    if let descriptor = link.descriptor {
+      do {
+        watch = try loop.watch(descriptor, trigger: trigger, self)
+      } catch {
+        throw .loop(error)
+      }
+    }
+    // A weak reference makes every later count of references slower; a socket needs none.
+    if !isSocket { link.observer = self }
+    if server?.memory != nil { refreshAddresses() }
     arm()
     if watch == nil { read() }
   }
@@ -95,7 +140,7 @@ final class ConnectionCore {
   private var mayRead: Bool {
     guard end == nil else { return false }
     if isDraining { return true }
-    guard !session.bearer.isCongested else { return false }
+    guard !session.isCongested else { return false }
     // Unread PDUs hold back a peer, but not on LE's fixed channel: there the kernel drops what
     // its buffer has no room for, and nobody counts it. So they are taken, and the queue counts.
     if !holdsBackPeer { return true }
@@ -106,7 +151,10 @@ final class ConnectionCore {
   private func read() {
     guard !isReading else { return }
     isReading = true
-    defer { isReading = false }
+    defer {
+      isReading = false
+      watchForWhatIsWanted()
+    }
     var share = Self.pdusPerTurn
     while isReadable, mayRead {
       guard share > 0 else { return continueLater() }
@@ -114,7 +162,8 @@ final class ConnectionCore {
       do throws(LinkError) {
         switch try buffer.receive(from: link) {
         case .pdu:
-          buffer.withPDU { pdu in receive(pdu) }
+          let endsTurn = buffer.withPDU(receive)
+          if endsTurn, trigger == .level, !isDraining { isReadable = false }
           settle()
         case .wouldBlock:
           isReadable = false
@@ -127,6 +176,18 @@ final class ConnectionCore {
     }
   }
 
+  /// Tells the loop what the descriptor is watched for, if that has changed.
+  func watchForWhatIsWanted() {
+    guard isSocket, let watch else { return }
+    var wanted: Readiness = mayRead ? .readable : []
+    if isBlocked || !securityWaiters.isEmpty { wanted.insert(.writable) }
+    let kind: Trigger = securityWaiters.isEmpty ? .level : .edge
+    guard wanted != interest || kind != trigger else { return }
+    interest = wanted
+    trigger = kind
+    loop.setInterest(watch, wanted, trigger: kind)
+  }
+
   private func continueLater() {
     if let watch { return loop.reschedule(watch, .readable) }
     let reader = Resumption(self)
@@ -134,18 +195,23 @@ final class ConnectionCore {
     loop.schedule(at: loop.now, reader)
   }
 
-  private func receive(_ pdu: RawSpan) {
+  /// Takes a PDU. True if the peer has to wait before it has reason to send another.
+  private func receive(_ pdu: RawSpan) -> Bool {
     counters.received += 1
     monitor(.received, pdu)
     let action = session.receive(pdu, at: now)
     switch action {
-    case .none: break
+    case .none:
+      // A request, a response, or a command.
+      return pdu.byteCount > 0 && !Opcode(pdu.octet(at: 0)).isCommand
     case .notification, .notifications, .indication:
       deliver(PDU(pdu))
-      if action == .indication { session.confirm() }
+      guard action == .indication else { return false }
+      session.confirm()
     case .confirmed(let id): confirmed(id)
     case .failed(let failure): finish(.bearer(failure))
     }
+    return true
   }
 
   private func deliver(_ pdu: borrowing PDU) {
@@ -176,9 +242,43 @@ final class ConnectionCore {
   /// After anything that may have changed the session: sends what it wants sent, sees to the
   /// timer, and tells the server's owner what has happened.
   func settle() {
+    remember()
     flush()
     arm()
+    if isBlocked { watchForWhatIsWanted() }
     server?.settle()
+  }
+
+  /// Has the server remember what its client has changed: before a response goes out that tells
+  /// the client so. What nobody is told of waits a little for more of its kind, so that a client
+  /// cannot keep the disk busy with commands.
+  private func remember(isLast: Bool = false) {
+    guard let server, let client = session.client, client.recordRevision != rememberedRevision
+    else { return }
+    guard server.memory != nil else { return rememberedRevision = client.recordRevision }
+    guard isLast || !session.bearer.outbox.isEmpty else {
+      if remembering == nil {
+        remembering = OneTimer(after: Self.rememberingTime, on: loop) { [weak self] in
+          self?.remembering = nil
+          self?.remember(isLast: true)
+        }
+      }
+      return
+    }
+    remembering?.cancel()
+    remembering = nil
+    server.remember(client, of: self)
+    rememberedRevision = client.recordRevision
+  }
+
+  /// The kernel may have learnt since who the peer is.
+  func refreshAddresses() {
+    if let known = (link as? any AddressedLink)?.addresses { addresses = known }
+  }
+
+  func tellServiceChanged() {
+    session.pump(at: now)
+    settle()
   }
 
   private func flush() {
@@ -186,23 +286,32 @@ final class ConnectionCore {
     guard sendFailure == nil else { return session.bearer.outbox.removeAll() }
     isFlushing = true
     defer { isFlushing = false }
-    while !session.bearer.outbox.isEmpty {
-      do throws(LinkError) {
-        let outcome = try session.bearer.outbox.withFirst { (pdu) throws(LinkError) in
-          try link.send(pdu)
-        }
-        guard outcome == .sent else { break }
-      } catch {
-        return sendingFailed(.link(error))
-      }
-      counters.sent += 1
+    do throws(LinkError) {
       if options.monitor != nil {
-        let pdu = session.bearer.outbox.withFirst { $0.owned } ?? []
-        monitor(.sent, pdu.span.bytes)
+        try flushMonitored()
+      } else if session.hasOutput {
+        isBlocked = try !session.transmit { (pdu) throws(LinkError) in
+          guard try link.send(pdu) == .sent else { return false }
+          counters.sent += 1
+          return true
+        }
       }
-      session.bearer.outbox.removeFirst()
+    } catch {
+      return sendingFailed(.link(error))
     }
-    if !session.bearer.isCongested, !session.bearer.holdsValues { wakeWriters() }
+    if !writers.isEmpty, session.hasRoom { wakeWriters() }
+  }
+
+  /// The monitor may do anything, so it is told of a PDU when that has left the outbox.
+  private func flushMonitored() throws(LinkError) {
+    while session.hasOutput {
+      let pdu = session.bearer.outbox.withFirst { $0.owned } ?? []
+      isBlocked = try link.send(pdu.span.bytes) == .wouldBlock
+      guard !isBlocked else { return }
+      session.bearer.outbox.removeFirst()
+      counters.sent += 1
+      monitor(.sent, pdu.span.bytes)
+    }
   }
 
   /// The link takes nothing more. The connection ends as soon as what the peer has said before
@@ -225,7 +334,7 @@ final class ConnectionCore {
   /// Waits until commands and notifications have room.
   func awaitRoom(_ completion: Completion<Void>) {
     if let end { return completion.resume(.failure(end)) }
-    guard session.bearer.isCongested || session.bearer.holdsValues else {
+    guard !session.hasRoom else {
       return completion.resume(.success(()))
     }
     writers.append(completion)
@@ -286,7 +395,8 @@ final class ConnectionCore {
 
   func add(_ queue: ValueQueue) {
     if end != nil { return queue.finish(endOfValues) }
-    queue.whenDrained = { [weak self] in self?.read() }
+    // Until the queue is finished, which is before this ends.
+    queue.whenDrained = { [unowned self] in read() }
     queues.append(queue)
   }
 
@@ -320,7 +430,7 @@ final class ConnectionCore {
     }
   }
 
-  private var hasClosedByItself = false
+  @exclusivity(unchecked) private var hasClosedByItself = false
   private var endOfValues: AttoError? { hasClosedByItself ? nil : end }
 
   /// Ends the connection: everything that waits is told, each once.
@@ -339,6 +449,9 @@ final class ConnectionCore {
     self.queues = []
     self.writers = []
     self.confirmations = []
+    remember(isLast: true)
+    remembering?.cancel()
+    remembering = nil
     for queue in queues { queue.finish(endOfValues) }
     let error = end ?? .disconnected(peer: peerName)
     for writer in writers { writer.resume(.failure(error)) }

@@ -18,6 +18,10 @@ public struct ConnectionOptions: Sendable {
   public var outboxLimit = 2048
   /// Values that wait for one consumer before the peer is held back.
   public var valueLimit = 1024
+  /// Octets that may wait in the kernel to be sent, as it counts them: some 700 to 1000 for each
+  /// short PDU, and at least 4608. What is sent waits behind what waits there, so fewer mean that
+  /// requests and fresh values overtake less. nil: the kernel's default, some 212,992.
+  public var sendBuffer: Int?
   /// Sees every PDU on the loop's thread, before it has any effect. Must be quick.
   public var monitor: (@Sendable (MonitoredPDU) -> Void)?
 

@@ -57,6 +57,11 @@ final class HandlerTable: Application {
   /// it has no room for (Vol 3, Part F, 3.3.2).
   static let commandLimit = 4096
 
+  override func accepts(signCounter: UInt32, of client: ClientID) -> Bool {
+    // What is kept is the next one.
+    core?.accepts(signCounter: signCounter + 1, of: client) ?? true
+  }
+
   override func read(_ question: Question, offset: Int) -> ReadAnswer {
     let context = ReadRequestContext(
       client: question.client, handle: question.handle, offset: offset)
@@ -170,7 +175,7 @@ final class HandlerTable: Application {
     let bound = LoopBound(self, core.loop)
     let number = nextTask
     nextTask += 1
-    let task = Task(executorPreference: core.loop) {
+    let task = Task(executorPreference: core.loop.tasks) {
       let end = await body()
       bound.loop.execute {
         bound.value.running[number] = nil

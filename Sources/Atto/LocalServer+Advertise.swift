@@ -5,10 +5,13 @@ import Radio
 extension LocalServer {
   /// Advertises on a radio and serves the centrals that connect. The radio must be on the
   /// server's loop.
+  ///
+  /// - Parameter onEnd: called on the loop when the radio was unplugged; not after `stop()`.
   public func advertise(
     on radio: any Adapter, options: ConnectionOptions = ConnectionOptions(),
     advertising parameters: AdvertisingParameters,
-    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in }
+    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
+    onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     precondition(radio.loop === loop, "the radio is on another loop")
     let advertisement: Advertisement
@@ -19,7 +22,7 @@ extension LocalServer {
     }
     let core = core
     let loop = loop
-    let task = Task(executorPreference: loop) {
+    let task = Task(executorPreference: loop.tasks) {
       for await connected in advertisement.links {
         loop.inline {
           do throws(AttoError) {
@@ -29,6 +32,10 @@ extension LocalServer {
           }
         }
       }
+      guard !Task.isCancelled, let reason = await (radio as? KernelAdapter)?.endReason else {
+        return
+      }
+      onEnd(.radio(reason))
     }
     let kind = radio is KernelAdapter ? "le" : "air"
     return ServerListener(endpoint: "\(kind):\(await radio.address)") {
@@ -45,8 +52,11 @@ extension LocalServer {
   func listen(
     kernel source: L2CAPSource, _ options: ConnectionOptions, _ parameters: AdvertisingParameters,
     _ agent: (any PairingAgent)?, _ onFailure: @escaping @Sendable (AttoError) -> Void,
+    _ onEnd: @escaping @Sendable (AttoError) -> Void,
     orOnly listen: () async throws(AttoError) -> ServerListener
   ) async throws(AttoError) -> ServerListener {
+    // Before there is one of our own.
+    let rivals = Diagnosis.rivals
     // Whoever names no adapter hears the centrals of all of them; which one should advertise?
     if source == .any {
       let list = try? await KernelAdapters(loop: loop).list()
@@ -54,7 +64,8 @@ extension LocalServer {
         let listener = try await listen()
         return ServerListener(
           endpoint: listener.endpoint,
-          notice: "it listens on all adapters and advertises on none; name one, such as le:@hci0"
+          notice: "it listens on all adapters and advertises on none; name one, such as le:@hci0",
+          isAdvertised: false
         ) { listener.stop() }
       }
     }
@@ -74,15 +85,21 @@ extension LocalServer {
         throw AttoError.radio(error)
       }
       let listener = try await advertise(
-        on: radio, options: options, advertising: parameters, onFailure: onFailure)
-      return ServerListener(endpoint: "le:@hci\(radio.index)") { listener.stop() }
+        on: radio, options: options, advertising: parameters, onFailure: onFailure, onEnd: onEnd)
+      return ServerListener(
+        endpoint: "le:@hci\(radio.index)",
+        notice: rivals.map {
+          "others may listen on the ATT channel too: \($0); the newest gets the connections"
+        }
+      ) { listener.stop() }
     } catch .radio(.management(let opcode, let status, let adapter)) {
       await radio.close()
       let listener = try await listen()
       let error = RadioError.management(opcode, status, adapter: adapter)
       return ServerListener(
         endpoint: listener.endpoint,
-        notice: "it only listens and does not advertise, so nobody finds it: \(error)"
+        notice: "it only listens and does not advertise, so nobody finds it: \(error)",
+        isAdvertised: false
       ) { listener.stop() }
     }
   }

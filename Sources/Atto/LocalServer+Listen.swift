@@ -10,11 +10,17 @@ public final class ServerListener: Sendable {
   public let endpoint: String
   /// What a person should know: for instance that it could not advertise, and why.
   public let notice: String?
+  /// Whether a radio tells that the server is there; true where no radio is needed.
+  public let isAdvertised: Bool
   private let stopper: @Sendable () -> Void
 
-  init(endpoint: String, notice: String? = nil, stopper: @escaping @Sendable () -> Void) {
+  init(
+    endpoint: String, notice: String? = nil, isAdvertised: Bool = true,
+    stopper: @escaping @Sendable () -> Void
+  ) {
     self.endpoint = endpoint
     self.notice = notice
+    self.isAdvertised = isAdvertised
     self.stopper = stopper
   }
 
@@ -33,13 +39,16 @@ extension LocalServer {
   ///   - agent: answers when centrals pair, on `le:` endpoints; makes the adapter bondable. nil:
   ///     as it is set, see ``KernelAdapter/setAgent(_:)``.
   ///   - onFailure: called on the loop when a client that came could not be served.
+  ///   - onEnd: called on the loop when nobody can come any more, because the kernel's adapter was
+  ///     unplugged; not after `stop()`.
   /// - Throws: `link` or `radio` if there is no listening there, `endpoint` if it is no such
   ///   place.
   public func listen(
     on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
     advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
     agent: (any PairingAgent)? = nil,
-    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in }
+    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
+    onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     switch endpoint {
     case .unix(let path):
@@ -48,7 +57,7 @@ extension LocalServer {
         () throws(LinkError) in try UnixListener(address)
       }
     case .leAny(let source):
-      return try await listen(kernel: source, options, advertising, agent, onFailure) {
+      return try await listen(kernel: source, options, advertising, agent, onFailure, onEnd) {
         () throws(AttoError) in
         try await listen(endpoint, options, onFailure) {
           () throws(LinkError) in try L2CAPListener(source: source)

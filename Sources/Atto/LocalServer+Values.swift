@@ -20,6 +20,7 @@ extension LocalServer {
   public func notify(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
+    if let delivered = await notifyAtOnce(handle, value, to: client) { return delivered }
     var delivered = Delivered()
     var remaining: [ClientID] = try await onLoop { core in
       core.subscribers(of: handle, .notification, client)
@@ -43,6 +44,19 @@ extension LocalServer {
       }
     }
     return delivered
+  }
+
+  /// What ``notify(_:_:to:)`` does most often: the caller runs on the loop and every link has
+  /// room. Nothing is allocated, and nobody waits. nil, and nothing sent, otherwise.
+  private func notifyAtOnce(
+    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID?
+  ) async -> Delivered? {
+    guard loop.isCurrent else { return nil }
+    let core = core.value
+    guard let count = core.notifyAtOnce(handle, value.span.bytes, to: client) else { return nil }
+    // One that sends and sends must let others have their turns.
+    if core.unwaited.note() { await Task.yield() }
+    return Delivered(count: count)
   }
 
   /// Sends several values at once to a client that understands it (Multiple Handle Value
@@ -127,16 +141,36 @@ extension LocalServer {
 }
 
 extension ServerCore {
+  /// Notifies all clients that want it, if each has room; how many these were.
+  func notifyAtOnce(
+    _ handle: AttributeHandle, _ value: RawSpan, to only: ClientID?
+  ) -> Int? {
+    var count = 0
+    var single: ConnectionCore?
+    for connection in connections where connection.wants(handle, .notification, only, server) {
+      guard connection.session.hasRoomForValues else { return nil }
+      count += 1
+      single = connection
+    }
+    if count <= 1 {
+      _ = single?.session.notify(handle, value)
+      single?.settle()
+      return count
+    }
+    for connection in connections where connection.wants(handle, .notification, only, server) {
+      _ = connection.session.notify(handle, value)
+      connection.settle()
+    }
+    return count
+  }
+
   /// Clients that may be sent a value in this way now.
   func subscribers(
     of handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?
   ) -> [ClientID] {
     var ids: [ClientID] = []
-    for connection in connections {
-      guard let client = connection.session.client, only == nil || only == client.id,
-        server.deliveries(of: handle, to: client).contains(kind)
-      else { continue }
-      ids.append(client.id)
+    for connection in connections where connection.wants(handle, kind, only, server) {
+      if let client = connection.session.client { ids.append(client.id) }
     }
     return ids
   }
@@ -164,5 +198,16 @@ extension LocalServer {
       !core.subscribers(of: handle, .notification, nil).isEmpty
         || !core.subscribers(of: handle, .indication, nil).isEmpty
     }
+  }
+}
+
+extension ConnectionCore {
+  /// Whether the client, if it is the only one asked for, may be sent a value in this way now.
+  fileprivate func wants(
+    _ handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?,
+    _ server: Server
+  ) -> Bool {
+    guard let client = session.client, only == nil || only == client.id else { return false }
+    return server.deliveries(of: handle, to: client).contains(kind)
   }
 }

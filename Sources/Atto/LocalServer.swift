@@ -19,13 +19,15 @@ public final class LocalServer: Sendable {
   /// - Parameters:
   ///   - database: what is there from the beginning.
   ///   - limits: what clients may make the server hold.
+  ///   - memory: keeps what bonded clients have configured.
   public init(
     _ database: Database = Database(), loop: Loop = .shared,
-    limits: ServerLimits = ServerLimits()
+    limits: ServerLimits = ServerLimits(), memory: (any ClientMemory)? = nil
   ) {
     self.loop = loop
     core = LoopBound(
-      ServerCore(database, loop: loop, handlers: HandlerTable(), limits: limits), loop)
+      ServerCore(database, loop: loop, handlers: HandlerTable(), limits: limits, memory: memory),
+      loop)
   }
 
   // MARK: Database

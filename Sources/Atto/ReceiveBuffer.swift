@@ -9,7 +9,7 @@ import Links
 /// runs, in which its owner does not receive again.
 final class ReceiveBuffer {
   private let block: UnsafeMutableRawBufferPointer
-  private var count = 0
+  @exclusivity(unchecked) private var count = 0
 
   /// - Parameter capacity: octets; one more than the longest PDU, so that a longer one shows.
   init(capacity: Int) {

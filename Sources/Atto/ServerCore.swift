@@ -8,14 +8,20 @@ final class ServerCore {
   let loop: Loop
   let server: Server
   let handlers: HandlerTable
+  let memory: (any ClientMemory)?
   private(set) var connections: [ConnectionCore] = []
   private var connectionOfClient: [ClientID: ConnectionCore] = [:]
-  private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
+  @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
   private var nextObserver = 0
-  private var isSettling = false
+  @exclusivity(unchecked) private var isSettling = false
+  @exclusivity(unchecked) var unwaited = UnwaitedCalls()
 
-  init(_ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits) {
+  init(
+    _ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits,
+    memory: (any ClientMemory)? = nil
+  ) {
     self.loop = loop
+    self.memory = memory
     self.handlers = handlers
     server = Server(database, application: handlers, limits: limits)
     handlers.core = self
@@ -23,9 +29,13 @@ final class ServerCore {
 
   /// Takes a link and serves its peer.
   func attach(_ link: any Link, options: ConnectionOptions) throws(AttoError) -> ConnectionCore {
-    guard let client = server.connect(security: link.security) else {
+    let remembered = recall(link)
+    guard let client = server.connect(security: link.security, record: remembered?.record) else {
       link.close()
       throw .tooManyClients(limit: server.limits.clients)
+    }
+    if let key = remembered?.signingKey {
+      client.setSigningKey(key, counter: remembered?.signCounter ?? 0)
     }
     let connection = ConnectionCore(
       link, on: loop, options: options, server: self, client: client)
@@ -34,6 +44,8 @@ final class ServerCore {
     emit(.connected(client.id, peer: connection.peerName))
     do throws(AttoError) {
       try connection.open()
+      // One that was away while the database changed is owed a Service Changed.
+      if remembered?.record != nil { connection.tellServiceChanged() }
       if options.security > .low { try connection.raiseSecurity(to: options.security) }
     } catch {
       connection.close()
@@ -58,7 +70,7 @@ final class ServerCore {
   /// Tells what the server has noted. A listener that calls the server from within is told of
   /// the outcome in the same pass.
   func settle() {
-    guard !isSettling, !server.events.isEmpty else { return }
+    guard server.hasEvents, !isSettling else { return }
     isSettling = true
     defer { isSettling = false }
     var index = 0

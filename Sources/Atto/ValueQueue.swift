@@ -100,6 +100,7 @@ final class ValueQueue {
   func finish(_ error: AttoError?) {
     guard end == nil else { return }
     end = .some(error)
+    whenDrained = nil
     let waiting = self.waiting
     self.waiting = []
     for waiter in waiting { waiter.resume(error.map { .failure($0) } ?? .success(nil)) }

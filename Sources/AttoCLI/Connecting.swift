@@ -1,4 +1,5 @@
 import Atto
+import Store
 
 /// How the commands that talk to a peer come to a connection.
 struct Connecting: Sendable {
@@ -6,6 +7,9 @@ struct Connecting: Sendable {
   var options = ConnectionOptions()
   /// Whether the MTU is exchanged before anything else.
   private var exchangesMTU = false
+  private let keeping: StoreOptions
+  /// Whether people are told of the link, once the work is done.
+  private let showsLink: Bool
 
   /// Reads the endpoint, the first word, and the common options.
   init(_ arguments: Arguments) throws {
@@ -26,20 +30,82 @@ struct Connecting: Sendable {
       options.transactionTimeout = timeout
     }
     options.security = try arguments.securityLevel()
+    keeping = try StoreOptions(arguments)
+    options.sendBuffer = try arguments.sendBuffer()
+    showsLink = arguments.has("link")
     options.monitor = try Monitor.make(arguments)
   }
+
+  /// Whether the peer is on the kernel's radio.
+  var isRadio: Bool { if case .le = endpoint { true } else { false } }
 
   /// Connects, lets the body work, and closes.
   func use<Value: Sendable>(
     on loop: Loop, _ body: (Connection) async throws -> Value
   ) async throws -> Value {
+    try await use(on: loop) { connection, _ in try await body(connection) }
+  }
+
+  /// The same, with the store: nil if there is none, or none is to be used.
+  func use<Value: Sendable>(
+    on loop: Loop, needsStore: Bool = false,
+    _ body: (Connection, StoreFile?) async throws -> Value
+  ) async throws -> Value {
+    let bonds = try await keptBonds(on: loop)
+    let store = needsStore ? try bonds.store ?? keeping.open() : bonds.store
     let agent = try await pairingRadio(on: loop)
     // An agent answers for as long as it lives.
     defer { withExtendedLifetime(agent) {} }
+    let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
     let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
     defer { connection.close() }
-    if exchangesMTU { try await exchangeMTU(connection) }
-    return try await body(connection)
+    let result: Result<Value, any Error>
+    do {
+      if exchangesMTU { try await exchangeMTU(connection) }
+      let value = try await body(connection, store)
+      try await report?.show(connection)
+      result = .success(value)
+    } catch let error as AttoError {
+      result = .failure(await cause(of: error, on: loop))
+    } catch {
+      result = .failure(error)
+    }
+    // Whatever came of it, the link may have led to a bond.
+    await bonds.end(after: try? await connection.security, on: loop)
+    return try result.get()
+  }
+
+  private func keptBonds(on loop: Loop) async throws -> KeptBonds {
+    guard case .le(let address) = endpoint else { return .none }
+    return try await KeptBonds.begin(
+      keeping, address.source, peer: address.peer, mayPair: options.security > .low, on: loop)
+  }
+
+  /// A link may have ended because its adapter did, which the kernel does not say at the socket.
+  private func cause(of error: AttoError, on loop: Loop) async -> any Error {
+    guard case .le(let address) = endpoint else { return error }
+    switch error {
+    case .disconnected, .link: break
+    default: return error
+    }
+    // Links end before the power does.
+    for pause in [Duration.zero, .milliseconds(100)] {
+      try? await loop.sleep(for: pause)
+      guard let list = try? await KernelAdapters(loop: loop).list() else { return error }
+      let own = list.filter {
+        switch address.source {
+        case .adapter(let index): $0.index == index
+        case .address(let address): $0.address.value == address.value
+        case .any: true
+        }
+      }
+      let name = if case .adapter(let index) = address.source { "hci\(index)" } else { "" }
+      if own.isEmpty { return name.isEmpty ? RadioError.noAdapter(name) : .unplugged(name) }
+      if !own.contains(where: { $0.settings.isSuperset(of: [.powered, .le]) }) {
+        return RadioError.poweredOff(own[0].label)
+      }
+    }
+    return error
   }
 
   /// A peer that does not know the request keeps the default MTU. Vol 3, Part F, 3.4.2.

@@ -1,5 +1,6 @@
 import Atto
 import Files
+import Store
 
 /// What a command ends with, and what it says.
 ///
@@ -8,7 +9,7 @@ import Files
 /// short.
 struct ExitStatus {
   let code: Int32
-  let message: String
+  private(set) var message: String
 
   init(_ error: any Error) {
     switch error {
@@ -19,6 +20,7 @@ struct ExitStatus {
     case let error as CheckFailure: (code, message) = (4, error.message)
     case let error as RadioError: (code, message) = (error.code, error.description)
     case AttoError.database(let error): (code, message) = (2, error.text)
+    case let error as StoreError: (code, message) = (error.code, error.description)
     case let error as CaptureError: (code, message) = (2, error.message)
     case let error as AttoError:
       message = error.description
@@ -31,6 +33,29 @@ struct ExitStatus {
         }
     default: (code, message) = (3, "\(error)")
     }
+    if Self.isRadioClosed(error) { message += "; atto doctor tells what may stand in the way" }
+  }
+
+  /// Whether the kernel's radio, or a link over it, could not be had.
+  private static func isRadioClosed(_ error: any Error) -> Bool {
+    switch error {
+    case AttoError.radio(let error): isRadioClosed(error)
+    case AttoError.link(let error), RadioError.link(let error): isRadioClosed(error)
+    case AttoError.connectTimeout(let endpoint, _): endpoint.hasPrefix("le:")
+    case let error as LinkError:
+      switch error.operation {
+      case .open, .connect, .listen, .option: error.endpoint.hasPrefix("le:")
+      default: false
+      }
+    case let error as RadioError:
+      switch error {
+      case .noAdapter, .poweredOff, .managementSilent: true
+      case .management(_, let status, _):
+        [.blocked, .busy, .notPowered, .permissionDenied, .rejected, .invalidIndex].contains(status)
+      default: false
+      }
+    default: false
+    }
   }
 }
 
@@ -40,6 +65,16 @@ extension RadioError {
     switch self {
     case .invalidName, .invalidEndpoint, .invalidInterval, .advertisingData: 2
     default: 3
+    }
+  }
+}
+
+extension StoreError {
+  /// The file is wrong, or the machine is.
+  fileprivate var code: Int32 {
+    switch self {
+    case .libraryMissing, .busy, .full, .sqlite, .system: 3
+    default: 2
     }
   }
 }

@@ -18,7 +18,7 @@ enum Interruption {
     _ descriptor: Int32, on loop: Loop, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
     guard descriptor >= 0 else { return try await body() }
-    let task = Task(executorPreference: loop) { try await body() }
+    let task = Task(executorPreference: loop.tasks) { try await body() }
     loop.execute {
       // Without a watch signals are blocked and nothing ends the command: so it is not begun.
       if (try? loop.watch(descriptor, SignalHandler(descriptor) { task.cancel() })) == nil {

@@ -2,7 +2,7 @@ import CLinux
 import Synchronization
 
 /// One thread that waits for descriptors, moments and work, and is an executor of Swift's
-/// concurrency: for actors, and as the preference of tasks.
+/// concurrency: for actors, and by ``tasks`` as the preference of tasks.
 ///
 /// # Theory
 /// A loop owns one epoll instance and one eventfd. It turns: each turn
@@ -40,7 +40,7 @@ import Synchronization
 /// stored property is touched only by the thread that `owner` names, which each entry point
 /// checks, and that thread changes only while the loop does not run (`owner` is released with
 /// release ordering and taken with acquire ordering).
-public final class Loop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+public final class Loop: SerialExecutor, @unchecked Sendable {
   /// Pieces of work in one turn, before descriptors are polled again.
   public static let workPerTurn = 256
   static let eventsPerPoll: Int32 = 256
@@ -63,6 +63,10 @@ public final class Loop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// What the loop's thread is called, as far as 15 bytes go.
   public let name: String
   let stoppable: Bool
+  /// What tasks prefer that shall run here.
+  public var tasks: LoopTasks { taskExecutor! }
+  /// Set once, by `init`; its reference back is why it cannot be a constant.
+  private var taskExecutor: LoopTasks?
   let epoll: Int32
   let wakeUp: Int32
 
@@ -75,19 +79,19 @@ public final class Loop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   let inbox = Inbox()
 
   // The loop's thread only.
-  var local = WorkQueue()
+  @exclusivity(unchecked) var local = WorkQueue()
   /// Takes the inbox's place when it is emptied, so that neither is allocated again.
-  var spare: [Work] = []
-  var watches = WatchTable()
+  @exclusivity(unchecked) var spare: [Work] = []
+  @exclusivity(unchecked) var watches = WatchTable()
   /// Watches with something to be told, for this turn or the next.
-  var ready: [WatchID] = []
-  var delivering: [WatchID] = []
-  var timers = TimerHeap()
-  var clock: Int64 = 0
-  var clockIsFresh = false
-  var stopped = false
+  @exclusivity(unchecked) var ready: [WatchID] = []
+  @exclusivity(unchecked) var delivering: [WatchID] = []
+  @exclusivity(unchecked) var timers = TimerHeap()
+  @exclusivity(unchecked) var clock: Int64 = 0
+  @exclusivity(unchecked) var clockIsFresh = false
+  @exclusivity(unchecked) var stopped = false
   /// Whether the kernel has epoll_pwait2.
-  var exact: Int32 = 1
+  @exclusivity(unchecked) var exact: Int32 = 1
   /// Filled by epoll_wait and read in the same turn; allocated once, freed by `deinit`.
   let events: UnsafeMutablePointer<epoll_event>
 
@@ -118,6 +122,7 @@ public final class Loop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     self.epoll = epoll
     self.wakeUp = wakeUp
     events = .allocate(capacity: Int(Loop.eventsPerPoll))
+    taskExecutor = LoopTasks(self)
   }
 
   deinit {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The loop as an executor: any thread may hand it work.
 extension Loop {
-  /// Takes a step of an actor or of a task. Called by the concurrency runtime.
+  /// Takes a step of an actor. Called by the concurrency runtime.
   public func enqueue(_ job: consuming ExecutorJob) {
     add(.job(UnownedJob(job)))
   }
@@ -25,7 +25,7 @@ extension Loop {
   /// Whether the caller runs where actors of this loop run.
   public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  private func add(_ work: consuming Work) {
+  func add(_ work: consuming Work) {
     if isCurrent {
       local.append(work)
       return
@@ -53,8 +53,8 @@ extension Loop {
       left &-= 1
       switch local.removeFirst() {
       case .job(let job):
-        job.runSynchronously(
-          isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+        job.runSynchronously(on: asUnownedSerialExecutor())
+      case .task(let job): job.runSynchronously(on: tasks.asUnownedTaskExecutor())
       case .body(let body): body()
       case .none: break
       }

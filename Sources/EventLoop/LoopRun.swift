@@ -45,16 +45,19 @@ extension Loop {
     _ body: @escaping @Sendable () async throws(E) -> R
   ) throws(E) -> R {
     let outcome = Outcome<R, E>()
-    Task(executorPreference: self) {
+    Task(executorPreference: self.tasks) {
       let result: Result<R, E>
       do throws(E) {
         result = .success(try await body())
       } catch {
         result = .failure(error)
       }
-      self.execute { outcome.result = result }
+      self.execute {
+        outcome.result = result
+        outcome.isThere = true
+      }
     }
-    drive { outcome.result != nil }
+    drive { outcome.isThere }
     stopped = false
     return try outcome.result!.get()
   }
@@ -112,4 +115,7 @@ extension Loop {
 /// thread that ran it, which is the same.
 private final class Outcome<R: Sendable, E: Error>: @unchecked Sendable {
   var result: Result<R, E>?
+  /// Asked in every turn; the result itself, being generic, would take the runtime some hundred
+  /// instructions to ask.
+  @exclusivity(unchecked) var isThere = false
 }

@@ -30,6 +30,24 @@ extension Loop {
     return always
   }
 
+  /// Changes what a watch is told of, and how. The next poll looks anew: what is ready is told,
+  /// even if an edge has told it before. A system call. Does nothing if the watch has ended or
+  /// is one of a regular file.
+  ///
+  /// - Parameter readiness: `readable` (with `hangup` at a half-closed end), `writable`, both or
+  ///   neither; a full hang-up and errors are told in any case.
+  public func setInterest(
+    _ id: WatchID, _ readiness: Readiness, trigger: Trigger = .level
+  ) {
+    requireCurrent()
+    guard let (descriptor, polled) = watches.descriptor(id), polled else { return }
+    var events: UInt32 = trigger == .edge ? CLINUX_EPOLLET : 0
+    if readiness.contains(.readable) { events |= CLINUX_EPOLLIN | CLINUX_EPOLLRDHUP }
+    if readiness.contains(.writable) { events |= CLINUX_EPOLLOUT }
+    // Fails only if the owner closed the descriptor first.
+    _ = clinux_epoll_modify(epoll, descriptor, events, id.token)
+  }
+
   /// Ends a watch: its handler is not called again, not even for what was ready already. Does
   /// nothing if the watch has ended.
   public func unwatch(_ id: WatchID) {

@@ -38,7 +38,9 @@ public protocol ReadinessHandler: AnyObject {
   /// ``Loop/reschedule(_:_:)``. No system call is made while a link is busy.
   case edge
   /// In every turn in which something can be received (EPOLLIN | EPOLLRDHUP): for descriptors
-  /// that are read piece by piece, such as standard input. A regular file, which epoll refuses,
+  /// that are read piece by piece, such as standard input, and for those of which it is known
+  /// that there is most often but one piece, so that nobody need try in vain for a second.
+  /// ``Loop/setInterest(_:_:trigger:)`` adds EPOLLOUT while it is wanted. A regular file, which epoll refuses,
   /// counts as readable in every turn until it is unwatched. So does anything at its end: the
   /// handler unwatches it then.
   case level

@@ -47,6 +47,12 @@ struct WatchTable {
     return found
   }
 
+  /// The descriptor of a watch; nil if it has ended.
+  func descriptor(_ id: WatchID) -> (descriptor: Int32, polled: Bool)? {
+    guard let index = index(of: id) else { return nil }
+    return (slots[index].descriptor, !slots[index].always)
+  }
+
   /// Adds to what a watch is to be told. True if it had nothing pending and so is to be listed.
   mutating func mark(_ id: WatchID, _ readiness: Readiness) -> Bool {
     guard !readiness.isEmpty, let index = index(of: id) else { return false }

@@ -1,8 +1,10 @@
 /// A piece of work for a loop.
 enum Work {
   case none
-  /// A job of the concurrency runtime: one step of a task or of an actor.
+  /// One step of an actor.
   case job(UnownedJob)
+  /// One step of a task that prefers the loop.
+  case task(UnownedJob)
   case body(@Sendable () -> Void)
 }
 

@@ -55,6 +55,7 @@ extension Session {
 
   /// Requests that came while an earlier one was unanswered, in order.
   func takeHeldRequests(at now: Instant) {
+    guard bearer.hasHeldRequest else { return }
     var request = held
     held = []
     while bearer.takeHeldRequest(into: &request) {
@@ -68,13 +69,18 @@ extension Session {
     held = request
   }
 
+  /// Whether ``notify(_:_:)`` would send now.
+  public var hasRoomForValues: Bool {
+    bearer.failure == nil && !bearer.holdsValues && !bearer.isCongested
+  }
+
   /// Sends a value as a notification. Vol 3, Part G, 4.10.1.
   ///
   /// - Returns: false, and nothing sent, while the bearer exchanges its ATT_MTU or has too
   ///   much waiting for the link: try again when it has less. Also on a dead bearer, for ever.
   ///   The value is cut at ATT_MTU - 3.
   public func notify(_ handle: AttributeHandle, _ value: RawSpan) -> Bool {
-    guard bearer.failure == nil, !bearer.holdsValues, !bearer.isCongested else { return false }
+    guard hasRoomForValues else { return false }
     bearer.notify { out in HandleValueNotification.encode(handle, value, into: &out) }
     return true
   }

@@ -15,19 +15,19 @@ import ATT
 /// Whoever is told of an end may call the session again from there: every list is put in order
 /// before anybody is told.
 public final class Session {
-  public var bearer: Bearer
+  @exclusivity(unchecked) public var bearer: Bearer
   public let server: Server?
   /// What the server knows of the peer; nil without a server.
   public let client: ServerClient?
 
-  var operations = OperationList()
-  var indications: [Indication] = []
-  private var nextTransaction: UInt64 = 1
+  @exclusivity(unchecked) var operations = OperationList()
+  @exclusivity(unchecked) var indications: [Indication] = []
+  @exclusivity(unchecked) private var nextTransaction: UInt64 = 1
   /// The exchange of ATT_MTU, be it still waiting for its turn.
-  var exchange: TransactionID?
-  var transaction = ServerTransaction()
-  var response = PDUQueue()
-  var held: [UInt8] = []
+  @exclusivity(unchecked) var exchange: TransactionID?
+  @exclusivity(unchecked) var transaction = ServerTransaction()
+  @exclusivity(unchecked) var response = PDUQueue()
+  @exclusivity(unchecked) var held: [UInt8] = []
 
   /// The Service Changed that waits for the indication slot or is on the wire.
   var serviceChanged: ServiceChanged?
@@ -135,9 +135,9 @@ public final class Session {
   /// client has several bearers, on the others after each input and the end of one: what a client has been
   /// told on one of them lets the values on all of them go on.
   public func pump(at now: Instant) {
-    pumpRequests(at: now)
-    pumpServiceChanged(at: now)
-    pumpIndications(at: now)
+    if bearer.canGrantRequest { pumpRequests(at: now) }
+    if client?.changed != nil { pumpServiceChanged(at: now) }
+    if bearer.canGrantIndication { pumpIndications(at: now) }
   }
 
   /// When ``advance(to:)`` wants to be called; nil if nothing is in flight.

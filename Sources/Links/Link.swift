@@ -48,6 +48,17 @@ public protocol Link: AnyObject {
   /// The other end, as messages to people name it.
   var peerName: String { get }
 
+  /// The PHYs of an LE link (BT_PHY); nil for other links, and where the kernel does not tell:
+  /// Linux 6.12 knows them only once they were changed. Links begin with LE 1M, unless they were
+  /// made over extended advertising.
+  var phy: LinkPHY? { get }
+
+  /// Sets how much may wait in the kernel to be sent, in octets as the kernel counts them; see
+  /// ``SocketOptions/sendBuffer``. Does nothing on links without such a buffer.
+  ///
+  /// Throws ``LinkError`` if the kernel refuses.
+  func setSendBuffer(_ octets: Int32) throws(LinkError)
+
   /// When the link next wants to be advanced; nil for links that have no business with time.
   var deadline: Instant? { get }
 
@@ -57,6 +68,8 @@ public protocol Link: AnyObject {
 
 extension Link {
   public func disconnect() { close() }
+  public var phy: LinkPHY? { nil }
+  public func setSendBuffer(_ octets: Int32) throws(LinkError) {}
   public var deadline: Instant? { nil }
   public func advance(to now: Instant) {}
 }

@@ -39,6 +39,8 @@ extension LinkError: CustomStringConvertible {
         + "one, for instance in /tmp or $XDG_RUNTIME_DIR"
     case .alreadyListening:
       return "another process listens there; stop it or choose another path"
+    case .notASocket(let found) where operation == .adopt:
+      return "it is \(found), not a socket; a connected socket of type SOCK_SEQPACKET is wanted"
     case .notASocket(let found):
       return "there is \(found), not a socket; it was left alone, so remove it or choose another"
     case .wrongSocket(let found):

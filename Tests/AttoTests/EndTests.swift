@@ -308,7 +308,7 @@ import Testing
       let peer = RawPeer()
       let raw = try await RawConnection.connect(to: peer.endpoint)
       // All in one turn of the loop, so that writing is what tells of the end.
-      let error = await Task(executorPreference: raw.loop) {
+      let error = await Task(executorPreference: raw.loop.tasks) {
         peer.send([1])
         peer.close()
         return await failure { try await raw.send([2]) }

@@ -167,7 +167,9 @@ class Bench:
     def __init__(self, atto, folder):
         self.atto = atto
         self.folder = pathlib.Path(folder)
-        self.environment = dict(os.environ, ATTO_AIR=str(self.folder / "air"), LC_ALL="C")
+        self.environment = dict(
+            os.environ, ATTO_AIR=str(self.folder / "air"), ATTO_STORE=str(self.folder / "store.sqlite"),
+            LC_ALL="C")
         self.cleaning = []
 
     def path(self, name):

@@ -5,7 +5,7 @@ import os
 from harness import FIXTURES, contains, equal, expect, test
 
 COMMANDS = ["demo", "serve", "discover", "services", "includes", "characteristics", "descriptors",
-            "read", "write", "subscribe", "raw", "scan", "advertise"]
+            "read", "write", "subscribe", "raw", "scan", "advertise", "doctor"]
 NOBODY = "unix:/tmp/atto-nobody-here"
 
 
@@ -34,7 +34,7 @@ def help(b):
             longest = max(len(line) for line in ended.lines)
             expect(longest <= 100, f"{words}: a line of {longest} columns")
     for name in COMMANDS:
-        if name not in ("demo", "serve", "scan", "advertise"):
+        if name not in ("demo", "serve", "scan", "advertise", "doctor"):
             out = b.run(name, "--help").out
             contains(out, "--mtu N", "--timeout SECONDS", "--security LEVEL", "--json", "--trace",
                      "--capture FILE", "ENDPOINT is unix:PATH")

@@ -38,7 +38,7 @@ struct ExecutorTests {
   func preference() async throws {
     let loop = try Loop(name: "prefer")
     try loop.start()
-    let here = await withTaskExecutorPreference(loop) {
+    let here = await withTaskExecutorPreference(loop.tasks) {
       var places = [loop.isCurrent, await nonisolatedWhereabouts(loop)]
       places += await withTaskGroup(of: Bool.self) { group in
         for _ in 0..<10 { group.addTask { await nonisolatedWhereabouts(loop) } }
@@ -120,6 +120,6 @@ struct ExecutorTests {
 
   @Test("The shared loop runs")
   func shared() async {
-    #expect(await withTaskExecutorPreference(Loop.shared) { Loop.shared.isCurrent })
+    #expect(await withTaskExecutorPreference(Loop.shared.tasks) { Loop.shared.isCurrent })
   }
 }

@@ -31,6 +31,11 @@
 /// remove it. While ``isCongested``, take nothing from the link: each PDU may be worth a response,
 /// and a peer that does not read them must not make the outbox grow. Time is a parameter; call
 /// ``advance(to:)`` at ``deadline``.
+///
+/// # Speed
+///
+/// What only looks is `@inlinable`: a borrow of a bearer that lies in a class is passed to a
+/// function that is not by copying all of its some 400 octets, which costs more than the look.
 public struct Bearer: ~Copyable {
   public let configuration: BearerConfiguration
   /// PDUs for the link, in order.
@@ -42,15 +47,18 @@ public struct Bearer: ~Copyable {
   /// PDUs that had no effect.
   public private(set) var ignoredCount: UInt64 = 0
 
-  private var requests: TransactionSlot
-  private var indications: TransactionSlot
-  private var serverIsBusy = false
-  private var held = PDUQueue()
-  private var ownExchange = Exchange.open
+  /// The configuration's, in the clock's own unit: dividing a `Duration` for each request costs
+  /// more than all else that a request needs here.
+  private let timeout: Int64
+  @usableFromInline var requests: TransactionSlot
+  @usableFromInline var indications: TransactionSlot
+  @usableFromInline var serverIsBusy = false
+  @usableFromInline var held = PDUQueue()
+  @usableFromInline var ownExchange = Exchange.open
   private var peerExchange = Exchange.open
 
   /// One direction's exchange of ATT_MTU.
-  private enum Exchange: Equatable {
+  @usableFromInline enum Exchange: Equatable {
     case open
     case inFlight(UInt16)
     /// The lesser of both values.
@@ -62,6 +70,7 @@ public struct Bearer: ~Copyable {
   public init(_ configuration: BearerConfiguration = BearerConfiguration()) {
     precondition((23...65535).contains(configuration.receiveMTU), "ATT_MTU is 23 to 65535")
     self.configuration = configuration
+    timeout = (Instant.zero + configuration.transactionTimeout).nanoseconds
     requests = TransactionSlot(limit: configuration.maximumWaiting)
     indications = TransactionSlot(limit: configuration.maximumWaiting)
     mtu = if case .enhanced(let mtu) = configuration.channel { mtu } else { Self.defaultMTU }
@@ -74,7 +83,7 @@ public struct Bearer: ~Copyable {
 
   /// The longest that a PDU may be, by its opcode: ATT_MTU, but for what a peer sends on a link
   /// that may have been used before. Decode with this.
-  public func receiveLimit(_ octets: RawSpan) -> Int {
+  @inlinable public func receiveLimit(_ octets: RawSpan) -> Int {
     guard configuration.linkMayBeReused, ownExchange == .open, octets.byteCount > mtu else {
       return mtu
     }
@@ -260,7 +269,7 @@ public struct Bearer: ~Copyable {
   }
 
   /// Whether a request of the peer waits for its response.
-  public var owesResponse: Bool { serverIsBusy }
+  @inlinable public var owesResponse: Bool { serverIsBusy }
 
   /// Confirms the peer's indication.
   public mutating func confirm() {
@@ -270,7 +279,9 @@ public struct Bearer: ~Copyable {
 
   /// Notifications and indications must wait: our exchange of ATT_MTU is in flight. Vol 3,
   /// Part F, 3.4.2.2.
-  public var holdsValues: Bool { if case .inFlight = ownExchange { true } else { false } }
+  @inlinable public var holdsValues: Bool {
+    if case .inFlight = ownExchange { true } else { false }
+  }
 
   /// Appends a notification. Not while ``holdsValues``.
   public mutating func notify(_ encode: (inout OutputRawSpan) -> Void) {
@@ -303,7 +314,7 @@ public struct Bearer: ~Copyable {
     precondition(!holdsValues, "no indication during the exchange of ATT_MTU")
     transmit(encode)
     indications.transmit(
-      id, .handleValueIndication, deadline: now + configuration.transactionTimeout)
+      id, .handleValueIndication, deadline: now.advanced(by: timeout))
   }
 
   /// Forgets an indication. If it is on the wire, its confirmation will be dropped.
@@ -321,6 +332,15 @@ public struct Bearer: ~Copyable {
     if let failure { return .dead(failure) }
     return requests.enqueue(id, isContinuation: isContinuation)
   }
+
+  /// Whether ``nextRequest()`` has one to name.
+  @inlinable public var canGrantRequest: Bool { requests.canGrant }
+
+  /// Whether ``nextIndication()`` has one to name.
+  @inlinable public var canGrantIndication: Bool { indications.canGrant }
+
+  /// Whether ``takeHeldRequest(into:)`` has one to give.
+  @inlinable public var hasHeldRequest: Bool { !serverIsBusy && !held.isEmpty }
 
   /// Grants the request slot, if it is free, to the one that waits longest.
   public mutating func nextRequest() -> TransactionID? { requests.grantNext() }
@@ -342,7 +362,7 @@ public struct Bearer: ~Copyable {
       if opcode == .exchangeMTURequest, octets.byteCount == 3 { value = octets.uint16(at: 1) }
     }
     if opcode == .exchangeMTURequest { ownExchange = .inFlight(value) }
-    requests.transmit(id, opcode, deadline: now + configuration.transactionTimeout)
+    requests.transmit(id, opcode, deadline: now.advanced(by: timeout))
   }
 
   /// Gives the request slot back unused.
@@ -370,10 +390,10 @@ public struct Bearer: ~Copyable {
   // MARK: Time and room
 
   /// Whether so much waits for the link that nothing more should be produced.
-  public var isCongested: Bool { outbox.byteCount >= configuration.outboxLimit }
+  @inlinable public var isCongested: Bool { outbox.byteCount >= configuration.outboxLimit }
 
   /// When ``advance(to:)`` wants to be called; nil if nothing is in flight.
-  public var deadline: Instant? {
+  @inlinable public var deadline: Instant? {
     switch (requests.deadline, indications.deadline) {
     case (let a?, let b?): min(a, b)
     case (let a, let b): a ?? b

@@ -9,12 +9,13 @@
 /// between `head` and `tail` have been written as a sequence of entries (two octets of length,
 /// then the PDU), and the block is owned by this value alone, which cannot be copied.
 public struct PDUQueue: ~Copyable {
-  private var block: UnsafeMutableRawPointer
-  private var capacity: Int
-  private var head = 0
-  private var tail = 0
+  @usableFromInline var block: UnsafeMutableRawPointer
+  @usableFromInline var capacity: Int
+  @usableFromInline var head = 0
+  @usableFromInline var tail = 0
   /// How many PDUs wait.
-  public private(set) var count = 0
+  @inlinable public var count: Int { entries }
+  @usableFromInline var entries = 0
 
   public init() {
     capacity = 0
@@ -23,14 +24,15 @@ public struct PDUQueue: ~Copyable {
 
   deinit { if capacity > 0 { unsafe block.deallocate() } }
 
-  public var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { count == 0 }
 
   /// Octets in the queue, with two for each PDU.
-  public var byteCount: Int { tail - head }
+  @inlinable public var byteCount: Int { tail - head }
 
   /// Encodes a PDU of at most `limit` octets (no more than 65535) at the end.
   ///
   /// If `encode` throws, the queue is as it was.
+  @inlinable
   public mutating func append<E: Error>(
     limit: Int, _ encode: (inout OutputRawSpan) throws(E) -> Void
   ) throws(E) {
@@ -42,7 +44,7 @@ public struct PDUQueue: ~Copyable {
     let length = unsafe out.finalize(for: room)
     unsafe (block + tail).storeBytes(of: UInt16(length), as: UInt16.self)
     tail += 2 + length
-    count += 1
+    entries += 1
   }
 
   /// Appends a PDU as it is.
@@ -51,6 +53,7 @@ public struct PDUQueue: ~Copyable {
   }
 
   /// The PDU that waits longest, or nil.
+  @inlinable
   public var first: RawSpan? {
     @_lifetime(borrow self)
     borrowing get {
@@ -61,6 +64,7 @@ public struct PDUQueue: ~Copyable {
   }
 
   /// Shows the PDU that waits longest, in place; nil if there is none.
+  @inlinable
   public borrowing func withFirst<R, E: Error>(
     _ body: (RawSpan) throws(E) -> R
   ) throws(E) -> R? {
@@ -81,11 +85,11 @@ public struct PDUQueue: ~Copyable {
   }
 
   /// Removes the PDU that waits longest; traps if there is none.
-  public mutating func removeFirst() {
+  @inlinable public mutating func removeFirst() {
     precondition(count > 0)
     head += 2 + firstLength
-    count -= 1
-    if count == 0 { (head, tail) = (0, 0) }
+    entries -= 1
+    if entries == 0 { (head, tail) = (0, 0) }
   }
 
   /// Moves the PDU that waits longest into an array that is used again; traps if there is none.
@@ -98,12 +102,15 @@ public struct PDUQueue: ~Copyable {
   }
 
   /// Removes all.
-  public mutating func removeAll() { (head, tail, count) = (0, 0, 0) }
+  public mutating func removeAll() { (head, tail, entries) = (0, 0, 0) }
 
-  private var firstLength: Int { unsafe Int((block + head).loadUnaligned(as: UInt16.self)) }
+  @inlinable var firstLength: Int { unsafe Int((block + head).loadUnaligned(as: UInt16.self)) }
 
-  private mutating func reserve(_ needed: Int) {
-    guard capacity - tail < needed else { return }
+  @inlinable mutating func reserve(_ needed: Int) {
+    if capacity - tail < needed { grow(needed) }
+  }
+
+  @usableFromInline mutating func grow(_ needed: Int) {
     let used = tail - head
     if used + needed <= capacity {
       unsafe block.copyMemory(from: block + head, byteCount: used)

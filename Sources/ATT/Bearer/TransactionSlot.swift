@@ -20,42 +20,66 @@ public enum Enqueued: Equatable, Sendable {
 /// States: free -> granted (its owner encodes) -> in flight (waits for the peer) -> free.
 /// A transaction that is cancelled in flight leaves the slot taken, because the peer will
 /// still answer; the answer is then dropped.
-struct TransactionSlot {
-  enum State: Equatable {
+@usableFromInline struct TransactionSlot {
+  @usableFromInline enum State: Equatable {
     case free
     case granted(TransactionID)
     case inFlight(TransactionID, Opcode, deadline: Instant, isAbandoned: Bool)
   }
 
-  private(set) var state = State.free
+  @usableFromInline var state = State.free
+  /// The one that waits longest; the others, behind it, are in `waiting` from `first` on. Most of
+  /// the time nobody else waits, and then no list is touched.
+  @usableFromInline var next: TransactionID?
   private var waiting: [TransactionID] = []
   private var first = 0
   let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
-  var deadline: Instant? {
+  @inlinable var deadline: Instant? {
     if case .inFlight(_, _, let deadline, _) = state { deadline } else { nil }
   }
 
   /// What is on the wire.
-  var opcodeInFlight: Opcode? {
+  @inlinable var opcodeInFlight: Opcode? {
     if case .inFlight(_, let opcode, _, _) = state { opcode } else { nil }
   }
 
   mutating func enqueue(_ id: TransactionID, isContinuation: Bool = false) -> Enqueued {
-    guard isContinuation || waiting.count - first < limit else { return .refused(limit: limit) }
-    waiting.append(id)
+    guard isContinuation || count < limit else { return .refused(limit: limit) }
+    if next == nil { next = id } else { waiting.append(id) }
     return .waiting
   }
 
   /// Puts a transaction before all that wait, whatever the limit says.
-  mutating func enqueueFirst(_ id: TransactionID) { waiting.insert(id, at: first) }
+  mutating func enqueueFirst(_ id: TransactionID) {
+    if let next { waiting.insert(next, at: first) }
+    next = id
+  }
 
   /// Grants the free slot to the one that waits longest.
   mutating func grantNext() -> TransactionID? {
-    guard state == .free, first < waiting.count else { return nil }
-    let id = waiting[first]
+    guard let id = next, case .free = state else { return nil }
+    state = .granted(id)
+    moveUp()
+    return id
+  }
+
+  /// How many wait.
+  private var count: Int { next == nil ? 0 : 1 + waiting.count - first }
+
+  /// Whether ``grantNext()`` has something to grant.
+  @inlinable var canGrant: Bool {
+    guard next != nil, case .free = state else { return false }
+    return true
+  }
+
+  /// The first of the others takes the place of the one that waited longest.
+  private mutating func moveUp() {
+    next = nil
+    guard first < waiting.count else { return }
+    next = waiting[first]
     first += 1
     if first == waiting.count {
       waiting.removeAll(keepingCapacity: true)
@@ -64,8 +88,6 @@ struct TransactionSlot {
       waiting.removeFirst(first)
       first = 0
     }
-    state = .granted(id)
-    return id
   }
 
   mutating func transmit(_ id: TransactionID, _ opcode: Opcode, deadline: Instant) {
@@ -92,13 +114,18 @@ struct TransactionSlot {
     case .inFlight(id, let opcode, let deadline, _):
       state = .inFlight(id, opcode, deadline: deadline, isAbandoned: true)
     default:
-      if let index = waiting[first...].firstIndex(of: id) { waiting.remove(at: index) }
+      if next == id {
+        moveUp()
+      } else if let index = waiting[first...].firstIndex(of: id) {
+        waiting.remove(at: index)
+      }
     }
   }
 
   /// Nothing more will be granted.
   mutating func close() {
     state = .free
+    next = nil
     waiting.removeAll()
     first = 0
   }

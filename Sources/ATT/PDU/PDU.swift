@@ -67,7 +67,9 @@ public enum PDU: ~Escapable {
   }
 
   /// nil if the opcode is unknown or the octets have not its form.
-  @_lifetime(copy octets)
+  ///
+  /// Inlined, so that the large enum is written once, into its place.
+  @inline(__always) @_lifetime(copy octets)
   private init?(known opcode: Opcode, _ octets: RawSpan) {
     switch opcode {
     case .errorResponse:

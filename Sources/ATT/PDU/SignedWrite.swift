@@ -1,23 +1,34 @@
 /// Signed Write Command: a Write Command with an authentication signature. Vol 3, Part F,
 /// 3.4.5.4.
 public struct SignedWriteCommand: ~Escapable {
-  public let handle: AttributeHandle
-  public let value: RawSpan
-  /// 12 octets: the sign counter (4) and the MAC (8), least significant octet first.
-  public let signature: RawSpan
-  /// What was signed: opcode, handle, value.
-  public let signed: RawSpan
+  /// The whole PDU. Its parts are cut out when they are asked for, which keeps ``PDU`` small:
+  /// all others fit in half of what four fields here would take.
+  private let octets: RawSpan
 
   public static let signatureLength = 12
 
   @_lifetime(copy octets)
   init?(_ octets: RawSpan) {
     guard octets.byteCount >= 3 + Self.signatureLength else { return nil }
-    let end = octets.byteCount - Self.signatureLength
-    handle = octets.handle(at: 1)
-    value = octets.extracting(3..<end)
-    signature = octets.from(end)
-    signed = octets.extracting(first: end)
+    self.octets = octets
+  }
+
+  private var end: Int { octets.byteCount - Self.signatureLength }
+
+  public var handle: AttributeHandle { octets.handle(at: 1) }
+
+  public var value: RawSpan {
+    @_lifetime(copy self) get { octets.extracting(3..<end) }
+  }
+
+  /// 12 octets: the sign counter (4) and the MAC (8), least significant octet first.
+  public var signature: RawSpan {
+    @_lifetime(copy self) get { octets.from(end) }
+  }
+
+  /// What was signed: opcode, handle, value.
+  public var signed: RawSpan {
+    @_lifetime(copy self) get { octets.extracting(first: end) }
   }
 
   /// Appends the PDU; traps if the value is longer than ATT_MTU - 15 or the signature is not

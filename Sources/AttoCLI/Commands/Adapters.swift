@@ -35,7 +35,7 @@ enum AdaptersCommand: Command {
       for information in list { try show(information, nil, isJSON) }
       return
     }
-    let watching = Task(executorPreference: loop) {
+    let watching = Task(executorPreference: loop.tasks) {
       for await change in try await adapters.changes() { try tell(change, isJSON, wanted) }
     }
     let end = try arguments.duration("for") ?? .seconds(1_000_000_000)

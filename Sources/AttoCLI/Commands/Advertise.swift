@@ -40,19 +40,39 @@ enum AdvertiseCommand: Command {
       parameters.simulatedRSSI = Int8(rssi)
     }
     let time = try arguments.duration("for")
+    let end = AsyncThrowingStream<Void, any Error>.makeStream()
+    let timing = Task(executorPreference: loop) {
+      guard let time else { return }
+      try await loop.sleep(for: time)
+      end.continuation.finish()
+    }
+    defer { timing.cancel() }
     if parameters.isConnectable {
       let server = LocalServer(loop: loop)
-      let listener = try await server.listen(on: endpoint, advertising: parameters)
-      if let notice = listener.notice { throw CheckFailure(message: notice) }
+      let listener = try await server.listen(
+        on: endpoint, advertising: parameters,
+        onEnd: {
+          end.continuation.finish(throwing: $0)
+        })
+      if !listener.isAdvertised { throw CheckFailure(message: listener.notice ?? "") }
+      if let notice = listener.notice { Terminal.note("atto advertise: \(notice)") }
       try announce(listener.endpoint, data, arguments)
-      try await wait(time, on: loop)
+      // Being interrupted ends it as well, and is how this command ends.
+      for try await _ in end.stream {}
       listener.stop()
       return
     }
     let adapter = try await Radios.open(endpoint, on: loop)
     let advertisement = try await adapter.advertise(parameters)
+    let watching = Task(executorPreference: loop) {
+      for await _ in advertisement.links {}
+      if let reason = await (adapter as? KernelAdapter)?.endReason {
+        end.continuation.finish(throwing: reason)
+      }
+    }
+    defer { watching.cancel() }
     try announce(await adapter.address.description, data, arguments)
-    try await wait(time, on: loop)
+    for try await _ in end.stream {}
     advertisement.stop()
     await adapter.close()
   }
@@ -65,15 +85,6 @@ enum AdvertiseCommand: Command {
         json: Line(event: "advertising", address: address, name: data.localName))
     } else {
       Terminal.print("advertising as \(address)")
-    }
-  }
-
-  private static func wait(_ time: Duration?, on loop: Loop) async throws {
-    do throws(AttoError) {
-      try await loop.sleep(for: time ?? .seconds(1_000_000_000))
-    } catch {
-      // Being interrupted is how this command ends.
-      guard error == .cancelled else { throw error }
     }
   }
 

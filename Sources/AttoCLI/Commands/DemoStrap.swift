@@ -76,7 +76,7 @@ final class DemoStrap: Sendable {
       on: radio, advertising: AdvertisingParameters(data))
 
     let value = heart.characteristics[0].value
-    let beats = Task(executorPreference: server.loop) {
+    let beats = Task(executorPreference: server.loop.tasks) {
       var rate: UInt8 = 64
       while true {
         try await server.loop.sleep(for: .milliseconds(50))
@@ -92,7 +92,7 @@ final class DemoStrap: Sendable {
   func stream(size: Int, for time: Duration) async throws -> Int {
     let server = server
     let handle = streamValue
-    return try await Task(executorPreference: server.loop) {
+    return try await Task(executorPreference: server.loop.tasks) {
       let clock = ContinuousClock()
       let end = clock.now + time
       var value = [UInt8](repeating: 0x55, count: min(size, 512))

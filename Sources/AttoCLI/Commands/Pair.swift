@@ -6,15 +6,16 @@ enum PairCommand: Command {
   static let summary = "Pairs with a peer."
   static let usage = "le:ADDRESS[/random][@hciN] [OPTIONS]"
   static let notes =
-    "The kernel keeps the keys until the adapter goes off. Without --io there is nothing to\n"
+    "The bond is kept, see atto bonds. Without --io there is nothing to\n"
     + "compare (Just Works); with it, what a person must see or type is asked here."
-  static let options = [
-    OptionSpec("io", "WORD", "none, display, yes-no, keyboard or keyboard-display (none)"),
-    OptionSpec("passkey", "DIGITS", "what the peer shows, instead of asking for it"),
-    OptionSpec("yes", nil, "take the numbers that both ends show for equal"),
-    OptionSpec("timeout", "SECONDS", "give up after this time (60)"),
-    .json,
-  ]
+  static let options =
+    [
+      OptionSpec("io", "WORD", "none, display, yes-no, keyboard or keyboard-display (none)"),
+      OptionSpec("passkey", "DIGITS", "what the peer shows, instead of asking for it"),
+      OptionSpec("yes", nil, "take the numbers that both ends show for equal"),
+      OptionSpec("timeout", "SECONDS", "give up after this time (60)"),
+      .json,
+    ] + StoreOptions.specs
 
   private static let capabilities: [String: PairingCapability] = [
     "none": .none, "display": .display, "yes-no": .displayYesNo, "keyboard": .keyboard,
@@ -35,6 +36,9 @@ enum PairCommand: Command {
     }
     let passkey = try arguments.integer("passkey", in: 0...999_999).map { UInt32($0) }
     let isJSON = arguments.has("json")
+    // Before anything is paired: a bond that cannot be kept is known to be none.
+    let bonds = try await KeptBonds.begin(
+      try StoreOptions(arguments), .adapter(radio.index), peer: peer, mayPair: true, on: loop)
     await radio.observeKeys { key in
       let name = Self.name(key)
       Self.tell(Line(event: "key", peer: peer.description, key: name), "\(peer): \(name)", isJSON)
@@ -44,7 +48,9 @@ enum PairCommand: Command {
         capability: capability, passkey: passkey, saysYes: arguments.has("yes"), loop: loop))
     try await radio.pair(
       with: peer, timeout: try arguments.duration("timeout") ?? .seconds(60))
-    tell(Line(event: "paired", peer: peer.description), "paired with \(peer)", isJSON)
+    await bonds.end(on: loop)
+    let place = bonds.store.map { "; the bond is kept in \($0.path)" } ?? ""
+    tell(Line(event: "paired", peer: peer.description), "paired with \(peer)\(place)", isJSON)
     await radio.close()
   }
 
@@ -82,7 +88,7 @@ enum UnpairCommand: Command {
   static let name = "unpair"
   static let summary = "Forgets the keys of a peer, and ends a link with it."
   static let usage = "le:ADDRESS[/random][@hciN] [OPTIONS]"
-  static let options = [OptionSpec.json]
+  static let options = [OptionSpec.json] + StoreOptions.specs
 
   private struct Line: Encodable {
     var event: String
@@ -90,8 +96,15 @@ enum UnpairCommand: Command {
   }
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let store = try StoreOptions(arguments).openIfPossible(creates: false)
     let (peer, radio) = try await PairCommand.open(arguments, on: loop)
-    try await radio.unpair(peer)
+    let wasKept = try store?.removeBond(adapter: await radio.address, peer: peer) ?? false
+    do throws(RadioError) {
+      try await radio.unpair(peer)
+    } catch {
+      // One that was kept and not loaded is gone all the same.
+      guard wasKept, case .management(_, .notPaired, _) = error else { throw error }
+    }
     if arguments.has("json") {
       try Terminal.print(json: Line(event: "unpaired", peer: peer.description))
     } else {

@@ -1,22 +1,25 @@
 import Atto
 import Files
+import Store
+import Synchronization
 
 /// `atto serve`: a GATT server from a file.
 enum ServeCommand: Command {
   static let name = "serve"
   static let summary = "A GATT server from a profile."
   static let usage = "PROFILE.json [--listen ENDPOINT] [OPTIONS]"
-  static let options = [
-    OptionSpec(
-      "listen", "ENDPOINT",
-      "where to wait for clients (le: with a powered adapter, else air:)"),
-    OptionSpec("once", nil, "end after the first client"),
-    OptionSpec("control", nil, "take lines on standard input, see above"),
-    OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
-    OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
-    OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
-    .json, .capture, .trace,
-  ]
+  static let options =
+    [
+      OptionSpec(
+        "listen", "ENDPOINT",
+        "where to wait for clients (le: with a powered adapter, else air:)"),
+      OptionSpec("once", nil, "end after the first client"),
+      OptionSpec("control", nil, "take lines on standard input, see above"),
+      OptionSpec("mtu", "N", "what to offer when a client exchanges the MTU (23 to 65535)"),
+      OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
+      OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
+      .sendBuffer, .json, .capture, .trace,
+    ] + StoreOptions.specs
   static let notes =
     "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
     + "The lines of --control: \(Control.help)."
@@ -31,11 +34,18 @@ enum ServeCommand: Command {
       try arguments.integer("mtu", in: 23...65535) ?? profile.mtu.map { Int($0) } ?? 517
     if let timeout = try arguments.duration("timeout") { options.transactionTimeout = timeout }
     options.security = try arguments.securityLevel()
+    options.sendBuffer = try arguments.sendBuffer()
     options.monitor = try Monitor.make(arguments)
 
-    let server = LocalServer(database.database, loop: loop)
+    let serverBox = BondedServer()
+    let bonds = try await keptBonds(arguments, endpoint, serverBox, on: loop)
+    defer { withExtendedLifetime(bonds) {} }
+    let server = LocalServer(
+      database.database, loop: loop,
+      memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) })
+    serverBox.server.withLock { $0 = server }
     let report = ServeReport(isJSON: arguments.has("json"))
-    let firstClient = AsyncStream<Void>.makeStream()
+    let firstClient = AsyncThrowingStream<Void, any Error>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments.has("once") }
     let observation = try await server.observe { event in
       report.happened(event) { server.keptValue(of: $0) }
@@ -44,24 +54,35 @@ enum ServeCommand: Command {
     defer { withExtendedLifetime(observation) {} }
     let values = database.behaviours.map { BehavedValue($0) }
     let player = ProfilePlayer(values, on: server, report)
-    let playing = Task(executorPreference: loop) { try await player.play() }
+    let playing = Task(executorPreference: loop.tasks) { try await player.play() }
     defer { playing.cancel() }
     let listener = try await server.listen(
       on: endpoint, options: options, advertising: try advertising(profile, endpoint),
-      agent: JustWorksAgent()
-    ) { report.failed($0) }
+      agent: JustWorksAgent(), onFailure: { report.failed($0) },
+      onEnd: { firstClient.continuation.finish(throwing: $0) })
     defer { listener.stop() }
     if let notice = listener.notice { Terminal.note("atto serve: \(notice)") }
     report.listening(listener.endpoint)
 
     let control = arguments.has("control") ? Control(server: server, report: report) : nil
-    let controlling = Task(executorPreference: loop) {
+    let controlling = Task(executorPreference: loop.tasks) {
       try await control?.run(StandardInput(on: loop))
     }
     defer { controlling.cancel() }
     // Ends with the first client if that was wished, else when the task is cancelled.
-    for await _ in firstClient.stream {}
+    for try await _ in firstClient.stream {}
     server.disconnect()
+  }
+
+  /// On the kernel's radio clients may bond; what they configure is kept then.
+  private static func keptBonds(
+    _ arguments: Arguments, _ endpoint: Endpoint, _ served: BondedServer, on loop: Loop
+  ) async throws -> KeptBonds {
+    let options = try StoreOptions(arguments)
+    guard case .leAny(let source) = endpoint else { return .none }
+    return try await KeptBonds.begin(options, source, peer: nil, mayPair: true, on: loop) { _ in
+      served.server.withLock { $0 }?.bondsChanged()
+    }
   }
 
   /// What the radio says: what the profile states, and its name where that fits.
@@ -85,4 +106,9 @@ enum ServeCommand: Command {
     parameters.isConnectable = stated?.isConnectable ?? true
     return parameters
   }
+}
+
+/// The server that is told of new bonds, as soon as there is one.
+private final class BondedServer: Sendable {
+  let server = Mutex<LocalServer?>(nil)
 }

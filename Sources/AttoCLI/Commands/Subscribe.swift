@@ -10,11 +10,12 @@ enum SubscribeCommand: Command {
       OptionSpec("indicate", nil, "ask for indications instead of notifications"),
       OptionSpec("count", "N", "end after so many values"),
       OptionSpec("for", "SECONDS", "end after this time"),
+      OptionSpec("resume", nil, "write nothing: the peer remembers what a bonded client wanted"),
       OptionSpec("cccd", "HANDLE", "the configuration's handle, if it is not to be looked for"),
     ] + OptionSpec.connecting
   static let notes =
     "HANDLE is the characteristic's value. Its Client Characteristic Configuration is looked for\n"
-    + "with Find Information."
+    + "with Find Information. --resume takes what comes and leaves the configuration as it is."
 
   private struct Line: Encodable {
     let handle: Int
@@ -33,21 +34,31 @@ enum SubscribeCommand: Command {
     let isIndicating = arguments.has("indicate")
     let isJSON = arguments.has("json")
 
+    let isResuming = arguments.has("resume")
+    if isResuming, isIndicating || given != nil {
+      throw UsageError("--resume writes nothing: --indicate and --cccd have no place beside it")
+    }
+
     try await connecting.use(on: loop) { connection in
-      let configuration: AttributeHandle
-      if let given {
-        configuration = given
+      let configuration: AttributeHandle?
+      let values: ReceivedValues
+      if isResuming {
+        configuration = nil
+        values = try await connection.values(of: handle)
       } else {
-        configuration = try await findConfiguration(connection, after: handle)
+        let found =
+          if let given { given } else {
+            try await findConfiguration(connection, after: handle)
+          }
+        configuration = found
+        values = try await connection.subscribe(
+          to: handle, configuration: found, as: isIndicating ? .indication : .notification)
       }
-      let values = try await connection.subscribe(
-        to: handle, configuration: configuration,
-        as: isIndicating ? .indication : .notification)
-      let reading = Task(executorPreference: loop) {
+      let reading = Task(executorPreference: loop.tasks) {
         try await show(values, limit: limit, isJSON)
       }
       let alarm = time.map { time in
-        Task(executorPreference: loop) {
+        Task(executorPreference: loop.tasks) {
           try await loop.sleep(for: time)
           reading.cancel()
         }
@@ -58,7 +69,7 @@ enum SubscribeCommand: Command {
       } onCancel: {
         reading.cancel()
       }
-      await unsubscribe(connection, configuration, on: loop)
+      if let configuration { await unsubscribe(connection, configuration, on: loop) }
       if let limit, count < limit {
         throw CheckFailure(message: "\(count) of \(limit) values came")
       }
@@ -87,11 +98,11 @@ enum SubscribeCommand: Command {
   private static func unsubscribe(
     _ connection: Connection, _ configuration: AttributeHandle, on loop: Loop
   ) async {
-    let alarm = Task(executorPreference: loop) {
+    let alarm = Task(executorPreference: loop.tasks) {
       try await loop.sleep(for: .seconds(1))
       connection.close()
     }
-    await Task(executorPreference: loop) {
+    await Task(executorPreference: loop.tasks) {
       try? await connection.unsubscribe(configuration: configuration)
     }.value
     alarm.cancel()

@@ -1,4 +1,5 @@
 import Atto
+import Store
 
 /// `atto write`: the writing procedures. Vol 3, Part G, 4.9.
 enum WriteCommand: Command {
@@ -11,11 +12,13 @@ enum WriteCommand: Command {
       OptionSpec("long", nil, "in parts: Prepare Write, then Execute Write"),
       OptionSpec("reliable", nil, "all pairs of HANDLE HEX or none, with their echo checked"),
       OptionSpec("offset", "N", "from this octet on, in parts"),
-      OptionSpec("signed", nil, "Signed Write Command; wants --key and --counter"),
-      OptionSpec("key", "HEX", "the CSRK, 16 octets, most significant first"),
-      OptionSpec("counter", "N", "the sign counter; never use one twice"),
+      OptionSpec("signed", nil, "Signed Write Command, with the bond's key"),
+      OptionSpec("key", "HEX", "another CSRK: 16 octets, most significant first"),
+      OptionSpec("counter", "N", "the sign counter that goes with --key; never use one twice"),
     ] + OptionSpec.connecting
-  static let notes = "An empty value is written \"\"."
+  static let notes =
+    "An empty value is written \"\". --signed uses the key and counter that are kept of the bond\n"
+    + "(see atto pair), on a link that is not encrypted: --security low."
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let connecting = try Connecting(arguments)
@@ -33,15 +36,22 @@ enum WriteCommand: Command {
     }
     let signing = try signing(arguments)
     let (handle, value) = pairs[0]
-    try await connecting.use(on: loop) { connection in
+    let signsWithBond = ways == ["signed"] && signing == nil
+    guard !signsWithBond || connecting.isRadio else {
+      throw UsageError("only an le: endpoint has a bond to sign with; give --key and --counter")
+    }
+    try await connecting.use(on: loop, needsStore: signsWithBond) { connection, store in
       switch ways.first {
       case "no-response": try await connection.writeWithoutResponse(handle, value)
       case "reliable":
         try await connection.writeReliably(pairs.map { LongWrite($0.handle, value: $0.value) })
       case "signed":
-        guard let signing else { return }
-        try await connection.writeSigned(
-          handle, value, counter: signing.counter, key: signing.key)
+        if let signing {
+          try await connection.writeSigned(
+            handle, value, counter: signing.counter, key: signing.key)
+        } else if let store {
+          try await connection.writeSigned(handle, value, keptIn: store)
+        }
       case "long": try await connection.writeLong(handle, value, offset: offset ?? 0)
       default:
         if let offset {
@@ -83,9 +93,11 @@ enum WriteCommand: Command {
       }
       return nil
     }
-    guard let text = arguments.value("key"),
-      let counter = try arguments.integer("counter", in: 0...Int(UInt32.max))
-    else { throw UsageError("--signed wants --key and --counter") }
+    let counter = try arguments.integer("counter", in: 0...Int(UInt32.max))
+    guard arguments.has("key") || counter != nil else { return nil }
+    guard let text = arguments.value("key"), let counter else {
+      throw UsageError("--key and --counter go together")
+    }
     let key = try octets(argument: text)
     guard key.count == 16 else { throw UsageError("--key wants 16 octets, not \(key.count)") }
     return (key, UInt32(counter))

@@ -110,6 +110,9 @@ struct Arguments: Sendable {
     return .seconds(seconds)
   }
 
+  /// What the socket's send buffer shall hold.
+  func sendBuffer() throws -> Int? { try integer("send-buffer", in: 1...1 << 30) }
+
   func uuid(_ name: String) throws -> BluetoothUUID? {
     guard let text = value(name) else { return nil }
     guard let uuid = BluetoothUUID(text) else {

@@ -19,13 +19,19 @@ extension OptionSpec {
   static let trace = OptionSpec("trace", nil, "each PDU, decoded, on standard error")
   static let capture = OptionSpec("capture", "FILE", "keep the PDUs in FILE.btsnoop or FILE.pcapng")
 
+  static let sendBuffer = OptionSpec(
+    "send-buffer", "N", "octets that may wait in the kernel; few: less delay")
+
   /// What every command that connects understands.
-  static let connecting: [OptionSpec] = [
-    OptionSpec("mtu", "N", "exchange the MTU first, offering N (23 to 65535)"),
-    timeout,
-    OptionSpec("security", "LEVEL", "low, medium, high or fips"),
-    json,
-    capture,
-    trace,
-  ]
+  static let connecting: [OptionSpec] =
+    [
+      OptionSpec("mtu", "N", "exchange the MTU first, offering N (23 to 65535)"),
+      timeout,
+      OptionSpec("security", "LEVEL", "low, medium, high or fips"),
+      sendBuffer,
+      OptionSpec("link", nil, "what the kernel knows of the link, on standard error (le:)"),
+      json,
+      capture,
+      trace,
+    ] + StoreOptions.specs
 }

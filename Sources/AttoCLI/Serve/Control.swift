@@ -111,7 +111,7 @@ struct Control: Sendable {
     let values = laidOut.behaviours.map { BehavedValue($0, movedBy: distance) }
     let player = ProfilePlayer(values, on: server, report)
     // Ends with the process: what was added behaves for as long as the server runs.
-    Task(executorPreference: server.loop) { try await player.play() }
+    Task(executorPreference: server.loop.tasks) { try await player.play() }
   }
 
   private static func trimmed(_ text: Substring) -> String {

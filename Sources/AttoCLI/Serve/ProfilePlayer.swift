@@ -145,7 +145,7 @@ final class ProfilePlayer: Sendable {
         for write in writes { await send(write.value, at: echo, to: client) }
       }
       if behaviour.burst?.trigger == .write {
-        Task(executorPreference: server.loop) { await self.burst(value, to: client) }
+        Task(executorPreference: server.loop.tasks) { await self.burst(value, to: client) }
       }
       return nil
     }

@@ -19,6 +19,11 @@ static inline int clinux_epoll_add(int epoll, int fd, uint32_t events, uint64_t 
   return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+static inline int clinux_epoll_modify(int epoll, int fd, uint32_t events, uint64_t token) {
+  struct epoll_event event = {.events = events, .data = {.u64 = token}};
+  return epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) < 0 ? -errno : 0;
+}
+
 static inline int clinux_epoll_remove(int epoll, int fd) {
   struct epoll_event event = {0};
   return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, &event) < 0 ? -errno : 0;

@@ -1,4 +1,4 @@
-// The kernel's Bluetooth management socket. Included by CLinux.h. The constants of its frames are
+// The kernel's Bluetooth management socket, and its monitor. Included by CLinux.h. The constants of its frames are
 // Radio's: no header that Debian ships has them.
 #pragma once
 
@@ -10,6 +10,42 @@ static inline int clinux_management_socket(void) {
   struct sockaddr_hci address = {
       .hci_family = AF_BLUETOOTH, .hci_dev = HCI_DEV_NONE, .hci_channel = HCI_CHANNEL_CONTROL};
   if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    int error = errno;
+    close(fd);
+    return -error;
+  }
+  return fd;
+}
+
+// A socket that is shown what passes between the kernel and one controller (HCI_CHANNEL_MONITOR):
+// the events LE Meta, but for advertising reports, and Disconnection Complete, and nothing else.
+// Wants CAP_NET_RAW.
+//
+// Each datagram is a header of three little-endian 16-bit numbers (HCI_MON_EVENT_PKT, the
+// adapter, the length) and an HCI event. The filter reads big-endian.
+static inline int clinux_monitor_socket(uint16_t index) {
+  int fd = socket(AF_BLUETOOTH, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, BTPROTO_HCI);
+  if (fd < 0) return -errno;
+  uint32_t adapter = (uint32_t)(uint16_t)(index << 8 | index >> 8);
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0300, 0, 9),  // HCI_MON_EVENT_PKT
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, adapter, 0, 7),
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x05, 4, 0),  // Disconnection Complete
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x3E, 0, 4),  // LE Meta
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 8),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 2, 0),  // LE Advertising Report
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0D, 1, 0),  // LE Extended Advertising Report
+      BPF_STMT(BPF_RET | BPF_K, 512),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+  };
+  struct sock_fprog whole = {.len = sizeof program / sizeof *program, .filter = program};
+  struct sockaddr_hci address = {
+      .hci_family = AF_BLUETOOTH, .hci_dev = HCI_DEV_NONE, .hci_channel = HCI_CHANNEL_MONITOR};
+  if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &whole, sizeof whole) < 0 ||
+      bind(fd, (struct sockaddr *)&address, sizeof address) < 0) {
     int error = errno;
     close(fd);
     return -error;

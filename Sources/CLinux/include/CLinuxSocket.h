@@ -245,6 +245,16 @@ static inline int clinux_l2cap_peer(int fd, uint8_t bdaddr[6], uint8_t *type) {
   return 0;
 }
 
+// The address of the adapter that a connected LE socket uses.
+static inline int clinux_l2cap_own(int fd, uint8_t bdaddr[6], uint8_t *type) {
+  struct sockaddr_l2 address = {0};
+  socklen_t length = sizeof address;
+  if (getsockname(fd, (struct sockaddr *)&address, &length) < 0) return -errno;
+  memcpy(bdaddr, &address.l2_bdaddr, 6);
+  *type = address.l2_bdaddr_type;
+  return 0;
+}
+
 // BT_SECURITY: the level, and the size of the key where the kernel tells it.
 static inline int clinux_get_security(int fd, uint8_t *level, uint8_t *key_size) {
   struct bt_security security = {0};
@@ -258,6 +268,12 @@ static inline int clinux_get_security(int fd, uint8_t *level, uint8_t *key_size)
 static inline int clinux_set_security(int fd, uint8_t level) {
   struct bt_security security = {.level = level, .key_size = 0};
   return setsockopt(fd, SOL_BLUETOOTH, BT_SECURITY, &security, sizeof security) < 0 ? -errno : 0;
+}
+
+// BT_PHY: the PHYs in use, BT_PHY_* bits; only on a connected socket.
+static inline int clinux_get_phy(int fd, uint32_t *bits) {
+  socklen_t length = sizeof *bits;
+  return getsockopt(fd, SOL_BLUETOOTH, BT_PHY, bits, &length) < 0 ? -errno : 0;
 }
 
 // BT_SNDMTU and BT_RCVMTU are 16 bits wide.

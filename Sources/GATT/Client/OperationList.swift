@@ -36,6 +36,8 @@ struct OperationList {
 
   /// Takes an operation off the list, for as long as it is told of something.
   mutating func take(_ id: TransactionID) -> ClientOperation? {
+    // The one that answers come for is most often the only one.
+    if entries.last?.id == id { return entries.removeLast().operation }
     guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
     return entries.remove(at: index).operation
   }

@@ -14,7 +14,7 @@ struct AttributeTable {
   var count: Int { attributes.count }
 
   subscript(index: Int) -> Attribute {
-    get { attributes[index] }
+    _read { yield attributes[index] }
     _modify { yield &attributes[index] }
   }
 

@@ -142,6 +142,16 @@ public struct Database: Sendable {
     return hash
   }
 
+  /// The same over one service alone: equal as long as nothing in it has changed or moved. nil
+  /// for a handle in no service.
+  public func serviceHash(containing handle: AttributeHandle) -> [UInt8]? {
+    guard let service = service(containing: handle), let first = table.index(of: service) else {
+      return nil
+    }
+    let end = table[first].groupEnd
+    return DatabaseHash.compute(table.attributes[first...].prefix { $0.handle <= end })
+  }
+
   /// A service's handles must lie in one gap between other services.
   private func checkGap(_ range: HandleRange) throws(DatabaseError) {
     if let owner = service(containing: range.start) { throw .handleTaken(max(owner, range.start)) }

@@ -19,23 +19,22 @@ extension Server {
   func checkRead(
     _ index: Int, _ client: ServerClient, _ transaction: inout ServerTransaction
   ) throws(Halt) {
-    let attribute = database.table[index]
     try check(
-      attribute.permissions.read, .readNotPermitted, .authorizeRead, attribute.handle, client,
-      &transaction)
+      database.table[index].permissions.read, .readNotPermitted, .authorizeRead,
+      database.table[index].handle, client, &transaction)
   }
 
   func checkWrite(
     _ index: Int, _ client: ServerClient, _ transaction: inout ServerTransaction
   ) throws(Halt) {
-    let attribute = database.table[index]
-    if case .constant = attribute.storage { throw .refused(.writeNotPermitted, attribute.handle) }
-    if case .databaseHash = attribute.storage {
-      throw .refused(.writeNotPermitted, attribute.handle)
+    let handle = database.table[index].handle
+    switch database.table[index].storage {
+    case .constant, .databaseHash: throw .refused(.writeNotPermitted, handle)
+    default: break
     }
     try check(
-      attribute.permissions.write, .writeNotPermitted, .authorizeWrite, attribute.handle, client,
-      &transaction)
+      database.table[index].permissions.write, .writeNotPermitted, .authorizeWrite, handle,
+      client, &transaction)
   }
 
   private func check(

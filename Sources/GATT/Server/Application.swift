@@ -30,6 +30,11 @@ open class Application {
   /// links change without saying so. nil if nothing more is known than the server was told.
   open func security(of client: ClientID) -> LinkSecurity? { nil }
 
+  /// Called with the counter of each signed write whose signature is right, before the write has
+  /// any effect: keep the next one with the bond. False if that failed; the write has no effect
+  /// then, so that it cannot be played again after a restart. Vol 3, Part H, 2.4.5.
+  open func accepts(signCounter: UInt32, of client: ClientID) -> Bool { true }
+
   /// Whether a client may do this with an attribute that requires authorization.
   open func authorize(_ question: Question) -> WriteAnswer {
     .refused(.insufficientAuthorization)

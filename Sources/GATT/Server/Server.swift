@@ -27,16 +27,19 @@ import ATT
 ///    a client without permission must not learn anything of.
 /// 9. The application's own error.
 public final class Server {
-  public private(set) var database: Database
+  @exclusivity(unchecked) public private(set) var database: Database
   public let application: Application
   public let limits: ServerLimits
   /// What has happened since it was last emptied, in order. Its owner takes it after each call.
-  public var events: [ServerEvent] = []
+  @exclusivity(unchecked) public var events: [ServerEvent] = []
+
+  /// Whether anything is in ``events``.
+  public var hasEvents: Bool { !events.isEmpty }
 
   /// Who is connected.
   public private(set) var clients: [ServerClient] = []
   private var nextClient: UInt32 = 1
-  private var nextQuestion: UInt64 = 1
+  @exclusivity(unchecked) private var nextQuestion: UInt64 = 1
   private var preparedBytes = 0
   /// Octets that clients have prepared and not yet executed, in all.
   public var preparedByteCount: Int { preparedBytes }
@@ -63,16 +66,19 @@ public final class Server {
     let client = ServerClient(id: ClientID(rawValue: nextClient), security: security)
     nextClient &+= 1
     if let record {
+      let isSame = record.databaseHash == database.hash()
       for (handle, value) in record.configurations {
-        // The handle may be something else by now, or offer less.
+        // In another database the handle may be something else by now, unless all of its service
+        // is where it was.
         guard let index = database.table.index(of: handle),
-          case .configuration(let offered, _) = database.table[index].storage
+          case .configuration(let offered, _) = database.table[index].storage,
+          isSame || database.serviceHash(containing: handle) == record.serviceHashes[handle]
         else { continue }
         client.configure(handle, value.intersection(offered))
       }
       client.features = record.features
       // The database may have changed while the client was away.
-      if record.databaseHash != database.hash() {
+      if !isSame {
         client.awareness = .unaware
         client.changed = .all
       }
@@ -90,8 +96,13 @@ public final class Server {
 
   /// What to remember of a client that is bonded.
   public func record(of client: ServerClient) -> ClientRecord {
-    ClientRecord(
-      configurations: client.allConfigurations, features: client.features,
+    let configurations = client.allConfigurations
+    var hashes: [AttributeHandle: [UInt8]] = [:]
+    for handle in configurations.keys {
+      hashes[handle] = database.serviceHash(containing: handle)
+    }
+    return ClientRecord(
+      configurations: configurations, serviceHashes: hashes, features: client.features,
       databaseHash: client.awareness == .aware ? database.hash() : [])
   }
 
@@ -174,7 +185,12 @@ extension [UInt8] {
   /// the value then ends after them.
   mutating func overwrite(from start: Int, _ octets: RawSpan, resizing: Bool) {
     let overlap = Swift.min(octets.byteCount, count - start)
-    for offset in 0..<overlap { self[start + offset] = octets.octet(at: offset) }
+    // In one copy: `start` and `overlap` stay within both, as just computed.
+    unsafe withUnsafeMutableBytes { target in
+      unsafe octets.extracting(first: overlap).withUnsafeBytes { source in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: target[start...]).copyMemory(from: source)
+      }
+    }
     if octets.byteCount > overlap {
       let rest = octets.extracting(droppingFirst: overlap)
       unsafe rest.withUnsafeBytes { unsafe append(contentsOf: $0) }

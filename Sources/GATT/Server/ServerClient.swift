@@ -11,15 +11,20 @@ public struct ClientID: RawRepresentable, Hashable, Sendable {
 public struct ClientRecord: Equatable, Sendable {
   /// Configurations other than zero, by the handle of the descriptor.
   public var configurations: [AttributeHandle: ClientCharacteristicConfiguration]
+  /// For each of them, by the same handle, the ``Database/serviceHash(containing:)`` of then. In
+  /// a database that has changed, the configuration is good if that has not.
+  public var serviceHashes: [AttributeHandle: [UInt8]]
   public var features: ClientSupportedFeatures
-  /// The Database Hash that the client was last aware of.
+  /// The Database Hash that the client was last aware of; empty if it was not aware.
   public var databaseHash: [UInt8]
 
   public init(
     configurations: [AttributeHandle: ClientCharacteristicConfiguration] = [:],
+    serviceHashes: [AttributeHandle: [UInt8]] = [:],
     features: ClientSupportedFeatures = [], databaseHash: [UInt8] = []
   ) {
     self.configurations = configurations
+    self.serviceHashes = serviceHashes
     self.features = features
     self.databaseHash = databaseHash
   }
@@ -32,21 +37,29 @@ public struct ClientRecord: Equatable, Sendable {
 public final class ServerClient {
   public let id: ClientID
   /// The security of its link, as the link last told it.
-  public var security: LinkSecurity
+  @exclusivity(unchecked) public var security: LinkSecurity {
+    didSet { if security.level != oldValue.level { recordRevision &+= 1 } }
+  }
   /// What it has announced.
-  public internal(set) var features: ClientSupportedFeatures = []
-  var awareness = Awareness.aware
+  @exclusivity(unchecked) public internal(set) var features: ClientSupportedFeatures = [] {
+    didSet { if features != oldValue { recordRevision &+= 1 } }
+  }
+  @exclusivity(unchecked) var awareness = Awareness.aware {
+    didSet { if awareness != oldValue { recordRevision &+= 1 } }
+  }
+  /// Changes whenever ``Server/record(of:)`` or the security of the link may have.
+  @exclusivity(unchecked) public private(set) var recordRevision: UInt32 = 0
   var queue = PrepareQueue()
   /// What Service Changed has to say to this client.
-  var changed: HandleRange?
+  @exclusivity(unchecked) var changed: HandleRange?
   /// False once ``Server/disconnect(_:)`` has forgotten it, be it while the application was asked.
-  var isConnected = true
+  @exclusivity(unchecked) var isConnected = true
   /// A Service Changed is on its way, on one of the client's bearers.
-  var isBeingTold = false
+  @exclusivity(unchecked) var isBeingTold = false
   /// The key and the next counter of its signed writes, if it is bonded with one.
   var signing: (key: [UInt8], counter: UInt32)?
   /// Kept in order of handle; a client configures few characteristics.
-  private var configurations:
+  @exclusivity(unchecked) private var configurations:
     [(handle: AttributeHandle, value: ClientCharacteristicConfiguration)] = []
 
   init(id: ClientID, security: LinkSecurity) {
@@ -73,6 +86,8 @@ public final class ServerClient {
   }
 
   func configure(_ handle: AttributeHandle, _ value: ClientCharacteristicConfiguration) {
+    guard configuration(handle) != value else { return }
+    recordRevision &+= 1
     configurations.removeAll { $0.handle == handle }
     guard !value.isEmpty else { return }
     let index = configurations.firstIndex { $0.handle > handle } ?? configurations.count
@@ -82,6 +97,7 @@ public final class ServerClient {
   /// Forgets what was configured in a service that is gone.
   func forget(_ range: HandleRange) {
     configurations.removeAll { range.contains($0.handle) }
+    recordRevision &+= 1
   }
 
   /// All configurations other than zero.

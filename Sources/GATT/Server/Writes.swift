@@ -84,7 +84,9 @@ extension Server {
       over: command.signed, counter: counter, key: signing.key)
     var difference: UInt8 = 0
     for offset in 0..<12 { difference |= expected[offset] ^ command.signature.octet(at: offset) }
-    guard difference == 0 else { return false }
+    guard difference == 0, application.accepts(signCounter: counter, of: client.id) else {
+      return false
+    }
     client.signing?.counter = counter + 1
     return true
   }

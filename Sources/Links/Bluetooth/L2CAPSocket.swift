@@ -55,11 +55,22 @@ enum L2CAPSocket {
     clinux_l2cap_connect(socket, peer.littleEndian, peer.kind.rawValue)
   }
 
-  /// The peer of a connected socket.
+  /// The peer of a connected socket: its identity, as soon as the kernel knows that.
   static func peer(of socket: Int32) -> BluetoothAddress? {
+    address { clinux_l2cap_peer(socket, $0, $1) }
+  }
+
+  /// The adapter of a connected socket.
+  static func own(of socket: Int32) -> BluetoothAddress? {
+    address { clinux_l2cap_own(socket, $0, $1) }
+  }
+
+  private static func address(
+    _ ask: (UnsafeMutablePointer<UInt8>, UnsafeMutablePointer<UInt8>) -> Int32
+  ) -> BluetoothAddress? {
     var octets = [UInt8](repeating: 0, count: 6)
     var kind: UInt8 = 0
-    guard clinux_l2cap_peer(socket, &octets, &kind) == 0,
+    guard ask(&octets, &kind) == 0,
       let known = BluetoothAddress.Kind(rawValue: kind)
     else { return nil }
     return BluetoothAddress(littleEndian: octets, kind: known)

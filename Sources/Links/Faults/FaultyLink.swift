@@ -231,6 +231,9 @@ public final class FaultyLink: Link, LinkObserver {
   public var descriptor: Int32? { below.descriptor }
   public var security: LinkSecurity { below.security }
   public var peerName: String { below.peerName }
+  public var phy: LinkPHY? { below.phy }
+
+  public func setSendBuffer(_ octets: Int32) throws(LinkError) { try below.setSendBuffer(octets) }
 
   public func raiseSecurity(to level: SecurityLevel) throws(LinkError) {
     try below.raiseSecurity(to: level)

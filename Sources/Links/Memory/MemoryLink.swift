@@ -89,14 +89,14 @@ final class Wire {
   var closed = [false, false]
   var security = LinkSecurity.low
   /// What waits to be received at each end.
-  private var queues: [PDUQueue]
+  private var queues: [PDURing]
   /// Whether the sender to an end was refused and waits for room.
   private var starved = [false, false]
   private var told: [LinkReadiness] = [[], []]
   private var telling = false
 
   init(capacity: Int) {
-    queues = [PDUQueue(capacity: capacity), PDUQueue(capacity: capacity)]
+    queues = [PDURing(capacity: capacity), PDURing(capacity: capacity)]
   }
 
   func send(_ pdu: RawSpan, from end: Int) -> SendOutcome {

@@ -16,7 +16,7 @@ import CLinux
 ///
 /// Limits: PDUs of up to 672 bytes on L2CAP unless negotiated (EMSGSIZE), on Unix of up to the
 /// send buffer, some 200 KB.
-public final class SocketLink: Link {
+public final class SocketLink: AddressedLink {
   /// What carries the PDUs.
   public enum Carrier: Hashable, Sendable {
     case unix
@@ -35,14 +35,14 @@ public final class SocketLink: Link {
   /// Why the link ended, if it did not end in order.
   public private(set) var loss: LinkError?
 
-  private var owner: OwnedDescriptor?
+  @exclusivity(unchecked) private var owner: OwnedDescriptor?
   /// The owner's descriptor; -1 after `close`.
-  private var socket: Int32
+  @exclusivity(unchecked) private var socket: Int32
   /// The errno that ended the link; what is left in the queue is still received.
-  private var fatal: Int32 = 0
-  private var ended = false
+  @exclusivity(unchecked) private var fatal: Int32 = 0
+  @exclusivity(unchecked) private var ended = false
   /// Set while an encryption that was asked for is under way.
-  private var raising = false
+  @exclusivity(unchecked) private var raising = false
   private var assumed = LinkSecurity.low
 
   /// Takes over a connected SOCK_SEQPACKET socket. It need not be non-blocking: every call says
@@ -178,6 +178,39 @@ public final class SocketLink: Link {
   public func assume(_ security: LinkSecurity) {
     precondition(carrier == .unix, "the security of an L2CAP link is not a matter of opinion")
     assumed = security
+  }
+
+  /// On L2CAP the two ends, as the kernel knows them now: a peer that changes its address has its
+  /// identity address here once the kernel has resolved it. Vol 3, Part C, 10.8.2.3.
+  public var addresses: LinkAddresses? {
+    guard carrier == .l2cap, socket >= 0, let own = L2CAPSocket.own(of: socket),
+      let peer = L2CAPSocket.peer(of: socket)
+    else { return nil }
+    return LinkAddresses(own: own, peer: peer)
+  }
+
+  public var phy: LinkPHY? {
+    var bits: UInt32 = 0
+    guard carrier == .l2cap, socket >= 0, clinux_get_phy(socket, &bits) == 0 else { return nil }
+    func kind(_ choices: [(Int32, LinkPHY.Kind)]) -> LinkPHY.Kind? {
+      choices.first { bits & UInt32($0.0) != 0 }?.1
+    }
+    guard
+      let transmit = kind([
+        (BT_PHY_LE_CODED_TX, .coded), (BT_PHY_LE_2M_TX, .twoMegabit),
+        (BT_PHY_LE_1M_TX, .oneMegabit),
+      ]),
+      let receive = kind([
+        (BT_PHY_LE_CODED_RX, .coded), (BT_PHY_LE_2M_RX, .twoMegabit),
+        (BT_PHY_LE_1M_RX, .oneMegabit),
+      ])
+    else { return nil }
+    return LinkPHY(transmit: transmit, receive: receive)
+  }
+
+  public func setSendBuffer(_ octets: Int32) throws(LinkError) {
+    guard socket >= 0 else { return }
+    try SocketOptions(sendBuffer: octets).apply(to: socket, endpoint: peerName)
   }
 
   /// Who made the socket at the other end (SO_PEERCRED): for Unix sockets; nil elsewhere.

@@ -15,7 +15,7 @@ public struct SocketOptions: Hashable, Sendable {
     self.receiveBuffer = receiveBuffer
   }
 
-  func apply(to descriptor: Int32, endpoint: String) throws(LinkError) {
+  package func apply(to descriptor: Int32, endpoint: String) throws(LinkError) {
     if let size = sendBuffer {
       let result = clinux_set_option(descriptor, SOL_SOCKET, SO_SNDBUF, size)
       guard result == 0 else {

@@ -13,7 +13,7 @@ extension AirAdapter {
     try publish(parameters)
     let id = nextID()
     current = id
-    advertisements[id] = AirAdvertisement(parameters)
+    advertisements[id] = AdvertisedLinks(parameters)
     return Advertisement(
       .init(
         nextLink: { await self.nextLink(id) },

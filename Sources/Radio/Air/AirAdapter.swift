@@ -48,7 +48,7 @@ public actor AirAdapter: Adapter {
   var lastID: UInt64 = 0
   /// The one that is in the air.
   var current: UInt64?
-  var advertisements: [UInt64: AirAdvertisement] = [:]
+  var advertisements: [UInt64: AdvertisedLinks] = [:]
   var handshakes: [UInt64: AirHandshake] = [:]
   var peers: [BluetoothAddress: AirControlSocket] = [:]
   /// Apart, since a scan gets its number where it is asked for, on any thread.

@@ -105,6 +105,8 @@ public final class AirLink: Link {
     data.close()
   }
 
+  public func setSendBuffer(_ octets: Int32) throws(LinkError) { try data.setSendBuffer(octets) }
+
   /// Asks the peer for a level. It is reached when the observer is told `securityChanged`; if
   /// the peer allows less, the link is lost, and `receive` throws EACCES.
   public func raiseSecurity(to level: SecurityLevel) throws(LinkError) {

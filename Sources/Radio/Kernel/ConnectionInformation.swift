@@ -1,6 +1,6 @@
 import Links
 
-/// What the kernel knows of a connection: MGMT_OP_GET_CONN_INFO.
+/// What the kernel knows of a connection: MGMT_OP_GET_CONN_INFO, and what its monitor has shown.
 public struct ConnectionInformation: Hashable, Sendable {
   /// dBm; nil if it is not known.
   public var rssi: Int8?
@@ -8,6 +8,10 @@ public struct ConnectionInformation: Hashable, Sendable {
   public var txPower: Int8?
   /// Highest transmit power in dBm; nil if it is not known.
   public var maximumTXPower: Int8?
+  /// Interval, latency, PHY and data length; nil unless the link was made while the adapter was
+  /// open in a process with CAP_NET_RAW: the kernel shows them as they come about, and does not
+  /// keep them for others. `Connection.phy` needs neither.
+  public var parameters: LinkParameters?
 
   /// Reads the answer; nil if it is too short.
   init?(_ parameters: [UInt8]) {

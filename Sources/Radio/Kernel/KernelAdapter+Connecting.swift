@@ -43,16 +43,19 @@ extension KernelAdapter {
     return try result.get()
   }
 
-  /// Strength and power of a connection.
+  /// Strength and power of a connection, and what the controllers have agreed on for it.
   ///
   /// - Throws: `management` with `notConnected`, or what commands throw.
   public func connectionInformation(
     of peer: BluetoothAddress
   ) async throws(RadioError) -> ConnectionInformation {
     let answer = try await command(.getConnectionInformation, peer.managementOctets)
-    guard let information = ConnectionInformation(answer) else {
+    guard var information = ConnectionInformation(answer) else {
       throw .managementSilent(.getConnectionInformation, adapter: index)
     }
+    // What came since the last turn of the loop is there already.
+    monitor?.receive()
+    information.parameters = monitor?.links[peer]
     return information
   }
 

@@ -35,6 +35,8 @@ public actor KernelAdapter: Adapter {
   }
 
   var channel: ManagementChannel?
+  /// nil where this process may not look.
+  var monitor: LinkMonitor?
   /// Why nothing can be done any more.
   var end: RadioError?
   /// Commands that this kernel knows and this process may give.
@@ -61,6 +63,14 @@ public actor KernelAdapter: Adapter {
     _ source: L2CAPSource = .any, loop: Loop = .shared
   ) async throws(RadioError) -> KernelAdapter {
     let list = try await KernelAdapters(loop: loop).list()
+    let adapter = KernelAdapter(try choose(source, among: list), loop: loop)
+    try await adapter.begin()
+    return adapter
+  }
+
+  static func choose(
+    _ source: L2CAPSource, among list: [AdapterInformation]
+  ) throws(RadioError) -> AdapterInformation {
     let chosen: AdapterInformation?
     let name: String
     switch source {
@@ -75,9 +85,7 @@ public actor KernelAdapter: Adapter {
       name = address.description
     }
     guard let chosen else { throw .noAdapter(name) }
-    let adapter = KernelAdapter(chosen, loop: loop)
-    try await adapter.begin()
-    return adapter
+    return chosen
   }
 
   // Kept out of other modules for the same reason as AirAdapter's.
@@ -105,20 +113,14 @@ public actor KernelAdapter: Adapter {
       }
     self.channel = channel
     let index = index
+    if socket == nil { monitor = LinkMonitor(index, on: loop) }
     discovery = KernelDiscovery(on: loop) { [weak channel] opcode, parameters, completion in
       guard let channel else { return completion(.failure(.closed)) }
       channel.send(opcode, index, parameters, completion)
     }
     information = try await channel.information(index)
     // A kernel that does not tell is taken for an old one.
-    if let answer = try? await channel.command(.readCommands) {
-      var reader = ManagementReader(answer)
-      let count: UInt16 = reader.integer()
-      _ = reader.octets(2)
-      for _ in 0..<min(Int(count), reader.rest.count / 2) {
-        commands.insert(ManagementOpcode(rawValue: reader.integer()))
-      }
-    }
+    commands = (try? await channel.commands()) ?? []
   }
 
   public var address: BluetoothAddress { information.address }
@@ -128,6 +130,9 @@ public actor KernelAdapter: Adapter {
     if end != nil { return .gone }
     return settings.isSuperset(of: [.powered, .le]) ? .poweredOn : .poweredOff
   }
+
+  /// Why the adapter can do nothing any more, `closed` or `unplugged`; nil while it can.
+  public var endReason: RadioError? { end }
 
   /// The state now, and whenever it changes; ends when the adapter is closed or unplugged.
   public func states() -> AsyncStream<AdapterState> {
@@ -167,6 +172,8 @@ public actor KernelAdapter: Adapter {
     for attempt in attempts.values { attempt.finish(.failure(reason)) }
     channel?.close()
     channel = nil
+    monitor?.close()
+    monitor = nil
     for watcher in stateWatchers.values {
       watcher.yield(.gone)
       watcher.finish()
@@ -202,7 +209,19 @@ public actor KernelAdapter: Adapter {
   public func powerOn() async throws(RadioError) {
     guard information.supported.contains(.le) else { throw .unsupported("LE") }
     if !settings.contains(.le) { try await set(.setLE, true) }
-    if !settings.contains(.powered) { try await set(.setPowered, true) }
+    guard !settings.contains(.powered) else { return }
+    do throws(RadioError) {
+      try await set(.setPowered, true)
+    } catch {
+      // The kernel does not always say that it is rfkill which forbids it.
+      let isBlocked = MachineEvidence.RadioSwitch.all(SystemFiles()).contains {
+        $0.name == information.label && ($0.isSoft || $0.isHard)
+      }
+      guard case .management(let opcode, .failed, let adapter) = error, isBlocked else {
+        throw error
+      }
+      throw .management(opcode, .blocked, adapter: adapter)
+    }
   }
 
   /// Switches the power off: links, advertisements and scans of all programs end.

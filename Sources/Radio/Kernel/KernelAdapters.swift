@@ -47,7 +47,7 @@ public actor KernelAdapters {
 
   private func end(_ id: Int) { watchers[id] = nil }
 
-  private func open() throws(RadioError) -> ManagementChannel {
+  func open() throws(RadioError) -> ManagementChannel {
     if let channel { return channel }
     let channel = try ManagementChannel(on: loop) { [weak self] index, event in
       self?.assumeIsolated { $0.take(index, event) }

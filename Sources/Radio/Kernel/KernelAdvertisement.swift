@@ -18,7 +18,7 @@ final class KernelAdvertisement {
   var parameters: AdvertisingParameters
   var octets: LegacyAdvertisement
   /// The connections that it brought.
-  let queue: AirAdvertisement
+  let queue: AdvertisedLinks
   var refresh: OneTimer?
   /// Whether the instance is in the air, as far as we know.
   var isOnAir = true
@@ -27,7 +27,7 @@ final class KernelAdvertisement {
     self.instance = instance
     self.parameters = parameters
     self.octets = octets
-    queue = AirAdvertisement(parameters)
+    queue = AdvertisedLinks(parameters)
   }
 }
 

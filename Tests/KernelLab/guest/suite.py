@@ -48,7 +48,8 @@ def run(test: Path, log: KernelLog) -> dict:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     command = [str(test)] if test.suffix != ".py" else [sys.executable, "-B", str(test)]
-    environment = dict(os.environ, PYTHONPATH=str(HERE), TMPDIR=str(folder))
+    environment = dict(
+        os.environ, PYTHONPATH=str(HERE), TMPDIR=str(folder), ATTO_STORE=str(folder / "store.sqlite"))
     log.rest()
     start = time.monotonic()
     process = subprocess.Popen(

@@ -8,6 +8,7 @@ with Server("heart-rate") as server:
     try:
         check(subscriber.wait(3) == 3, subscriber.errors)
         print(subscriber.errors.strip())
+        check("powered off" in subscriber.errors, subscriber.errors)
         off = atto("read", endpoint(), "0x0003", "--timeout", "3", status=3)
         print(off.errors.strip())
         check("powered" in off.errors, off)

@@ -136,6 +136,8 @@ import Testing
         _ = AdapterInformation(index: 0, frame.parameters)
         _ = AdvertisingFeatures(frame.parameters)
         _ = ConnectionInformation(frame.parameters)
+        var links = LinkTable()
+        links.take(frame.encoded)
         _ = ManagementChannel.numbers(frame.parameters)
       }
     }

@@ -26,6 +26,19 @@ public struct LongTermKey: Hashable, Sendable {
 
   static let length = 36
 
+  public init(
+    peer: BluetoothAddress, kind: UInt8, isCentral: Bool, keySize: UInt8, diversifier: UInt16,
+    random: UInt64, value: [UInt8]
+  ) {
+    self.peer = peer
+    self.kind = kind
+    self.isCentral = isCentral
+    self.keySize = keySize
+    self.diversifier = diversifier
+    self.random = random
+    self.value = value
+  }
+
   init?(_ reader: inout ManagementReader) {
     let peer = reader.address()
     kind = reader.integer()
@@ -56,6 +69,11 @@ public struct IdentityResolvingKey: Hashable, Sendable {
 
   static let length = 23
 
+  public init(peer: BluetoothAddress, value: [UInt8]) {
+    self.peer = peer
+    self.value = value
+  }
+
   init?(_ reader: inout ManagementReader) {
     let peer = reader.address()
     value = reader.octets(16)
@@ -77,6 +95,12 @@ public struct SignatureKey: Hashable, Sendable {
   public var kind: UInt8
   /// 16 octets, in the kernel's order.
   public var value: [UInt8]
+
+  public init(peer: BluetoothAddress, kind: UInt8, value: [UInt8]) {
+    self.peer = peer
+    self.kind = kind
+    self.value = value
+  }
 
   init?(_ reader: inout ManagementReader) {
     let peer = reader.address()

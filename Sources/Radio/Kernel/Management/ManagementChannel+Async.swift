@@ -45,6 +45,20 @@ extension ManagementChannel {
     return list
   }
 
+  /// What this process may have the kernel do.
+  func commands(
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws(RadioError) -> Set<ManagementOpcode> {
+    var reader = ManagementReader(try await command(.readCommands))
+    let count: UInt16 = reader.integer()
+    _ = reader.octets(2)
+    var commands: Set<ManagementOpcode> = []
+    for _ in 0..<min(Int(count), reader.rest.count / 2) {
+      commands.insert(ManagementOpcode(rawValue: reader.integer()))
+    }
+    return commands
+  }
+
   /// A count and so many numbers of 16 bits; nil if there are fewer.
   static func numbers(_ parameters: [UInt8]) -> [UInt16]? {
     var reader = ManagementReader(parameters)

@@ -51,6 +51,8 @@ public struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
   public static let getConnectionInformation = Self(rawValue: 0x0031)
   /// MGMT_OP_LOAD_CONN_PARAM
   public static let loadConnectionParameters = Self(rawValue: 0x0035)
+  /// MGMT_OP_READ_UNCONF_INDEX_LIST
+  public static let readUnconfiguredIndexList = Self(rawValue: 0x0036)
   /// MGMT_OP_START_SERVICE_DISCOVERY
   public static let startServiceDiscovery = Self(rawValue: 0x003A)
   /// MGMT_OP_READ_ADV_FEATURES
@@ -70,7 +72,7 @@ extension ManagementOpcode: CustomStringConvertible {
   public var description: String {
     switch self {
     case .readCommands: "ask what the kernel can do"
-    case .readIndexList: "list the adapters"
+    case .readIndexList, .readUnconfiguredIndexList: "list the adapters"
     case .readInformation: "read the adapter's state"
     case .setPowered: "switch the power"
     case .setConnectable: "set whether centrals may connect"

@@ -2,7 +2,7 @@ import ATT
 
 /// PDUs that wait, first in, first out, up to a fixed number. The places keep their storage, so
 /// that a queue in use allocates nothing.
-struct PDUQueue {
+struct PDURing {
   private var places: [[UInt8]]
   private var head = 0
   private(set) var count = 0

@@ -1,7 +1,5 @@
-import EventLoop
-
 /// An advertisement's connections, and those who wait for one. The loop's thread only.
-final class AirAdvertisement {
+final class AdvertisedLinks {
   var parameters: AdvertisingParameters
   private var waiting: [ConnectedLink] = []
   private var takers: [(id: UInt64, continuation: CheckedContinuation<ConnectedLink?, Never>)] = []
@@ -42,26 +40,4 @@ final class AirAdvertisement {
 
   /// Closes what nobody has taken.
   func drop() { waiting = [] }
-}
-
-/// A central that has not said yet who it is. The loop's thread only.
-final class AirHandshake {
-  let control: AirControlSocket
-  private let timer: OneTimer
-
-  init(
-    _ control: AirControlSocket, on loop: Loop, limit: Duration, _ ranOut: @escaping () -> Void
-  ) {
-    self.control = control
-    timer = OneTimer(after: limit, on: loop, ranOut)
-  }
-
-  /// Ends it and closes the socket.
-  func end() {
-    timer.cancel()
-    control.close()
-  }
-
-  /// Ends it; the socket goes on as a link's.
-  func succeed() { timer.cancel() }
 }

@@ -1,0 +1,18 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// A package of its own, so that building Atto does not build this.
+let package = Package(
+  name: "AttoBenchmarks",
+  dependencies: [.package(name: "Atto", path: "..")],
+  targets: [
+    .executableTarget(
+      name: "AttoBenchmarks",
+      dependencies: [
+        .product(name: "Atto", package: "Atto"), .product(name: "ATT", package: "Atto"),
+        .product(name: "GATT", package: "Atto"),
+      ],
+      swiftSettings: [.enableExperimentalFeature("Lifetimes")])
+  ],
+  swiftLanguageModes: [.v6]
+)

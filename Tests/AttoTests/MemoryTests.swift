@@ -1,0 +1,262 @@
+import Synchronization
+import Testing
+
+@testable import Atto
+
+/// A server that remembers bonded clients.
+@Suite(.timeLimit(.minutes(1))) struct MemoryTests {
+  static let addresses = LinkAddresses(own: BluetoothAddress(1), peer: BluetoothAddress(2))
+
+  /// A memory whose records are looked at; bonded is whoever has a key in it.
+  final class Memory: ClientMemory {
+    struct State {
+      var bonds: [LinkAddresses: RememberedClient] = [:]
+      var records: [ClientRecord] = []
+      var counters: [UInt32] = []
+      var refusesCounters = false
+    }
+    let state = Mutex(State())
+
+    func bond(_ remembered: RememberedClient = RememberedClient(record: nil)) {
+      state.withLock { $0.bonds[MemoryTests.addresses] = remembered }
+    }
+
+    var records: [ClientRecord] { state.withLock { $0.records } }
+    var counters: [UInt32] { state.withLock { $0.counters } }
+
+    func recall(_ addresses: LinkAddresses) -> RememberedClient? {
+      state.withLock { $0.bonds[addresses] }
+    }
+
+    func remember(_ record: ClientRecord, of addresses: LinkAddresses) {
+      state.withLock {
+        guard $0.bonds[addresses] != nil else { return }
+        $0.bonds[addresses]?.record = record
+        $0.records.append(record)
+      }
+    }
+
+    func accepts(signCounter: UInt32, of addresses: LinkAddresses) -> Bool {
+      state.withLock {
+        guard !$0.refusesCounters else { return false }
+        $0.counters.append(signCounter)
+        return true
+      }
+    }
+  }
+
+  /// A link in memory between two addresses.
+  final class RadioLink: AddressedLink {
+    private let link: MemoryLink
+    let addresses: LinkAddresses? = MemoryTests.addresses
+
+    init(_ link: MemoryLink) { self.link = link }
+
+    var descriptor: Int32? { nil }
+    var peerName: String { "the peer" }
+    var security: LinkSecurity { link.security }
+    var observer: (any LinkObserver)? {
+      get { link.observer }
+      set { link.observer = newValue }
+    }
+    func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome { try link.send(pdu) }
+    func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
+      try link.receive(into: &buffer)
+    }
+    func close() { link.close() }
+    func raiseSecurity(to level: SecurityLevel) throws(LinkError) {
+      try link.raiseSecurity(to: level)
+    }
+  }
+
+  struct Bench {
+    let server: LocalServer
+    let value: AttributeHandle
+    let configuration: AttributeHandle
+
+    init(_ memory: Memory, _ services: [ServiceDefinition] = []) async throws {
+      server = LocalServer(memory: memory)
+      try await server.add(
+        ServiceDefinition(
+          0x1801,
+          characteristics: [
+            CharacteristicDefinition(0x2A05, properties: .indicate, value: .stored([]))
+          ]))
+      let layout = try await server.add(
+        ServiceDefinition(
+          0x180D, handle: 0x10,
+          characteristics: [
+            CharacteristicDefinition(
+              0x2A37, properties: [.read, .notify, .authenticatedSignedWrites],
+              value: .stored([0]))
+          ]))
+      for service in services { try await server.add(service) }
+      value = layout.characteristics[0].value
+      configuration = try #require(layout.characteristics[0].configuration)
+    }
+
+    /// A client's connection to the server.
+    func connect(_ level: SecurityLevel = .medium) async throws -> Connection {
+      let server = server
+      let client = try await server.loop.complete {
+        (completion: Completion<Connection>) in
+        let (own, other) = MemoryLink.pair()
+        do throws(AttoError) {
+          _ = try server.attach(RadioLink(own), ConnectionOptions())
+        } catch {
+          return completion.resume(.failure(error))
+        }
+        completion.resume(
+          Connection.make(other, ConnectionOptions(), nil, server.loop))
+      }
+      if level > .low { try await client.raiseSecurity(to: level) }
+      return client
+    }
+
+    var hash: [UInt8] {
+      get async throws { try await server.onLoop { $0.server.databaseHash() } }
+    }
+  }
+
+  @Test func aSubscriptionIsKeptBeforeTheResponseAndHoldsTheNextTime() async throws {
+    let memory = Memory()
+    memory.bond()
+    let bench = try await Bench(memory)
+    let first = try await bench.connect()
+    let before = memory.records.count
+    try await first.write(bench.configuration, [1, 0])
+    // No waiting: the response has come.
+    #expect(memory.records.count == before + 1)
+    let record = try #require(memory.records.last)
+    #expect(record.configurations == [bench.configuration: .notification])
+    #expect(record.databaseHash == (try await bench.hash))
+    first.close()
+    try await withDeadline { try await until { try await bench.server.clients.isEmpty } }
+
+    let second = try await bench.connect(.low)
+    let values = try await second.values(of: bench.value)
+    try await bench.server.notify(bench.value, [7])
+    var iterator = values.makeAsyncIterator()
+    #expect(try await iterator.next()?.value == [7])
+    #expect(memory.records.last == record)
+    second.close()
+  }
+
+  /// Whoever says in the clear that it has the address of a bonded client changes nothing of it.
+  @Test func inTheClearNothingIsKept() async throws {
+    let memory = Memory()
+    memory.bond()
+    let bench = try await Bench(memory)
+    let client = try await bench.connect(.low)
+    try await client.write(bench.configuration, [1, 0])
+    #expect(memory.records.isEmpty)
+    // Once it has shown that it has the key, what it wanted before counts as well.
+    try await client.raiseSecurity(to: .medium)
+    _ = try await client.read(bench.value)
+    try await withDeadline { try await until { !memory.records.isEmpty } }
+    #expect(memory.records.last?.configurations == [bench.configuration: .notification])
+    client.close()
+  }
+
+  @Test func aBondThatIsMadeMeanwhileIsFilled() async throws {
+    let memory = Memory()
+    let bench = try await Bench(memory)
+    let client = try await bench.connect()
+    try await client.write(bench.configuration, [1, 0])
+    #expect(memory.records.isEmpty)
+    memory.bond(RememberedClient(record: nil, signingKey: Array(0..<16), signCounter: 9))
+    bench.server.bondsChanged()
+    _ = try await bench.server.clients
+    #expect(memory.records.last?.configurations == [bench.configuration: .notification])
+    #expect(try await bench.server.onLoop { $0.server.clients.first?.signCounter } == 9)
+    client.close()
+  }
+
+  /// Commands are answered by nobody: many of them are one record, and the last one counts.
+  @Test func aFloodOfCommandsIsNotAFloodOfRecords() async throws {
+    let memory = Memory()
+    memory.bond()
+    let bench = try await Bench(memory)
+    let client = try await bench.connect()
+    _ = try await client.read(bench.value)
+    let before = memory.records.count
+    for number in 0..<101 {
+      try await client.writeWithoutResponse(bench.configuration, [UInt8((number + 1) % 2), 0])
+    }
+    client.close()
+    try await withDeadline {
+      try await until {
+        memory.records.last?.configurations == [bench.configuration: .notification]
+      }
+    }
+    #expect(memory.records.count - before < 10)
+  }
+
+  /// A database that has changed while the client was away.
+  @Test func aServiceThatHasChangedForgetsItsConfigurations() async throws {
+    let memory = Memory()
+    memory.bond()
+    let bench = try await Bench(memory)
+    let first = try await bench.connect()
+    try await first.write(bench.configuration, [1, 0])
+    try await first.write(AttributeHandle(4), [2, 0])
+    first.close()
+    let record = try #require(memory.records.last)
+    #expect(record.configurations.count == 2)
+
+    // Another service was added: what is where it was holds, and the client is told.
+    let grown = try await Bench(
+      memory, [ServiceDefinition(0x180F, handle: 0x30, characteristics: [])])
+    let second = try await grown.connect()
+    #expect(try await second.read(bench.configuration) == [1, 0])
+    // Service Changed comes by itself, and is confirmed by itself: then the client is aware.
+    let hash = try await grown.hash
+    try await withDeadline {
+      try await until { try await second.counters.unclaimedValues == 1 }
+      try await until { memory.records.last?.databaseHash == hash }
+    }
+    #expect(memory.records.last?.configurations == record.configurations)
+    second.close()
+
+    // The service itself is another one: only that of Service Changed is left.
+    let moved = LocalServer(memory: memory)
+    try await moved.add(
+      ServiceDefinition(
+        0x1801,
+        characteristics: [
+          CharacteristicDefinition(0x2A05, properties: .indicate, value: .stored([]))
+        ]))
+    try await moved.add(
+      ServiceDefinition(
+        0x1810, handle: 0x10,
+        characteristics: [
+          CharacteristicDefinition(0x2A35, properties: .notify, value: .stored([]))
+        ]))
+    let configurations = try await moved.onLoop { core in
+      let client = core.server.connect(record: record)
+      return client.map { core.server.record(of: $0).configurations }
+    }
+    #expect(configurations == [AttributeHandle(4): .indication])
+  }
+
+  @Test func theCounterOfASignedWriteIsKeptBeforeItsEffect() async throws {
+    let memory = Memory()
+    let key = [UInt8](0..<16)
+    memory.bond(RememberedClient(record: nil, signingKey: key, signCounter: 5))
+    let bench = try await Bench(memory)
+    let client = try await bench.connect(.low)
+    try await client.writeSigned(bench.value, [1], counter: 4, key: key)
+    try await client.writeSigned(bench.value, [2], counter: 5, key: key)
+    #expect(try await client.read(bench.value) == [2])
+    #expect(memory.counters == [6])
+    // What cannot be kept has no effect, and may come again.
+    memory.state.withLock { $0.refusesCounters = true }
+    try await client.writeSigned(bench.value, [3], counter: 6, key: key)
+    #expect(try await client.read(bench.value) == [2])
+    memory.state.withLock { $0.refusesCounters = false }
+    try await client.writeSigned(bench.value, [4], counter: 6, key: key)
+    #expect(try await client.read(bench.value) == [4])
+    #expect(memory.counters == [6, 7])
+    client.close()
+  }
+}
