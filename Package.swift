@@ -33,12 +33,15 @@ let package = Package(
     .target(name: "Links", dependencies: ["ATT", "CLinux"], swiftSettings: house),
     .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: house),
     .target(name: "Simulation", dependencies: ["ATT", "GATT", "Links"], swiftSettings: house),
+    .target(name: "LinkTiming", swiftSettings: house),
     // Floor 4: adapters and the virtual air.
     .target(
-      name: "Radio", dependencies: ["ATT", "Links", "EventLoop", "CLinux"], swiftSettings: house),
+      name: "Radio", dependencies: ["ATT", "Links", "EventLoop", "LinkTiming", "CLinux"],
+      swiftSettings: house),
     // Floor 5: the async API.
     .target(
-      name: "Atto", dependencies: ["ATT", "GATT", "Links", "EventLoop", "Radio", "CLinux"],
+      name: "Atto",
+      dependencies: ["ATT", "GATT", "Links", "EventLoop", "LinkTiming", "Radio", "CLinux"],
       swiftSettings: house + inheriting),
     // Floor 6: what is kept, file formats and the command.
     .target(
@@ -46,8 +49,12 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
+    .target(
+      name: "Conformance", dependencies: ["ATT", "GATT", "Files"], swiftSettings: house),
     .executableTarget(
-      name: "AttoCLI", dependencies: ["Atto", "Files", "Store", "CLinux"], swiftSettings: house),
+      name: "AttoCLI",
+      dependencies: ["Atto", "Files", "Conformance", "Store", "LinkTiming", "CLinux"],
+      swiftSettings: house),
 
     // Runs seeds of the simulator; built by the tests only.
     .executableTarget(
@@ -60,7 +67,8 @@ let package = Package(
     .testTarget(
       name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
-    .testTarget(name: "RadioTests", dependencies: ["Radio"], swiftSettings: house),
+    .testTarget(name: "LinkTimingTests", dependencies: ["LinkTiming"], swiftSettings: house),
+    .testTarget(name: "RadioTests", dependencies: ["Radio", "LinkTiming"], swiftSettings: house),
     .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),
     // Killed again and again by StoreTests while it keeps records.
     .executableTarget(
@@ -71,6 +79,10 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
+      swiftSettings: house),
+    .testTarget(
+      name: "ConformanceTests",
+      dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
   ],
   swiftLanguageModes: [.v6]

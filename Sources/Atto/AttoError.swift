@@ -21,6 +21,11 @@ public enum AttoError: Error, Equatable, Sendable {
   case connectTimeout(endpoint: String, after: Duration)
   /// The link did not reach this security in this time.
   case securityTimeout(SecurityLevel, after: Duration)
+  /// The peer has refused a request for want of security, which could not be raised: why. See
+  /// ``ConnectionOptions/securityOnDemand``.
+  case insufficientSecurity(ErrorResponse, SecurityObstacle)
+  /// The link was lost, or not made, because pairing failed or a key did not fit.
+  case pairing(peer: String, PairingFailure)
   /// The executor could not watch another descriptor.
   case loop(LoopError)
   /// The database cannot be changed like this.
@@ -36,8 +41,10 @@ public enum AttoError: Error, Equatable, Sendable {
 }
 
 extension AttoError {
-  init(_ error: ProcedureError, end: AttoError?) {
+  init(_ error: ProcedureError, end: AttoError?, obstacle: SecurityObstacle? = nil) {
     switch error {
+    case .refused(let response) where response.code.isForWantOfSecurity && obstacle != nil:
+      self = obstacle.map { .insufficientSecurity(response, $0) } ?? .refused(response)
     case .refused(let response): self = .refused(response)
     case .violation(let violation): self = .violation(violation)
     case .misuse(let misuse): self = .misuse(misuse)
@@ -62,6 +69,12 @@ extension AttoError: CustomStringConvertible {
     case .securityTimeout(let level, let time):
       "the link did not reach security \(level) within \(time); is there an agent to pair with,"
         + " at both ends?"
+    case .insufficientSecurity(let response, let obstacle):
+      "the peer answered \(response), and the link's security cannot be raised: \(obstacle)"
+    case .pairing(let peer, .keyMissing):
+      "\(peer) does not know the key of the earlier pairing: it has forgotten the bond; forget it "
+        + "here too (atto unpair \(peer)) and pair again"
+    case .pairing(let peer, let failure): "pairing with \(peer) failed: \(failure)"
     case .loop(let error): error.description
     case .database(let error): "\(error)"
     case .misuse(let misuse): misuse.description

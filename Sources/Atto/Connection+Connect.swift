@@ -9,16 +9,25 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - server: serves the peer on the same link; its loop is the connection's then.
-  ///   - adapter: the radio to use for `air:` endpoints; one of its own if nil.
-  /// - Throws: `link` or `radio` if the link does not come to stand, `connectTimeout`,
+  ///   - adapter: the radio to use: for `air:` endpoints one of its own if nil. For `le:`
+  ///     endpoints the kernel connects by itself, and a ``KernelAdapter`` is the one whose agent
+  ///     answers when the link pairs, and who tells why that failed. It is kept for as long as
+  ///     the connection.
+  /// - Throws: `link` or `radio` if the link does not come to stand, `connectTimeout`, `pairing`,
   ///   `endpoint` if it names no peer, and what exchanging the MTU throws if that was wished.
   public static func connect(
     to endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
-    server: LocalServer? = nil, adapter: AirAdapter? = nil, loop: Loop = .shared
+    server: LocalServer? = nil, adapter: (any Adapter)? = nil, loop: Loop = .shared
   ) async throws(AttoError) -> Connection {
     let loop = server?.loop ?? loop
-    let connection = try await endpoint.open(options, adapter, loop) { link in
-      make(link, options, server, loop)
+    let pairing = await PairingSource(adapter, endpoint)
+    let connection: Connection
+    do throws(AttoError) {
+      connection = try await endpoint.open(options, adapter, loop) { link in
+        make(link, options, server, loop, pairing)
+      }
+    } catch {
+      throw options.security > .low ? await pairing?.explained(error) ?? error : error
     }
     if options.security > .low {
       try await connection.raiseSecurity(to: options.security, within: options.connectTimeout)
@@ -44,13 +53,14 @@ extension Connection {
   }
 
   static func make(
-    _ link: any Link, _ options: ConnectionOptions, _ server: LocalServer?, _ loop: Loop
+    _ link: any Link, _ options: ConnectionOptions, _ server: LocalServer?, _ loop: Loop,
+    _ pairing: PairingSource? = nil
   ) -> Result<Connection, AttoError> {
     do throws(AttoError) {
-      if let server { return .success(Connection(try server.attach(link, options))) }
+      if let server { return .success(Connection(try server.attach(link, options), pairing)) }
       let core = ConnectionCore(link, on: loop, options: options, server: nil, client: nil)
       try core.open()
-      return .success(Connection(core))
+      return .success(Connection(core, pairing))
     } catch {
       link.close()
       return .failure(error)

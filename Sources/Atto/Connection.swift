@@ -17,9 +17,14 @@ public final class Connection: Sendable {
   public let peerName: String
   private let core: LoopBound<ConnectionCore>
 
-  init(_ core: ConnectionCore) {
+  /// The radio, which knows why pairing has failed.
+  private let pairing: PairingSource?
+
+  init(_ core: ConnectionCore, _ pairing: PairingSource? = nil) {
     loop = core.loop
     peerName = core.peerName
+    self.pairing = pairing
+    core.agentCapability = pairing?.capability
     self.core = LoopBound(core, core.loop)
   }
 
@@ -33,7 +38,21 @@ public final class Connection: Sendable {
     _ body: @escaping @Sendable (ConnectionCore, Completion<Value>) -> Void
   ) async throws(AttoError) -> Value {
     let core = core
-    return try await loop.complete { completion in body(core.value, completion) }
+    do throws(AttoError) {
+      return try await loop.complete { completion in body(core.value, completion) }
+    } catch {
+      throw await explained(error)
+    }
+  }
+
+  /// What lies behind the end of a link that was being raised: the radio knows more.
+  private func explained(_ error: AttoError) async -> AttoError {
+    guard let pairing, error.isEndOfLink else { return error }
+    let core = core
+    let wasRaising = try? await loop.complete { completion in
+      completion.resume(.success(core.value.hasEndedRaising))
+    }
+    return wasRaising == true ? await pairing.explained(error) : error
   }
 
   /// Looks at, or changes, something on the loop.
@@ -103,8 +122,8 @@ public final class Connection: Sendable {
 
   /// Raises the link to at least this security, and waits until it is reached.
   ///
-  /// - Throws: `securityTimeout` if it is not in time; `link` if the link is lost over it, as
-  ///   happens when the peer cannot or will not.
+  /// - Throws: `securityTimeout` if it is not in time; `pairing`, or `link` where there is no
+  ///   radio to ask, if the link is lost over it, as happens when the peer cannot or will not.
   public func raiseSecurity(
     to level: SecurityLevel, within time: Duration = .seconds(30)
   ) async throws(AttoError) {
@@ -162,6 +181,7 @@ final class AwaitedOperation<P: Procedure>: ProcedureOperation<P> {
   }
 
   override func finish(_ result: Result<P.Output, ProcedureError>) {
-    completion.resume(result.mapError { AttoError($0, end: core.end) })
+    completion.resume(
+      result.mapError { AttoError($0, end: core.end, obstacle: core.obstacle) })
   }
 }

@@ -2,6 +2,7 @@ import ATT
 import EventLoop
 import GATT
 import Links
+import Radio
 
 /// A session on a link, driven by a loop: everything of a connection that happens on the loop's
 /// thread.
@@ -37,7 +38,7 @@ final class ConnectionCore {
   let session: Session
   let peerName: String
   let link: any Link
-  private let options: ConnectionOptions
+  let options: ConnectionOptions
   private let buffer: ReceiveBuffer
   private let holdsBackPeer: Bool
   @exclusivity(unchecked) private var watch: WatchID?
@@ -72,6 +73,15 @@ final class ConnectionCore {
   {
     didSet { watchForWhatIsWanted() }
   }
+  /// The raise that the peer's refusals have led to, and its end.
+  @exclusivity(unchecked) var demand: (level: SecurityLevel, timer: OneTimer)?
+  /// Why the link is not raised, while those who wait for that are told.
+  @exclusivity(unchecked) var obstacle: SecurityObstacle?
+  /// What the radio said when the connection was made; nil without an agent.
+  var agentCapability: PairingCapability?
+  @exclusivity(unchecked) var knownLevel = SecurityLevel.low
+  /// Whether the link was being raised when it ended.
+  private(set) var hasEndedRaising = false
   /// The server behind the connection.
   private let server: ServerCore?
   /// The ends of the link, where they have addresses.
@@ -105,6 +115,8 @@ final class ConnectionCore {
     configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
     rememberedRevision = client?.recordRevision ?? 0
+    session.asksForSecurity = options.securityOnDemand ?? .low > .low
+    knownLevel = link.security.level
     // L2CAP wants room for the kernel's 672 octets, and one octet more tells a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
   }
@@ -209,6 +221,7 @@ final class ConnectionCore {
       guard action == .indication else { return false }
       session.confirm()
     case .confirmed(let id): confirmed(id)
+    case .securityWanted: securityWanted()
     case .failed(let failure): finish(.bearer(failure))
     }
     return true
@@ -437,6 +450,9 @@ final class ConnectionCore {
   private func finish(_ reason: AttoError?) {
     guard end == nil else { return }
     hasClosedByItself = reason == nil
+    hasEndedRaising = isRaising
+    demand?.timer.cancel()
+    demand = nil
     end = reason ?? .disconnected(peer: peerName)
     if let watch { loop.unwatch(watch) }
     watch = nil
@@ -468,7 +484,7 @@ extension ConnectionCore: ReadinessHandler {
   func ready(_ readiness: Readiness) {
     if readiness.contains(.writable) {
       // A link that is being encrypted takes nothing until it is.
-      if !securityWaiters.isEmpty { securityChanged() }
+      if isRaising { securityChanged() }
       flush()
     }
     // A hang-up may show without anything to receive: only receiving tells why.

@@ -14,6 +14,13 @@ public struct ConnectionOptions: Sendable {
   public var transactionTimeout: Duration = .seconds(30)
   /// The security that the link shall have before anything is asked.
   public var security: SecurityLevel = .low
+  /// Up to which level the link is raised when the peer refuses a request for want of security
+  /// (Insufficient Authentication, Insufficient Encryption, Encryption Key Size Too Short); the
+  /// request is then repeated. Step by step, one step for each refusal: a bond, or Just Works,
+  /// before what a person must see or type. nil: never, and callers get the refusal.
+  public var securityOnDemand: SecurityLevel?
+  /// How long each step may take; a person may have to look and to type.
+  public var securityTimeout: Duration = .seconds(30)
   /// Octets of commands and notifications that wait for the link before a writer must.
   public var outboxLimit = 2048
   /// Values that wait for one consumer before the peer is held back.

@@ -8,7 +8,7 @@ extension Endpoint {
   /// Opens a link to the peer that the endpoint names, and has something made of it on the
   /// loop.
   func open<Value: Sendable>(
-    _ options: ConnectionOptions, _ adapter: AirAdapter?, _ loop: Loop,
+    _ options: ConnectionOptions, _ adapter: (any Adapter)?, _ loop: Loop,
     _ make: @escaping @Sendable (any Link) -> Result<Value, AttoError>
   ) async throws(AttoError) -> Value {
     switch self {
@@ -32,7 +32,9 @@ extension Endpoint {
       }
     case .air(""), .leAny:
       throw .endpoint(EndpointError(text: description, .noPeer))
-    case .air(let name): return try await open(air: name, options, adapter, loop, make)
+    case .air(let name):
+      let radio = adapter as? AirAdapter
+      return try await open(air: name, options, radio, loop, make)
     }
   }
 
@@ -61,9 +63,14 @@ extension Endpoint {
   ) async throws(AttoError) -> Value {
     let connected: ConnectedLink
     do throws(RadioError) {
+      // Checked when the endpoint was read; one that was made otherwise may be wrong.
+      guard let (name, timing) = try? Self.airParts(name) else {
+        throw RadioError.invalidEndpoint(name)
+      }
       let target = try AirEndpoint(name)
       let radio = if let adapter { adapter } else { try AirAdapter(loop: loop) }
-      connected = try await radio.connect(to: target, timeout: options.connectTimeout)
+      connected = try await radio.connect(
+        to: target, timing: timing, timeout: options.connectTimeout)
     } catch {
       throw .radio(error)
     }

@@ -1,3 +1,4 @@
+import LinkTiming
 import Links
 import Radio
 
@@ -9,13 +10,15 @@ import Radio
 /// | `fd:N` | an inherited, connected SOCK_SEQPACKET descriptor |
 /// | `le:ADDRESS` | the kernel's L2CAP, CID 4; `/random` for a random address, `@hci1` for an adapter; as a server `le:` or `le:@hci1` |
 /// | `air:NAME`, `air:ADDRESS` | the virtual air; as a server `air:` too |
+/// | `air:NAME?phy=2M&interval=15ms&dle=251` | the same, as fast as such a link would be; also `event-length`, `packets`, `encrypted`, `per` and `seed` |
 public enum Endpoint: Hashable, Sendable {
   case unix(path: String)
   case descriptor(Int32)
   case le(L2CAPAddress)
   /// Any central that connects to this machine: for servers.
   case leAny(L2CAPSource)
-  /// What follows the colon; empty for a server without a name.
+  /// What follows the colon; empty for a server without a name. What follows a question mark is
+  /// the link's timing.
   case air(String)
 
   /// Reads an endpoint.
@@ -34,7 +37,13 @@ public enum Endpoint: Hashable, Sendable {
       self = .descriptor(number)
     case "le":
       self = try Self.le(rest, text: String(text))
-    case "air": self = .air(rest)
+    case "air":
+      self = .air(rest)
+      do throws(LinkParameterFault) {
+        _ = try Self.airParts(rest)
+      } catch {
+        throw EndpointError(text: String(text), .linkParameters(error.description))
+      }
     default: throw EndpointError(text: String(text), .unknownForm)
     }
   }
@@ -57,6 +66,23 @@ public enum Endpoint: Hashable, Sendable {
       throw EndpointError(text: text, .notAnAddress)
     }
     return .le(L2CAPAddress(address, source: source))
+  }
+}
+
+extension Endpoint {
+  /// The name or address on the air, and how the link is to be timed.
+  static func airParts(
+    _ text: String
+  ) throws(LinkParameterFault) -> (name: String, timing: AirTiming?) {
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return (text, nil) }
+    return (String(parts[0]), try AirTiming(String(parts[1])))
+  }
+
+  /// How a link to an `air:` endpoint is timed, if it says so; nil for others.
+  public var timing: AirTiming? {
+    guard case .air(let text) = self else { return nil }
+    return (try? Self.airParts(text))?.timing
   }
 }
 
@@ -89,6 +115,10 @@ public struct EndpointError: Error, Equatable, Sendable {
     case noPeer
     /// It names a peer, and a place to listen is needed.
     case notForListening
+    /// What is wrong with the parameters of the link, and the legal range.
+    case linkParameters(String)
+    /// A listener states the timing of links, which is the central's to choose.
+    case timingOfListener
   }
 
   public init(text: String, _ fault: Fault) {
@@ -111,6 +141,9 @@ extension EndpointError: CustomStringConvertible {
       case .notAnAddress: "does not hold an address such as AA:BB:CC:DD:EE:FF"
       case .notAnAdapter: "does not name an adapter such as hci0"
       case .noPeer: "names nobody to connect to"
+      case .linkParameters(let fault): "describes no link: \(fault)"
+      case .timingOfListener:
+        "times links where it listens: the one who connects says phy, interval and so on"
       case .notForListening: "is no place to listen: that would be le: or le:@hciN"
       }
     return "\"\(text)\" \(what); the forms are \(Self.forms)"

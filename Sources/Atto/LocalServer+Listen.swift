@@ -80,7 +80,11 @@ extension LocalServer {
         }
       }
       return ServerListener(endpoint: endpoint.description, stopper: {})
-    case .air(let name): return try await listen(air: name, options, advertising, onFailure)
+    case .air(let name):
+      guard endpoint.timing == nil else {
+        throw .endpoint(EndpointError(text: endpoint.description, .timingOfListener))
+      }
+      return try await listen(air: name, options, advertising, onFailure)
     case .le:
       throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
     }

@@ -26,15 +26,20 @@ public final class RawConnection: Sendable {
     to endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
     adapter: AirAdapter? = nil, loop: Loop = .shared
   ) async throws(AttoError) -> RawConnection {
-    try await endpoint.open(options, adapter, loop) { link in
-      let core = RawCore(link, on: loop, monitor: options.monitor)
-      do throws(LoopError) {
-        try core.open()
-      } catch {
-        return .failure(.loop(error))
-      }
-      return .success(RawConnection(core))
+    try await endpoint.open(options, adapter, loop) { link in make(link, options, loop) }
+  }
+
+  /// On the loop's thread.
+  static func make(
+    _ link: any Link, _ options: ConnectionOptions, _ loop: Loop
+  ) -> Result<RawConnection, AttoError> {
+    let core = RawCore(link, on: loop, monitor: options.monitor)
+    do throws(LoopError) {
+      try core.open()
+    } catch {
+      return .failure(.loop(error))
     }
+    return .success(RawConnection(core))
   }
 
   /// Sends octets as one PDU; waits for room if the link has none.

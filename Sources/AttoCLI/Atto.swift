@@ -8,8 +8,10 @@ import Glibc
     DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
     IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
+    PlayCommand.self, ConformCommand.self,
     AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
-    UnpairCommand.self, BondsCommand.self, DoctorCommand.self,
+    UnpairCommand.self, BondsCommand.self, DoctorCommand.self, LinkCommand.self,
+    BenchCommand.self,
   ]
 
   static func main() {

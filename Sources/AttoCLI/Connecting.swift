@@ -10,6 +10,7 @@ struct Connecting: Sendable {
   private let keeping: StoreOptions
   /// Whether people are told of the link, once the work is done.
   private let showsLink: Bool
+  private let pairing: PairingOptions
 
   /// Reads the endpoint, the first word, and the common options.
   init(_ arguments: Arguments) throws {
@@ -29,10 +30,16 @@ struct Connecting: Sendable {
       options.connectTimeout = timeout
       options.transactionTimeout = timeout
     }
-    options.security = try arguments.securityLevel()
     keeping = try StoreOptions(arguments)
     options.sendBuffer = try arguments.sendBuffer()
     showsLink = arguments.has("link")
+    pairing = try PairingOptions(arguments)
+    if arguments.value("security") == "auto" {
+      options.securityOnDemand = .fips
+    } else {
+      options.security = try arguments.securityLevel()
+    }
+    options.securityTimeout = try arguments.duration("timeout") ?? .seconds(30)
     options.monitor = try Monitor.make(arguments)
   }
 
@@ -53,11 +60,12 @@ struct Connecting: Sendable {
   ) async throws -> Value {
     let bonds = try await keptBonds(on: loop)
     let store = needsStore ? try bonds.store ?? keeping.open() : bonds.store
-    let agent = try await pairingRadio(on: loop)
+    let radio = try await pairingRadio(on: loop)
     // An agent answers for as long as it lives.
-    defer { withExtendedLifetime(agent) {} }
+    defer { withExtendedLifetime(radio) {} }
     let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
-    let connection = try await Connection.connect(to: endpoint, options: options, loop: loop)
+    let connection = try await Connection.connect(
+      to: endpoint, options: options, adapter: radio, loop: loop)
     defer { connection.close() }
     let result: Result<Value, any Error>
     do {
@@ -120,17 +128,26 @@ struct Connecting: Sendable {
     }
   }
 
-  /// The radio that answers when the kernel asks about pairing; nil if nothing will be asked, or
-  /// nothing may be answered: a bond that exists is enough then.
-  private func pairingRadio(on loop: Loop) async throws -> KernelAdapter? {
-    guard options.security > .low, case .le(let address) = endpoint else { return nil }
-    let radio = try await KernelAdapter.open(address.source, loop: loop)
+  /// The radio whose agent answers when the peers pair; nil if nothing will be asked, or nothing
+  /// may be answered: a bond that exists is enough then.
+  private func pairingRadio(on loop: Loop) async throws -> (any Adapter)? {
+    guard options.security > .low || options.securityOnDemand != nil else { return nil }
+    let radio: any Adapter
+    switch endpoint {
+    case .le(let address): radio = try await KernelAdapter.open(address.source, loop: loop)
+    // Without --io the radios of the air agree on any level.
+    case .air where pairing.isStated: radio = try AirAdapter(loop: loop)
+    default: return nil
+    }
     do throws(RadioError) {
-      try await radio.setAgent(JustWorksAgent())
+      // What is printed on standard output is what was asked for.
+      try await radio.setAgent(
+        ConsoleAgent(options: pairing, loop: loop) { report in
+          if report.isQuestion { Terminal.note(report.text) }
+        })
     } catch {
       guard case .management(_, .permissionDenied, _) = error else { throw error }
       Terminal.note("\(error)")
-      return nil
     }
     return radio
   }

@@ -15,8 +15,10 @@ struct ExitStatus {
     switch error {
     case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled):
       (code, message) = (3, "interrupted")
+    case is CancellationError: (code, message) = (3, "interrupted")
     case let error as UsageError: (code, message) = (2, error.message)
     case let error as ProfileError: (code, message) = (2, error.description)
+    case let error as TranscriptError: (code, message) = (2, error.description)
     case let error as CheckFailure: (code, message) = (4, error.message)
     case let error as RadioError: (code, message) = (error.code, error.description)
     case AttoError.database(let error): (code, message) = (2, error.text)
@@ -26,7 +28,7 @@ struct ExitStatus {
       message = error.description
       code =
         switch error {
-        case .refused: 1
+        case .refused, .insufficientSecurity: 1
         case .misuse, .endpoint, .database: 2
         case .radio(let error): error.code
         default: 3

@@ -1,5 +1,10 @@
 import Atto
 
+extension Endpoint {
+  /// Whether it is on the virtual air.
+  var isAir: Bool { if case .air = self { true } else { false } }
+}
+
 /// Which radio a command uses: the one that is named, else the kernel's if there is one that is
 /// powered, else the virtual air.
 enum Radios {

@@ -192,7 +192,7 @@ extension Profile.Behaviour {
   /// Whether reads and writes of the value are more than those of a kept value.
   fileprivate var needsApplication: Bool {
     readError != nil || writeError != nil || delay != nil || echo != nil || counter != nil
-      || isSink || burst?.trigger == .write
+      || isSink || streamSize != nil || burst?.trigger == .write
   }
 }
 

@@ -22,8 +22,8 @@ extension Session {
   }
 
   /// Queues an operation of the list for the request slot.
-  private func enqueue(_ id: TransactionID) {
-    switch bearer.enqueueRequest(id) {
+  func enqueue(_ id: TransactionID, isContinuation: Bool = false) {
+    switch bearer.enqueueRequest(id, isContinuation: isContinuation) {
     case .waiting: break
     case .refused(let limit): fail(id, .misuse(.tooManyProcedures(limit: limit)))
     case .dead(let failure): fail(id, .bearer(failure))
@@ -59,9 +59,14 @@ extension Session {
   /// and is told then.
   public func cancel(_ id: TransactionID, at now: Instant) {
     if let waiting = operations.takeWaiting(id) { return waiting.fail(.cancelled) }
-    guard let operation = operations.operation(id), !operation.cancel() else { return }
-    bearer.cancel(request: id)
-    fail(id, .cancelled)
+    guard let operation = operations.operation(id) else { return }
+    if operation.cancel() {
+      refuseInsecure(id, at: now)
+    } else {
+      insecure.removeAll { $0.id == id }
+      bearer.cancel(request: id)
+      fail(id, .cancelled)
+    }
     pumpRequests(at: now)
   }
 
@@ -113,11 +118,7 @@ extension Session {
     guard let operation = operations.take(id) else { return }
     guard operation.receive(pdu, mtu: bearer.mtu) else { return release(id) }
     operations.putBack(id, operation)
-    switch bearer.enqueueRequest(id, isContinuation: true) {
-    case .waiting: break
-    case .refused(let limit): fail(id, .misuse(.tooManyProcedures(limit: limit)))
-    case .dead(let failure): fail(id, .bearer(failure))
-    }
+    enqueue(id, isContinuation: true)
   }
 
   func transmit(_ id: TransactionID, _ operation: ClientOperation, at now: Instant) {
@@ -126,6 +127,7 @@ extension Session {
         (out: inout OutputRawSpan) throws(ProcedureError) in
         try operation.encodeRequest(into: &out)
       }
+      requestRise = rises
     } catch {
       bearer.release(request: id)
       fail(id, error)

@@ -28,6 +28,13 @@ public final class Session {
   @exclusivity(unchecked) var transaction = ServerTransaction()
   @exclusivity(unchecked) var response = PDUQueue()
   @exclusivity(unchecked) var held: [UInt8] = []
+  /// Whether the owner raises the link's security when it is told `securityWanted`; see
+  /// `Session+Security.swift`. Otherwise operations are told of refusals like of any other.
+  @exclusivity(unchecked) public var asksForSecurity = false
+  @exclusivity(unchecked) var insecure: [Insecure] = []
+  /// How often the link has risen, and how often it had when the request on the wire was sent.
+  @exclusivity(unchecked) var rises: UInt64 = 0
+  @exclusivity(unchecked) var requestRise: UInt64 = 0
 
   /// The Service Changed that waits for the indication slot or is on the wire.
   var serviceChanged: ServiceChanged?
@@ -93,9 +100,10 @@ public final class Session {
       return .none
     case .response(let id):
       countOutOfSync(pdu)
-      receive(pdu, for: id, at: now)
+      let action = keep(pdu, for: id)
+      if action == nil { receive(pdu, for: id, at: now) }
       pump(at: now)
-      return .none
+      return action ?? .none
     case .notification:
       switch pdu {
       case .multipleHandleValueNotification: return .notifications
@@ -162,6 +170,7 @@ public final class Session {
     if serviceChanged != nil { client?.isBeingTold = false }
     serviceChanged = nil
     indications = []
+    insecure = []
     transaction.end()
     for entry in ended { entry.operation.fail(.bearer(failure)) }
   }

@@ -11,6 +11,10 @@ public enum SessionAction: Equatable, Sendable {
   case indication
   /// The client has confirmed this indication.
   case confirmed(TransactionID)
+  /// The peer has refused a request for want of security, with this code: raise the link, then
+  /// call ``Session/securityRaised(at:)``, or else ``Session/securityNotRaised(at:)``. Only where
+  /// ``Session/asksForSecurity`` is set.
+  case securityWanted(ErrorCode)
   /// The bearer is dead and all operations have been told. Close the link.
   case failed(BearerFailure)
 }

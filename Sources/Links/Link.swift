@@ -40,6 +40,10 @@ public protocol Link: AnyObject {
   /// on it.
   var security: LinkSecurity { get }
 
+  /// What ``raiseSecurity(to:)`` can reach at most, as far as this end knows; `low` for a link
+  /// that has no keys.
+  var maximumSecurity: SecurityLevel { get }
+
   /// Asks for at least this level. Returns at once; the level is reached, or the link lost, some
   /// time later: a link with a descriptor then becomes writable or hangs up, one without tells
   /// its observer `securityChanged`. Does nothing if the level is reached already.
@@ -70,6 +74,7 @@ extension Link {
   public func disconnect() { close() }
   public var phy: LinkPHY? { nil }
   public func setSendBuffer(_ octets: Int32) throws(LinkError) {}
+  public var maximumSecurity: SecurityLevel { .fips }
   public var deadline: Instant? { nil }
   public func advance(to now: Instant) {}
 }

@@ -110,9 +110,11 @@ extension LinkError: CustomStringConvertible {
     case (.connect, EINVAL):
       "the kernel takes only addresses of LE peers here; is the kind of address right?"
     case (_, EBADE):
-      "the peer does not know the key of an earlier pairing; remove the bond on both sides"
+      "the peer does not know the key of an earlier pairing; forget it here too (atto unpair "
+        + "\(endpoint)) and pair again"
     case (_, EACCES):
-      "the peer wants a better protected link, or pairing failed; pair first"
+      "pairing failed, or the peer has forgotten an earlier one; then forget it here too (atto "
+        + "unpair \(endpoint)) and pair again"
     case (.raiseSecurity, EINVAL):
       "the link has that level already, or the kernel has no keys for it"
     case (.send, EMSGSIZE):

@@ -36,6 +36,36 @@ public protocol Adapter: AnyObject, Sendable {
     to peer: BluetoothAddress, timeout: Duration?
   ) async throws(RadioError) -> ConnectedLink
 
+  // MARK: Pairing
+
+  /// Makes an agent answer from now on when peers pair; nil: as it was in the beginning.
+  ///
+  /// - Throws: what the radio throws when it is set up for that.
+  func setAgent(_ agent: (any PairingAgent)?) async throws(RadioError)
+
+  /// What the agent can show and enter; nil without one.
+  var agentCapability: PairingCapability? { get async }
+
+  /// Pairs with a peer that advertises, or to which there is a link already.
+  ///
+  /// - Throws: `pairing` with why it failed, `timedOut`, `cancelled`, what connecting throws, or an
+  ///   error of the system.
+  func pair(with peer: BluetoothAddress, timeout: Duration) async throws(RadioError)
+
+  /// Forgets the keys of a peer, and ends a link with it.
+  ///
+  /// - Throws: an error of the radio if there are no keys.
+  func unpair(_ peer: BluetoothAddress) async throws(RadioError)
+
+  /// Why pairing with a peer failed last, or encrypting with an earlier key: for one whose link
+  /// has ended over it.
+  ///
+  /// - Parameter time: how long to wait for a failure that has not been told yet.
+  /// - Returns: nil if it has not failed since the peer connected.
+  func pairingFailure(
+    of peer: BluetoothAddress, within time: Duration
+  ) async -> PairingFailure?
+
   /// Ends advertising, scans and attempts to connect. Links that were taken live on.
   func close() async
 }

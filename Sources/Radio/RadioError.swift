@@ -41,6 +41,8 @@ public enum RadioError: Error, Hashable, Sendable {
   case management(ManagementOpcode, ManagementStatus, adapter: UInt16?)
   /// The kernel's management did not answer in time, or not in its own format.
   case managementSilent(ManagementOpcode, adapter: UInt16?)
+  /// Pairing failed, or a key of an earlier pairing did not fit.
+  case pairing(BluetoothAddress, PairingFailure)
   /// The kernel has no such adapter, or none at all.
   case noAdapter(String)
   /// The kernel's adapter was unplugged.
@@ -116,6 +118,10 @@ extension RadioError: CustomStringConvertible {
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): \(status)"
     case .managementSilent(let opcode, let adapter):
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): the kernel did not answer"
+    case .pairing(let peer, .keyMissing):
+      "\(peer) does not know the key of the earlier pairing: it has forgotten the bond; forget it "
+        + "here too (atto unpair) and pair again"
+    case .pairing(let peer, let failure): "pairing with \(peer) failed: \(failure)"
     case .noAdapter(let name):
       name.isEmpty
         ? "this machine has no Bluetooth adapter; endpoints that begin with air: work without one"

@@ -5,7 +5,8 @@ import os
 from harness import FIXTURES, contains, equal, expect, test
 
 COMMANDS = ["demo", "serve", "discover", "services", "includes", "characteristics", "descriptors",
-            "read", "write", "subscribe", "raw", "scan", "advertise", "doctor"]
+            "read", "write", "subscribe", "raw", "scan", "advertise", "doctor",
+            "link", "bench"]
 NOBODY = "unix:/tmp/atto-nobody-here"
 
 
@@ -34,7 +35,7 @@ def help(b):
             longest = max(len(line) for line in ended.lines)
             expect(longest <= 100, f"{words}: a line of {longest} columns")
     for name in COMMANDS:
-        if name not in ("demo", "serve", "scan", "advertise", "doctor"):
+        if name not in ("demo", "serve", "scan", "advertise", "doctor", "link"):
             out = b.run(name, "--help").out
             contains(out, "--mtu N", "--timeout SECONDS", "--security LEVEL", "--json", "--trace",
                      "--capture FILE", "ENDPOINT is unix:PATH")
@@ -55,7 +56,7 @@ def options(b):
 def endpoints(b):
     forms = ["unix:PATH, fd:N, le:AA:BB:CC:DD:EE:FF", "air:NAME"]
     for name in ("discover", "services", "includes", "characteristics", "descriptors", "read",
-                 "write", "subscribe", "raw"):
+                 "write", "subscribe", "raw", "bench"):
         b.refuses(2, ["an endpoint is missing", f"usage: atto {name}"] + forms, name)
     b.refuses(2, ['"tcp:host"'] + forms, "discover", "tcp:host")
     b.refuses(2, ['"nonsense"'] + forms, "discover", "nonsense")

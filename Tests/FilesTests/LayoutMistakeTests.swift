@@ -159,9 +159,28 @@ import Testing
       "3:29: B.readError: expected a characteristic that can be read, found one without read "
         + "among its permissions"),
     Mistake(
+      behaviour(#""read""#, #""tally": true"#),
+      "3:25: B.tally: expected a characteristic that can be written, found one without write "
+        + "among its permissions"
+    ),
+    Mistake(
+      behaviour(#""write""#, #""tally": true"#),
+      "3:25: B.tally: expected a characteristic that can be read, found one without read "
+        + "among its permissions"
+    ),
+    Mistake(
+      behaviour(#""read""#, #""stream": {"size": 4}"#),
+      "3:26: B.stream: expected the property notify or indicate on the characteristic, found none"
+    ),
+    Mistake(
+      behaviour(#""notify""#, #""stream": {"size": 3}"#),
+      "3:35: B.stream.size: expected a whole number from 4 to 512, found the number 3"
+    ),
+    Mistake(
       behaviour(#""read""#, #""sink": true"#),
       "3:24: B.sink: expected a characteristic that can be written, found one without write "
-        + "among its permissions"),
+        + "among its permissions"
+    ),
     Mistake(
       behaviour(#""read""#, #""counter": 4"#),
       "3:27: B.counter: expected 1 to 8 octets that the value has room for, found 4 in a value "
@@ -184,7 +203,7 @@ import Testing
       behaviour("", #""delay": 5"#),
       "3:25: B.delay: expected one of the keys notifyEveryMilliseconds, "
         + "indicateEveryMilliseconds, readError, writeError, delayMilliseconds, echoTo, counter, "
-        + #"sink, burst, found "delay""#),
+        + #"sink, tally, burst, stream, found "delay""#),
   ].map {
     Mistake(
       $0.json, $0.message.replacing(" B.", with: " services[0].characteristics[0].behaviour."))

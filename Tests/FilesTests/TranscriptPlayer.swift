@@ -3,23 +3,43 @@ import GATT
 
 @testable import Files
 
-/// Plays one case of a transcript in virtual time, against our server or our client.
+/// One link of a case: our side's session on it, and what that has sent.
 ///
-/// Theory: whatever our side sends goes into `sent` at once; the lines of the case take it from
-/// there in order. What is left, or missing, when a line wants something else is a complaint.
-class TranscriptPlayer {
-  let session: Session
-  private(set) var now = Instant.zero
-  private(set) var complaints: [String] = []
-  private var sent: [[UInt8]] = []
-  private var first = 0
-  private(set) var line = 0
+/// What our side sends goes into `sent` at once; the lines of the case take it from there in
+/// order. What is left, or missing, when a line wants something else is a complaint.
+final class TranscriptSeat {
+  var session: Session
+  fileprivate var sent: [[UInt8]] = []
+  fileprivate var first = 0
 
   init(_ session: Session) { self.session = session }
 
+  fileprivate func collect() {
+    var pdu: [UInt8] = []
+    while !session.bearer.outbox.isEmpty {
+      session.bearer.outbox.removeFirst(into: &pdu)
+      sent.append(pdu)
+    }
+  }
+}
+
+/// Plays one case of a transcript in virtual time, against our server or our client.
+class TranscriptPlayer {
+  /// Whose lines these are.
+  var seat: TranscriptSeat
+  /// All links there are.
+  var seats: [TranscriptSeat] { [seat] }
+  var session: Session { seat.session }
+  private(set) var now = Instant.zero
+  private(set) var complaints: [String] = []
+  private(set) var line = 0
+  /// What has come of procedures and values, and has not been told yet.
+  private var results: [String] = []
+
+  init(_ seat: TranscriptSeat) { self.seat = seat }
+
   /// What was wrong, each with its line; nothing if all went as the case says.
   func play(_ test: Transcript.Case) -> [String] {
-    begin()
     for step in test.steps {
       line = step.line
       take(step.action)
@@ -32,11 +52,13 @@ class TranscriptPlayer {
 
   // MARK: For those who know which part is whose
 
-  func begin() {}
   func take(_ action: Transcript.Action) {}
-  func finish() { expectNothing("at the end") }
+  func finish() {
+    for seat in seats { expectNothing(from: seat, "at the end") }
+    for result in results { complain("the result \(result) is not in the transcript") }
+  }
   /// Something that happens by itself before the given moment, if anything does.
-  func nextMoment() -> Instant? { session.deadline }
+  func nextMoment() -> Instant? { seats.compactMap(\.session.deadline).min() }
   func happen() {}
   func acted(_ action: SessionAction, _ pdu: [UInt8]) {}
 
@@ -49,24 +71,41 @@ class TranscriptPlayer {
   }
 
   func collect() {
-    var pdu: [UInt8] = []
-    while !session.bearer.outbox.isEmpty {
-      session.bearer.outbox.removeFirst(into: &pdu)
-      sent.append(pdu)
-    }
+    for seat in seats { seat.collect() }
   }
 
   /// Our side must have sent this, next.
   func expect(_ pattern: Transcript.Pattern) {
-    guard first < sent.count else { return complain("nothing came, not \(pattern)") }
-    let pdu = sent[first]
-    first += 1
+    guard seat.first < seat.sent.count else { return complain("nothing came, not \(pattern)") }
+    let pdu = seat.sent[seat.first]
+    seat.first += 1
     if !pattern.matches(pdu) { complain("\(hex(pdu)) came, not \(pattern)") }
   }
 
-  func expectNothing(_ when: String) {
-    for pdu in sent[first...] { complain("\(hex(pdu)) came \(when)") }
-    first = sent.count
+  func expectNothing(_ when: String) { expectNothing(from: seat, when) }
+
+  private func expectNothing(from seat: TranscriptSeat, _ when: String) {
+    for pdu in seat.sent[seat.first...] { complain("\(hex(pdu)) came \(when)") }
+    seat.first = seat.sent.count
+  }
+
+  // MARK: Procedures
+
+  func begin(_ words: [String]) {
+    let mistake = TranscriptProcedure(words, session, now).begin { [unowned self] in
+      results.append($0)
+    }
+    if let mistake { complain(mistake) }
+    collect()
+  }
+
+  func came(_ result: String) { results.append(result) }
+
+  func expect(result words: [String]) {
+    let expected = words.joined(separator: " ")
+    guard !results.isEmpty else { return complain("no result, not \(expected)") }
+    let result = results.removeFirst()
+    if result != expected { complain("the result is \(result), not \(expected)") }
   }
 
   // MARK: Time
@@ -75,8 +114,10 @@ class TranscriptPlayer {
     let end = now + duration
     while let moment = nextMoment(), moment <= end {
       now = max(now, moment)
-      let action = session.advance(to: now)
-      if action != .none { acted(action, []) }
+      for seat in seats {
+        let action = seat.session.advance(to: now)
+        if action != .none { acted(action, []) }
+      }
       happen()
       collect()
     }
@@ -86,71 +127,12 @@ class TranscriptPlayer {
   func hex(_ octets: [UInt8]) -> String { EncodedBytes.hexadecimal(octets, separator: " ") }
 }
 
-/// Our server, with the profile of the case; the transcript is its client.
-final class TranscriptServerPlayer: TranscriptPlayer {
-  private let server: Server
-  private let client: ServerClient
-  private let application: ProfileApplication
-
-  init(_ profile: Profile) throws {
-    let built = try profile.database()
-    application = ProfileApplication(built.behaviours)
-    server = Server(built.database, application: application)
-    client = server.connect()!
-    super.init(
-      Session(
-        BearerConfiguration(receiveMTU: Int(profile.mtu ?? 517)), server: server, client: client))
-    application.session = session
-    application.deliveries = { [server, client] in server.deliveries(of: $0, to: client) }
-  }
-
-  override func take(_ action: Transcript.Action) {
-    switch action {
-    case .client(let pdu):
-      expectNothing("before the client's PDU")
-      application.now = now
-      inject(pdu)
-      tellOfEvents()
-    case .server(let pattern): expect(pattern)
-    case .wait(let duration): wait(duration)
-    case .silence(let duration):
-      wait(duration)
-      expectNothing("in silence")
-    case .security(let security): client.security = security
-    case .disconnect:
-      expectNothing("before the end")
-      session.linkEnded()
-      server.disconnect(client)
-    case .procedure, .result: break
-    }
-  }
-
-  private func tellOfEvents() {
-    for event in server.events {
-      if case .configured(let value, let configuration, _) = event {
-        application.configured(value, configuration)
-      }
-    }
-    server.events = []
-    collect()
-  }
-
-  override func nextMoment() -> Instant? {
-    [super.nextMoment(), application.nextMoment].compactMap { $0 }.min()
-  }
-
-  override func happen() {
-    application.now = now
-    application.happen()
-  }
-}
-
 /// Our client; the transcript is its server.
 final class TranscriptClientPlayer: TranscriptPlayer {
-  /// What has come of procedures and values, and has not been told yet.
-  private var results: [String] = []
 
-  init() { super.init(Session()) }
+  private var confirmsAtOnce = true
+
+  init() { super.init(TranscriptSeat(Session())) }
 
   override func take(_ action: Transcript.Action) {
     switch action {
@@ -167,32 +149,28 @@ final class TranscriptClientPlayer: TranscriptPlayer {
     case .disconnect:
       expectNothing("before the end")
       session.linkEnded()
-    case .procedure(let words):
-      let mistake = TranscriptProcedure(words, session, now).begin { [unowned self] in
-        results.append($0)
-      }
-      if let mistake { complain(mistake) }
+    case .database, .notify, .indicate, .bond, .turn, .reconnect: break
+    case .procedure(["hold"]): confirmsAtOnce = false
+    case .procedure(["confirm"]):
+      session.confirm()
       collect()
-    case .result(let words):
-      let expected = words.joined(separator: " ")
-      guard !results.isEmpty else { return complain("no result, not \(expected)") }
-      let result = results.removeFirst()
-      if result != expected { complain("the result is \(result), not \(expected)") }
+    case .procedure(let words): begin(words)
+    case .result(let words): expect(result: words)
     }
   }
 
   override func acted(_ action: SessionAction, _ pdu: [UInt8]) {
     switch action {
-    case .notification: results.append("notification " + value(pdu))
+    case .notification: came("notification " + value(pdu))
     case .indication:
-      results.append("indication " + value(pdu))
-      session.confirm()
+      came("indication " + value(pdu))
+      if confirmsAtOnce { session.confirm() }
     case .notifications:
       let octets = pdu.span.bytes
       if case .multipleHandleValueNotification(let values) = PDU(octets) {
         var iterator = values.makeIterator()
         while let value = iterator.next() {
-          results.append("notification " + text(value.handle, value.value.owned))
+          came("notification " + text(value.handle, value.value.owned))
         }
       }
     default: break
@@ -207,8 +185,4 @@ final class TranscriptClientPlayer: TranscriptPlayer {
     value.isEmpty ? "\(handle)" : "\(handle) " + TranscriptProcedure.text(value)
   }
 
-  override func finish() {
-    super.finish()
-    for result in results { complain("the result \(result) is not in the transcript") }
-  }
 }

@@ -24,6 +24,14 @@ import Testing
     silence 200ms
     procedure read-long  0x0003 # begins
     <
+    bond # without a key
+    bond 000102030405060708090a0b0c0d0e0f
+    client 2
+    database add more services.json # there
+    database remove 0x00a0
+    notify 0x0003 0a0b 0x0004 - # two
+    indicate 0x0004 -
+    reconnect
     \tdisconnect
     result dead
 
@@ -51,7 +59,12 @@ import Testing
                 .init(.security(LinkSecurity(level: .high, keySize: 7))), .init(.client([])),
                 .init(.server(.init([], isOpen: true))), .init(.silence(.milliseconds(200))),
                 .init(.procedure(["read-long", "0x0003"])),
-                .init(.server(.init([]))), .init(.disconnect), .init(.result(["dead"])),
+                .init(.server(.init([]))), .init(.bond(key: nil)),
+                .init(.bond(key: Array(0...15))), .init(.turn(2)),
+                .init(.database(.add("more services.json"))), .init(.database(.remove(0x00A0))),
+                .init(.notify([.init(0x0003, [0x0A, 0x0B]), .init(0x0004, [])])),
+                .init(.indicate(.init(0x0004, []))), .init(.reconnect),
+                .init(.disconnect), .init(.result(["dead"])),
               ]),
           ]))
     #expect(transcript.cases[0].steps.map(\.line) == [5, 6, 7, 8, 9])
@@ -78,6 +91,14 @@ import Testing
     silence 200ms
     procedure read-long 0x0003
     <
+    bond
+    bond 000102030405060708090a0b0c0d0e0f
+    client 2
+    database add more services.json
+    database remove 0x00A0
+    notify 0x0003 0a0b 0x0004 -
+    indicate 0x0004 -
+    reconnect
     disconnect
     result dead
 
@@ -153,7 +174,7 @@ import Testing
     (
       "# A\n wiat 1s",
       "2:2: expected one of #, >, <, profile, procedure, result, wait, silence, security, "
-        + "disconnect, "
+        + "database, notify, indicate, bond, client, reconnect, disconnect, "
         + #"found "wiat" (did you mean "wait"?)"#
     ),
     (
@@ -176,15 +197,31 @@ import Testing
     ),
     (
       "# A\ndisconnect\n> 0a",
-      #"3:1: expected a result or a heading after disconnect, found ">""#
+      "3:1: expected reconnect, database, client, wait, a result or a heading after disconnect, "
+        + #"found ">""#
     ),
     (
       "# A\ndisconnect\nresult dead\n> 0a",
-      #"4:1: expected a result or a heading after disconnect, found ">""#
+      "4:1: expected reconnect, database, client, wait, a result or a heading after disconnect, "
+        + #"found ">""#
     ),
     ("# A\nprocedure", "2:10: expected the name of a procedure, found the end of the line"),
     ("# A\nresult # x", "2:8: expected what the client has got, found the end of the line"),
     ("# A\nprofile", "2:8: expected the path of a profile, found the end of the line"),
+    (
+      "# A\ndatabase grow",
+      "2:10: expected add and the path of a profile, or remove and a handle, found \"grow\""
+    ),
+    ("# A\ndatabase add", "2:13: expected the path of a profile, found the end of the line"),
+    ("# A\ndatabase remove 16", #"2:17: expected a handle such as 0x002A, found "16""#),
+    ("# A\nnotify 0x0003", "2:14: expected octets, or - for none, found the end of the line"),
+    (
+      "# A\nnotify 0x0003 0 # x",
+      #"2:15: expected octets without spaces, or - for none, found "0""#
+    ),
+    ("# A\nindicate 0x0003 00 01", #"2:20: expected the end of the line, found "01""#),
+    ("# A\nbond 00", #"2:6: expected a key of 16 octets, found "00""#),
+    ("# A\nclient 0", #"2:8: expected the number of a client, from 1 to 9, found "0""#),
     ("# A\nprofile # x", "2:9: expected the path of a profile, found the end of the line"),
     ("profile a\nprofile b", "2:9: expected one profile, found a second one"),
     ("# A\nprofile a\nprofile b", "3:9: expected one profile, found a second one"),

@@ -74,7 +74,9 @@ async def server(arguments) -> int:
     layout = profile_layout.load(arguments.profile)
     if arguments.plain:
         layout = bumble_server.without_behaviours(layout)
-    served = bumble_server.ProfileServer(layout, arguments.mtu, arguments.notify)
+    served = bumble_server.ProfileServer(
+        layout, arguments.mtu, arguments.notify, bare=arguments.bare
+    )
     sock = bumble_bearer.listen(arguments.listen)
     print("listening", flush=True)
     try:
@@ -109,6 +111,9 @@ def main() -> int:
         help="notify or indicate each new subscriber so often",
     )
     role.add_argument("--plain", action="store_true", help="leave the behaviours out")
+    role.add_argument(
+        "--bare", action="store_true", help="look at no permission that Bumble does not look at"
+    )
     role.add_argument(
         "--clients", type=int, default=1, metavar="N", help="end after so many; 0 is never"
     )

@@ -66,7 +66,7 @@ class StoredValue:
 
     async def read(self, bearer) -> bytes:
         # Bumble does not look at READABLE.
-        if not self.attribute.allows("read"):
+        if not self.server.bare and not self.attribute.allows("read"):
             self.fail(att.ATT_READ_NOT_PERMITTED_ERROR)
         await self.delay()
         if code := self.attribute.behaviour.get("readError"):
@@ -77,7 +77,7 @@ class StoredValue:
 
     async def write(self, bearer, value: bytes) -> None:
         # Bumble does not look at WRITEABLE.
-        if not self.attribute.allows("write"):
+        if not self.server.bare and not self.attribute.allows("write"):
             self.fail(att.ATT_WRITE_NOT_PERMITTED_ERROR)
         await self.delay()
         if code := self.attribute.behaviour.get("writeError"):
@@ -100,8 +100,12 @@ class StoredValue:
 class ProfileServer:
     """A database with its behaviours, for one client after the other."""
 
-    def __init__(self, layout: profile_layout.Layout, mtu: int, notifications: int) -> None:
+    def __init__(
+        self, layout: profile_layout.Layout, mtu: int, notifications: int, bare: bool = False
+    ) -> None:
         self.layout = layout
+        # Whether Bumble is left alone with the permissions.
+        self.bare = bare
         self.notifications = notifications
         self.device = SocketDevice()
         self.server = gatt_server.Server(self.device)

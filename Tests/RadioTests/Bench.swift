@@ -108,6 +108,15 @@ actor End {
     try open().send(octets.span.bytes)
   }
 
+  /// Sends as soon as there is room.
+  func sendWhenReady(_ octets: [UInt8]) async throws {
+    while true {
+      let seen = changes
+      if try send(octets) == .sent { return }
+      await change(since: seen)
+    }
+  }
+
   /// The next PDU; nil at the end.
   func receive() async throws -> [UInt8]? {
     let link = open()

@@ -3,6 +3,7 @@ import CLinux
 import EventLoop
 import Foundation
 import Glibc
+import LinkTiming
 import Links
 import Testing
 
@@ -98,7 +99,10 @@ import Testing
   @Test func garbageOnALinkEndsIt() async throws {
     for octets in [
       [], [0], [1], [2], [3, 1], [4], [4, 0, 16], [4, 5, 16], [4, 2, 6], [4, 2, 17], [4, 1, 0],
-      [5, 2, 16], [5, 1, 0], [6], [6, 1, 1], [7], hello, [UInt8](repeating: 4, count: 300),
+      [5, 2, 16], [5, 1, 0], [6], [6, 1, 1], [7],
+      [7] + AirTiming(LinkParameters(dataLength: 252)).octets,
+      [7] + AirTiming(LinkParameters(phy: .codedS8, interval: 7_500_000)).octets, hello,
+      [UInt8](repeating: 4, count: 300),
     ] as [[UInt8]] {
       let air = try Air()
       let radio = try air.adapter("Strap")
@@ -249,6 +253,13 @@ import Testing
         name: String(repeating: "n", count: 64)),
       .accept, .reject(.limitedResources), .raise(LinkSecurity(level: .medium, keySize: 7)),
       .raised(.low), .raised(LinkSecurity(.fips)), .disconnect(.init(rawValue: 0xEE)),
+      .timing(AirTiming(LinkParameters())),
+      .timing(
+        AirTiming(
+          LinkParameters(
+            phy: .codedS8, interval: 4_000_000_000, eventLength: 100_000_000, dataLength: 27,
+            isEncrypted: true, packetErrorRate: 0.123456, packetsPerEvent: 10_000,
+            scheduling: .exact), seed: .max)),
     ]
     for control in all {
       let octets = control.octets
@@ -260,7 +271,13 @@ import Testing
     }
     for seed in 0..<20_000 as Range<UInt64> {
       var generator = SeededGenerator(seed: seed)
-      let octets = generator.bytes(.random(in: 0...300, using: &generator))
+      var octets = generator.bytes(.random(in: 0...300, using: &generator))
+      // A tenth are timings with an octet changed: by chance there would be none.
+      if seed % 10 == 0 {
+        octets = AirControl.timing(AirTiming(LinkParameters(), seed: seed)).octets
+        octets[.random(in: 1..<octets.count, using: &generator)] = .random(
+          in: 0...255, using: &generator)
+      }
       guard let control = AirControl(octets: octets[...]) else { continue }
       #expect(control.octets == octets, "seed \(seed)")
     }

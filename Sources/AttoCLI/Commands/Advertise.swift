@@ -7,18 +7,19 @@ enum AdvertiseCommand: Command {
   static let summary = "Advertises until it is interrupted."
   static let usage = "[air:[NAME] | le:[@hciN]] [OPTIONS]"
   static let notes = Radios.notes
-  static let options = [
-    OptionSpec("name", "NAME", "the local name"),
-    OptionSpec("service", "UUID", "a service; may be given several times"),
-    OptionSpec("appearance", "NUMBER", "what the device looks like, such as 0x0341"),
-    OptionSpec("tx-power", "DBM", "the transmit power"),
-    OptionSpec("manufacturer", "COMPANY:HEX", "manufacturer data, such as 0059:0102"),
-    OptionSpec("interval", "MILLISECONDS", "20 to 10240 (default 100)"),
-    OptionSpec("rssi", "DBM", "what scanners of the virtual air are shown (default -50)"),
-    OptionSpec("connectable", nil, "take connections; they meet an empty server"),
-    OptionSpec("for", "SECONDS", "end after this time"),
-    .json,
-  ]
+  static let options =
+    [
+      OptionSpec("name", "NAME", "the local name"),
+      OptionSpec("service", "UUID", "a service; may be given several times"),
+      OptionSpec("appearance", "NUMBER", "what the device looks like, such as 0x0341"),
+      OptionSpec("tx-power", "DBM", "the transmit power"),
+      OptionSpec("manufacturer", "COMPANY:HEX", "manufacturer data, such as 0059:0102"),
+      OptionSpec("interval", "MILLISECONDS", "20 to 10240 (default 100)"),
+      OptionSpec("rssi", "DBM", "what scanners of the virtual air are shown (default -50)"),
+      OptionSpec("connectable", nil, "take connections; they meet an empty server"),
+      OptionSpec("for", "SECONDS", "end after this time"),
+      .json,
+    ] + PairingOptions.specs
 
   private struct Line: Encodable {
     let event: String
@@ -41,19 +42,26 @@ enum AdvertiseCommand: Command {
     }
     let time = try arguments.duration("for")
     let end = AsyncThrowingStream<Void, any Error>.makeStream()
-    let timing = Task(executorPreference: loop) {
+    let timing = Task(executorPreference: loop.tasks) {
       guard let time else { return }
       try await loop.sleep(for: time)
       end.continuation.finish()
     }
     defer { timing.cancel() }
+    let pairing = try PairingOptions(arguments)
+    if pairing.isStated, !parameters.isConnectable {
+      throw UsageError("--io wants --connectable: nobody pairs without a connection")
+    }
     if parameters.isConnectable {
       let server = LocalServer(loop: loop)
+      let isJSON = arguments.has("json")
+      let agent = ConsoleAgent(options: pairing, loop: loop) { report in
+        if isJSON { try? Terminal.print(json: report.line) } else { Terminal.print(report.text) }
+      }
       let listener = try await server.listen(
         on: endpoint, advertising: parameters,
-        onEnd: {
-          end.continuation.finish(throwing: $0)
-        })
+        agent: endpoint.isAir && !pairing.isStated ? nil : agent,
+        onEnd: { end.continuation.finish(throwing: $0) })
       if !listener.isAdvertised { throw CheckFailure(message: listener.notice ?? "") }
       if let notice = listener.notice { Terminal.note("atto advertise: \(notice)") }
       try announce(listener.endpoint, data, arguments)
@@ -64,7 +72,7 @@ enum AdvertiseCommand: Command {
     }
     let adapter = try await Radios.open(endpoint, on: loop)
     let advertisement = try await adapter.advertise(parameters)
-    let watching = Task(executorPreference: loop) {
+    let watching = Task(executorPreference: loop.tasks) {
       for await _ in advertisement.links {}
       if let reason = await (adapter as? KernelAdapter)?.endReason {
         end.continuation.finish(throwing: reason)

@@ -1,26 +1,20 @@
 import Atto
 
-/// `atto pair`: pairs with a peer on one of the kernel's adapters.
+/// `atto pair`: pairs with a peer.
 enum PairCommand: Command {
   static let name = "pair"
   static let summary = "Pairs with a peer."
-  static let usage = "le:ADDRESS[/random][@hciN] [OPTIONS]"
+  static let usage = "le:ADDRESS[/random][@hciN] | air:NAME [OPTIONS]"
   static let notes =
     "The bond is kept, see atto bonds. Without --io there is nothing to\n"
-    + "compare (Just Works); with it, what a person must see or type is asked here."
+    + "compare (Just Works: medium); with it, what a person must see or type is asked here, and\n"
+    + "the key is authenticated (high, or fips with Secure Connections). Answers are lines of\n"
+    + "standard input; --passkey and --yes give them beforehand."
   static let options =
-    [
-      OptionSpec("io", "WORD", "none, display, yes-no, keyboard or keyboard-display (none)"),
-      OptionSpec("passkey", "DIGITS", "what the peer shows, instead of asking for it"),
-      OptionSpec("yes", nil, "take the numbers that both ends show for equal"),
+    PairingOptions.specs + [
       OptionSpec("timeout", "SECONDS", "give up after this time (60)"),
       .json,
     ] + StoreOptions.specs
-
-  private static let capabilities: [String: PairingCapability] = [
-    "none": .none, "display": .display, "yes-no": .displayYesNo, "keyboard": .keyboard,
-    "keyboard-display": .keyboardDisplay,
-  ]
 
   private struct Line: Encodable {
     var event: String
@@ -29,25 +23,34 @@ enum PairCommand: Command {
   }
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let pairing = try PairingOptions(arguments)
+    let timeout = try arguments.duration("timeout") ?? .seconds(60)
     let (peer, radio) = try await Self.open(arguments, on: loop)
-    let word = arguments.value("io") ?? "none"
-    guard let capability = capabilities[word] else {
-      throw UsageError("--io wants none, display, yes-no, keyboard or keyboard-display")
-    }
-    let passkey = try arguments.integer("passkey", in: 0...999_999).map { UInt32($0) }
     let isJSON = arguments.has("json")
     // Before anything is paired: a bond that cannot be kept is known to be none.
-    let bonds = try await KeptBonds.begin(
-      try StoreOptions(arguments), .adapter(radio.index), peer: peer, mayPair: true, on: loop)
-    await radio.observeKeys { key in
-      let name = Self.name(key)
-      Self.tell(Line(event: "key", peer: peer.description, key: name), "\(peer): \(name)", isJSON)
+    var bonds = KeptBonds.none
+    if let kernel = radio as? KernelAdapter {
+      bonds = try await KeptBonds.begin(
+        try StoreOptions(arguments), .adapter(kernel.index), peer: peer, mayPair: true, on: loop)
+    }
+    if let kernel = radio as? KernelAdapter {
+      await kernel.observeKeys { key in
+        let name = Self.name(key)
+        Self.tell(Line(event: "key", peer: peer.description, key: name), "\(peer): \(name)", isJSON)
+      }
     }
     try await radio.setAgent(
-      ConsoleAgent(
-        capability: capability, passkey: passkey, saysYes: arguments.has("yes"), loop: loop))
-    try await radio.pair(
-      with: peer, timeout: try arguments.duration("timeout") ?? .seconds(60))
+      ConsoleAgent(options: pairing, loop: loop) { report in
+        // How it ended is told below.
+        guard report.isQuestion else { return }
+        if isJSON { try? Terminal.print(json: report.line) } else { Terminal.note(report.text) }
+      })
+    do throws(RadioError) {
+      try await radio.pair(with: peer, timeout: timeout)
+    } catch {
+      guard case .pairing(_, let failure) = error else { throw error }
+      throw AttoError.pairing(peer: arguments.words[0], failure)
+    }
     await bonds.end(on: loop)
     let place = bonds.store.map { "; the bond is kept in \($0.path)" } ?? ""
     tell(Line(event: "paired", peer: peer.description), "paired with \(peer)\(place)", isJSON)
@@ -70,81 +73,24 @@ enum PairCommand: Command {
   /// The peer that the first word names, and the radio that it goes through.
   static func open(
     _ arguments: Arguments, on loop: Loop
-  ) async throws -> (BluetoothAddress, KernelAdapter) {
+  ) async throws -> (BluetoothAddress, any Adapter) {
     try arguments.allow(words: 1)
     let word = try arguments.word(0, "the peer")
     let endpoint = try await Radios.endpoint(word, on: loop)
-    guard case .le(let address) = endpoint else {
-      throw UsageError("pairing is a matter of the kernel's radio: le:ADDRESS, not \"\(word)\"")
+    switch endpoint {
+    case .le(let address):
+      let radio = try await KernelAdapter.open(address.source, loop: loop)
+      if await radio.state != .poweredOn { try await radio.powerOn() }
+      return (address.peer, radio)
+    case .air(let name) where !name.isEmpty:
+      let radio = try AirAdapter(loop: loop)
+      switch try AirEndpoint(name) {
+      case .own: break
+      case .address(let address): return (address, radio)
+      case .name(let name): return (.staticRandom(name: name), radio)
+      }
+    default: break
     }
-    let radio = try await KernelAdapter.open(address.source, loop: loop)
-    if await radio.state != .poweredOn { try await radio.powerOn() }
-    return (address.peer, radio)
-  }
-}
-
-/// `atto unpair`: forgets a peer's keys.
-enum UnpairCommand: Command {
-  static let name = "unpair"
-  static let summary = "Forgets the keys of a peer, and ends a link with it."
-  static let usage = "le:ADDRESS[/random][@hciN] [OPTIONS]"
-  static let options = [OptionSpec.json] + StoreOptions.specs
-
-  private struct Line: Encodable {
-    var event: String
-    var peer: String
-  }
-
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let store = try StoreOptions(arguments).openIfPossible(creates: false)
-    let (peer, radio) = try await PairCommand.open(arguments, on: loop)
-    let wasKept = try store?.removeBond(adapter: await radio.address, peer: peer) ?? false
-    do throws(RadioError) {
-      try await radio.unpair(peer)
-    } catch {
-      // One that was kept and not loaded is gone all the same.
-      guard wasKept, case .management(_, .notPaired, _) = error else { throw error }
-    }
-    if arguments.has("json") {
-      try Terminal.print(json: Line(event: "unpaired", peer: peer.description))
-    } else {
-      Terminal.print("unpaired \(peer)")
-    }
-    await radio.close()
-  }
-}
-
-/// Asks the person at the terminal: questions on standard error, answers on standard input.
-private struct ConsoleAgent: PairingAgent {
-  let capability: PairingCapability
-  let passkey: UInt32?
-  let saysYes: Bool
-  let loop: Loop
-
-  func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool {
-    Terminal.note("\(peer) shows \(Self.digits(value))? [yes/no]")
-    if saysYes { return true }
-    return await answer()?.lowercased().hasPrefix("y") ?? false
-  }
-
-  /// One line of standard input; nil for none, or one that is too long.
-  private func answer() async -> String? {
-    guard case .success(let line)? = try? await StandardInput(on: loop).next() else { return nil }
-    return line
-  }
-
-  func passkey(shownBy peer: BluetoothAddress) async -> UInt32? {
-    if let passkey { return passkey }
-    Terminal.note("the six digits that \(peer) shows?")
-    return await answer().flatMap { UInt32($0) }
-  }
-
-  func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async {
-    if entered == 0 { Terminal.note("type at \(peer): \(Self.digits(passkey))") }
-  }
-
-  private static func digits(_ value: UInt32) -> String {
-    let text = String(value)
-    return String(repeating: "0", count: max(0, 6 - text.count)) + text
+    throw UsageError("a peer on a radio is wanted, le:ADDRESS or air:NAME, not \"\(word)\"")
   }
 }

@@ -19,9 +19,11 @@ enum ServeCommand: Command {
       OptionSpec("timeout", "SECONDS", "for each confirmation (30)"),
       OptionSpec("security", "LEVEL", "low, medium, high or fips: what links are raised to"),
       .sendBuffer, .json, .capture, .trace,
-    ] + StoreOptions.specs
+    ] + PairingOptions.specs + StoreOptions.specs
   static let notes =
-    "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
+    "Centrals may pair: without --io when nothing is to be compared, with it by what a person\n"
+    + "here must see or type; answers are lines of standard input (--control leaves none).\n"
+    + "An inherited descriptor (fd:N) has one client, and its end is the server's.\n"
     + "The lines of --control: \(Control.help)."
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
@@ -44,7 +46,12 @@ enum ServeCommand: Command {
       database.database, loop: loop,
       memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) })
     serverBox.server.withLock { $0 = server }
+    let pairing = try PairingOptions(arguments)
+
     let report = ServeReport(isJSON: arguments.has("json"))
+    let agent = ConsoleAgent(options: pairing, loop: arguments.has("control") ? nil : loop) {
+      report.pairing($0)
+    }
     let firstClient = AsyncThrowingStream<Void, any Error>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments.has("once") }
     let observation = try await server.observe { event in
@@ -58,7 +65,8 @@ enum ServeCommand: Command {
     defer { playing.cancel() }
     let listener = try await server.listen(
       on: endpoint, options: options, advertising: try advertising(profile, endpoint),
-      agent: JustWorksAgent(), onFailure: { report.failed($0) },
+      agent: endpoint.isAir && !pairing.isStated ? nil : agent,
+      onFailure: { report.failed($0) },
       onEnd: { firstClient.continuation.finish(throwing: $0) })
     defer { listener.stop() }
     if let notice = listener.notice { Terminal.note("atto serve: \(notice)") }

@@ -132,7 +132,10 @@ struct Arguments: Sendable {
     case "high"?: .high
     case "fips"?: .fips
     case let other?:
-      throw UsageError("--security wants low, medium, high or fips, not \"\(other)\"")
+      throw UsageError(
+        "--security wants low, medium, high or fips"
+          + (other == "auto" ? " here" : ", or auto where a peer is connected to")
+          + ", not \"\(other)\"")
     }
   }
 }

@@ -27,11 +27,13 @@ extension OptionSpec {
     [
       OptionSpec("mtu", "N", "exchange the MTU first, offering N (23 to 65535)"),
       timeout,
-      OptionSpec("security", "LEVEL", "low, medium, high or fips"),
+      OptionSpec(
+        "security", "LEVEL",
+        "low, medium, high or fips; auto: what the peer asks for when it refuses"),
       sendBuffer,
       OptionSpec("link", nil, "what the kernel knows of the link, on standard error (le:)"),
       json,
       capture,
       trace,
-    ] + StoreOptions.specs
+    ] + PairingOptions.specs + StoreOptions.specs
 }

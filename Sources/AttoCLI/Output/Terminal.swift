@@ -45,6 +45,9 @@ enum Terminal {
   /// One line on standard error.
   static func note(_ line: String) { _ = write(line + "\n", to: STDERR_FILENO) }
 
+  /// Replaces the line that a terminal on standard error shows.
+  static func progress(_ text: String) { _ = write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
+
   /// One JSON object as a line on standard output, keys in order.
   static func print(json value: some Encodable) throws {
     let encoder = JSONEncoder()

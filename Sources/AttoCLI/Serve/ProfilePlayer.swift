@@ -4,7 +4,7 @@ import Synchronization
 
 /// Makes a server behave as a profile says: errors, delays, echoes, counters, sinks, bursts.
 final class ProfilePlayer: Sendable {
-  private let server: LocalServer
+  let server: LocalServer
   private let values: [BehavedValue]
 
   private let report: ServeReport
@@ -23,20 +23,34 @@ final class ProfilePlayer: Sendable {
     }
     let subscriptions = AsyncStream<(BehavedValue, ClientID)>.makeStream(
       bufferingPolicy: .bufferingOldest(1024))
+    let streams = StreamsUnderWay()
     let byHandle = Dictionary(
       values.map { ($0.handle, $0) }, uniquingKeysWith: { first, _ in first })
-    let observation = try await server.observe { [values, report] event in
+    let observation = try await server.observe {
+      [weak self, values, report, loop = server.loop] event in
       if case .disconnected(let client, _) = event {
+        streams.forget(client)
         for value in values {
+          value.forget(client)
           guard let sunk = value.takeSunk(by: client) else { continue }
           report.sunk(value.handle, writes: sunk.writes, octets: sunk.octets, by: client)
         }
       }
       guard case .server(.configured(let handle, let configuration, let client)) = event,
-        configuration.contains(.notification), let value = byHandle[handle],
-        value.behaviour.burst?.trigger == .subscribe
+        let value = byHandle[handle]
       else { return }
-      subscriptions.continuation.yield((value, client))
+      let isBurst =
+        configuration.contains(.notification) && value.behaviour.burst?.trigger == .subscribe
+      if isBurst { subscriptions.continuation.yield((value, client)) }
+      guard value.behaviour.streamSize != nil else { return }
+      // Whoever subscribes anew begins anew.
+      let turn = streams.turn(of: handle, to: client)
+      if configuration.isEmpty { return }
+      Task(executorPreference: loop.tasks) {
+        await self?.stream(
+          value, to: client, indicates: !configuration.contains(.notification)
+        ) { streams.isCurrent(turn, of: handle, to: client) }
+      }
     }
     defer { withExtendedLifetime(observation) {} }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -91,17 +105,18 @@ final class ProfilePlayer: Sendable {
   }
 
   private func answerReads(_ value: BehavedValue) {
-    let answer: @Sendable () -> ReadAnswer = {
-      value.behaviour.readError.map { .refused($0) } ?? .value(value.next())
+    let answer: @Sendable (ClientID) -> ReadAnswer = { client in
+      if let code = value.behaviour.readError { return .refused(code) }
+      return .value(value.behaviour.isTally ? value.tally(of: client) : value.next())
     }
     let handle = value.handle
     guard let delay = value.behaviour.delay else {
-      return server.onRead(of: handle, inline: { _ in answer() })
+      return server.onRead(of: handle, inline: { answer($0.client) })
     }
     let loop = server.loop
-    server.onRead(of: handle) { _ in
+    server.onRead(of: handle) { request in
       try? await loop.sleep(for: delay)
-      return switch answer() {
+      return switch answer(request.client) {
       case .refused(let code): .refused(code)
       case .value(let octets): .value(octets)
       default: .refused(.unlikelyError)
@@ -117,13 +132,18 @@ final class ProfilePlayer: Sendable {
     if isPlain {
       return server.onWrite(
         of: handle,
-        inline: { [report] origin, octets in
+        inline: { [report, loop = server.loop] origin, octets in
           if let code = behaviour.writeError { return .refused(code) }
           if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
-            value.sink(octets.byteCount, from: origin.client)
+            value.sink(octets, from: origin.client, at: loop.now)
             return .accepted
           }
           let written = octets.owned
+          if behaviour.streamSize != nil {
+            let parts = [(origin.offset, written)]
+            let code = value.setStreamSize(parts, by: origin.client)
+            return code.map { .refused($0) } ?? .accepted
+          }
           if let code = value.write([(origin.offset, written)]) { return .refused(code) }
           report.written(handle, written, by: origin.client)
           return .accepted
@@ -132,11 +152,13 @@ final class ProfilePlayer: Sendable {
     server.onWrite(of: handle) { [self] (writes: [WriteRequestContext]) in
       if let delay = behaviour.delay { try? await server.loop.sleep(for: delay) }
       if let code = behaviour.writeError { return code }
-      if let code = value.write(writes.map { ($0.offset, $0.value) }) { return code }
       guard let client = writes.first?.client else { return nil }
+      let parts = writes.map { ($0.offset, $0.value) }
+      if behaviour.streamSize != nil { return value.setStreamSize(parts, by: client) }
+      if let code = value.write(parts) { return code }
       for write in writes {
         if behaviour.isSink {
-          value.sink(write.value.count, from: client)
+          value.sink(write.value.span.bytes, from: client, at: server.loop.now)
         } else {
           report.written(handle, write.value, by: client)
         }

@@ -45,6 +45,10 @@ struct ServeReport: Sendable {
     show("a client was not served: \(error)", Line(event: "failed", error: error.description))
   }
 
+  func pairing(_ report: PairingReport) {
+    if isJSON { try? Terminal.print(json: report.line) } else { Terminal.print(report.text) }
+  }
+
   /// - Parameter value: what the server keeps for an attribute.
   func happened(_ event: ServedEvent, value: (AttributeHandle) -> [UInt8]?) {
     switch event {

@@ -124,6 +124,17 @@ struct BehaviourRules {
       try need([.notify], "notify", "burst")
       if burst.trigger == .write { try needWritable("burst") }
     }
+    if behaviour.streamSize != nil {
+      try need([.notify, .indicate], "notify or indicate", "stream")
+    }
+    if behaviour.isTally {
+      try needWritable("tally")
+      guard permissions.isReadable else {
+        throw ProfileError(
+          path / "tally", expected: "a characteristic that can be read",
+          found: "one without read among its permissions")
+      }
+    }
     if behaviour.echo != nil { try needWritable("echoTo") }
     if behaviour.writeError != nil { try needWritable("writeError") }
     if behaviour.isSink { try needWritable("sink") }

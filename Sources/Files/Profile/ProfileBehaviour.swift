@@ -23,8 +23,16 @@ extension Profile {
     public var counter: Int?
     /// Accepts writes of any length up to `maxLength`, counts them and keeps nothing.
     public var isSink = false
+    /// Counts each client's numbered writes, as a sink, and tells the tally to whoever reads: see
+    /// ``WriteTally``. An empty write clears the client's tally.
+    public var isTally = false
     /// A run of notifications.
     public var burst: Burst?
+    /// Octets of each value of an endless run, 4 to 512: numbered as a burst's, notified as fast as
+    /// the link takes them (or indicated one after another) for as long as the client is
+    /// subscribed. Where the value can be written, two octets, least significant first, set the
+    /// size for the client that writes them; its numbers begin at 0 with each subscription.
+    public var streamSize: Int?
 
     public init() {}
   }
@@ -56,7 +64,12 @@ extension Profile {
 
     /// The value of notification `number`, cut to `limit` octets.
     public func value(_ number: UInt32, limit: Int) -> [UInt8] {
-      (0..<max(0, min(size, limit))).map { offset in
+      Self.value(number, size: min(size, limit))
+    }
+
+    /// The value with a number, of so many octets.
+    public static func value(_ number: UInt32, size: Int) -> [UInt8] {
+      (0..<max(0, size)).map { offset in
         offset < 4
           ? UInt8(truncatingIfNeeded: number >> (8 * UInt32(offset)))
           : UInt8(truncatingIfNeeded: UInt64(number) + UInt64(offset))

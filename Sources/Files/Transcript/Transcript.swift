@@ -66,8 +66,43 @@ public struct Transcript: Sendable, Equatable {
     /// `result`: what the oldest procedure or value without a result has brought the client.
     /// For players of the client's part alone.
     case result([String])
-    /// `disconnect`: the link ends. Only results may follow.
+    /// `database`: the server's database changes.
+    case database(DatabaseChange)
+    /// `notify`: the server's application notifies these values of its client: one, or several
+    /// together.
+    case notify([Value])
+    /// `indicate`: the server's application indicates this value to its client.
+    case indicate(Value)
+    /// `bond`: client and server are bonded from here on; with a key (16 octets) the client
+    /// may sign its writes with it.
+    case bond(key: [UInt8]?)
+    /// `client`: the lines that follow are those of this client of the server, from 1 to 9,
+    /// each on a link of its own. A case begins with the first.
+    case turn(Int)
+    /// `reconnect`: the link ends, and the client comes back on another.
+    case reconnect
+    /// `disconnect`: the link ends. Only what needs none may follow, or brings another:
+    /// `result`, `database`, `client`, `wait`, `reconnect`.
     case disconnect
+  }
+
+  public enum DatabaseChange: Sendable, Equatable {
+    /// The services of this profile are added; the path is as written, relative to the
+    /// transcript's folder.
+    case add(String)
+    /// The service whose declaration is here is removed.
+    case remove(AttributeHandle)
+  }
+
+  /// A value that a server sends unasked.
+  public struct Value: Sendable, Equatable {
+    public var handle: AttributeHandle
+    public var octets: [UInt8]
+
+    public init(_ handle: AttributeHandle, _ octets: [UInt8]) {
+      self.handle = handle
+      self.octets = octets
+    }
   }
 
   /// What a PDU may look like.

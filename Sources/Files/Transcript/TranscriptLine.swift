@@ -49,7 +49,7 @@ struct TranscriptLine {
   }
 
   /// The next word of a step, or nil at its end, where a comment may begin.
-  private mutating func stepWord() -> Word? {
+  mutating func stepWord() -> Word? {
     let start = index
     guard let word = word(), !word.text.hasPrefix("#") else {
       index = start

@@ -3,15 +3,20 @@ import ATT
 /// Reads transcripts, line by line.
 ///
 /// States: before the first heading only `profile` may stand; after a heading, `profile` once
-/// and before any step; after `disconnect`, only results and the next heading.
+/// and before any step; after `disconnect`, only what needs no link, or brings another, and the
+/// next heading.
 ///
 /// Limits: 4 MiB, 100,000 lines, 4,096 octets in a PDU, durations of a day.
 struct TranscriptParser {
   static let lineLimit = 100_000
   static let octetLimit = 4096
   static let words = [
-    "profile", "procedure", "result", "wait", "silence", "security", "disconnect",
+    "profile", "procedure", "result", "wait", "silence", "security", "database", "notify",
+    "indicate", "bond", "client", "reconnect", "disconnect",
   ]
+
+  /// What may happen while the link of a case is down.
+  private static let afterTheEnd = ["result", "reconnect", "database", "client", "wait"]
 
   private var transcript = Transcript()
   private var names: [String: Int] = [:]
@@ -64,6 +69,12 @@ struct TranscriptParser {
     case "security": action = .security(try line.security())
     case "procedure": action = .procedure(try line.words("the name of a procedure"))
     case "result": action = .result(try line.words("what the client has got"))
+    case "database": action = .database(try line.databaseChange())
+    case "notify": action = .notify(try line.values())
+    case "indicate": action = .indicate(try line.value())
+    case "bond": action = .bond(key: try line.key())
+    case "client": action = .turn(try line.client())
+    case "reconnect": action = .reconnect
     case "disconnect": action = .disconnect
     default: throw unknown(first, line)
     }
@@ -71,10 +82,9 @@ struct TranscriptParser {
     guard let current = transcript.cases.indices.last else {
       throw first.mistake("a heading \"# NAME  title\" before the first step")
     }
-    if first.text != "result",
-      transcript.cases[current].steps.contains(where: { $0.action == .disconnect })
-    {
-      throw first.mistake("a result or a heading after disconnect")
+    if !Self.afterTheEnd.contains(first.text), transcript.cases[current].hasEnded {
+      throw first.mistake(
+        "reconnect, database, client, wait, a result or a heading after disconnect")
     }
     transcript.cases[current].steps.append(Transcript.Step(action, line: line.number))
   }
@@ -123,5 +133,19 @@ struct TranscriptParser {
         found: "it after line \(transcript.cases[current].steps.last?.line ?? 0)")
     }
     transcript.cases[current].profile = path
+  }
+}
+
+extension Transcript.Case {
+  /// Whether the link is down after the steps so far.
+  fileprivate var hasEnded: Bool {
+    for step in steps.reversed() {
+      switch step.action {
+      case .disconnect: return true
+      case .reconnect, .turn: return false
+      default: continue
+      }
+    }
+    return false
   }
 }

@@ -36,8 +36,23 @@ extension Transcript.Action: CustomStringConvertible {
     case .security(let security): "security " + security.words
     case .procedure(let words): "procedure " + words.joined(separator: " ")
     case .result(let words): "result " + words.joined(separator: " ")
+    case .database(.add(let path)): "database add \(path)"
+    case .database(.remove(let handle)): "database remove \(handle)"
+    case .notify(let values):
+      "notify " + values.map { "\($0)" }.joined(separator: " ")
+    case .indicate(let value): "indicate \(value)"
+    case .bond(let key): key.map { "bond " + EncodedBytes.hexadecimal($0) } ?? "bond"
+    case .turn(let client): "client \(client)"
+    case .reconnect: "reconnect"
     case .disconnect: "disconnect"
     }
+  }
+}
+
+extension Transcript.Value: CustomStringConvertible {
+  /// `0x0012 0048`, with `-` for no octets.
+  public var description: String {
+    "\(handle) " + (octets.isEmpty ? "-" : EncodedBytes.hexadecimal(octets))
   }
 }
 

@@ -16,7 +16,8 @@ public protocol Procedure {
   /// leaves it empty: no two of them may be under way. False if not stated.
   static var preparesWrites: Bool { get }
 
-  /// Appends the next request.
+  /// Appends the next request. Asked again before a response was taken, it appends the same
+  /// request: the link has become more secure, after the peer had refused it for want of that.
   ///
   /// - Parameter out: has room for exactly ATT_MTU octets.
   /// - Throws: ``ProcedureError/misuse(_:)`` when what the caller asked for cannot be written

@@ -31,3 +31,14 @@ enum DatabaseHash {
     return mac.finish().reversed()
   }
 }
+
+/// The Database Hash of what its input is, as it goes on the wire: least significant octet
+/// first. For those who check another server's. Vol 3, Part G, 7.3.1.
+///
+/// - Parameter input: for each attribute of a type that counts, in order of handle: handle, type
+///   and, for declarations and Extended Properties, value.
+public func databaseHash(of input: [UInt8]) -> [UInt8] {
+  var mac = AESCMAC(key: [UInt8](repeating: 0, count: 16))
+  for octet in input { mac.update(octet) }
+  return mac.finish().reversed()
+}

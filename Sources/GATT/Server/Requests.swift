@@ -101,7 +101,10 @@ extension Server {
   ) throws(Halt) {
     switch client.awareness {
     case .aware: return
-    case .becoming: client.awareness = .aware
+    case .becoming:
+      client.awareness = .aware
+      // What it knows by now it need not be told when it asks for indications one day.
+      if !client.isBeingTold { client.changed = nil }
     case .unaware:
       guard client.features.contains(.robustCaching), let handle = Self.handle(of: request) else {
         return

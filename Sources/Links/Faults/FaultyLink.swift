@@ -230,6 +230,7 @@ public final class FaultyLink: Link, LinkObserver {
 
   public var descriptor: Int32? { below.descriptor }
   public var security: LinkSecurity { below.security }
+  public var maximumSecurity: SecurityLevel { below.maximumSecurity }
   public var peerName: String { below.peerName }
   public var phy: LinkPHY? { below.phy }
 

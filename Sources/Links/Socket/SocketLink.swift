@@ -150,8 +150,12 @@ public final class SocketLink: AddressedLink {
     guard clinux_get_security(socket, &level, &keySize) == 0,
       let known = SecurityLevel(rawValue: max(level, 1))
     else { return .low }
-    return LinkSecurity(level: known, keySize: known == .low ? 0 : keySize)
+    // Of a link that is no more the kernel tells the level that was asked for, but no key.
+    return known == .low || keySize == 0 ? .low : LinkSecurity(level: known, keySize: keySize)
   }
+
+  /// A Unix socket has no keys: its level is what somebody says it is.
+  public var maximumSecurity: SecurityLevel { carrier == .l2cap ? .fips : .low }
 
   /// On L2CAP pairs or encrypts (BT_SECURITY); until that is done sending would block. It never
   /// ends without an agent that answers the kernel's questions. On a Unix socket the level is

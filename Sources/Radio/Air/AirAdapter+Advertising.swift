@@ -177,7 +177,8 @@ extension AirAdapter {
     peers[peer] = control
     let identity = ObjectIdentifier(control)
     let link = AirLink(
-      data: own, control: control, peer: peer, name: name, maximum: maximumSecurity, on: loop
+      data: own, control: control, peer: peer, name: name, isCentral: false,
+      maximum: maximumSecurity, on: loop
     ) { [weak self] in
       self?.assumeIsolated { $0.forget(peer, identity) }
     }

@@ -118,6 +118,18 @@ public actor AirAdapter: Adapter {
     for attempt in attempts.values { attempt.end(.closed) }
   }
 
+  public func setAgent(_ agent: (any PairingAgent)?) async throws(RadioError) {}
+  public var agentCapability: PairingCapability? { nil }
+  public func pair(with peer: BluetoothAddress, timeout: Duration) async throws(RadioError) {
+    throw .unsupported("pairing")
+  }
+  public func unpair(_ peer: BluetoothAddress) async throws(RadioError) {
+    throw .unsupported("bonds")
+  }
+  public func pairingFailure(
+    of peer: BluetoothAddress, within time: Duration
+  ) async -> PairingFailure? { nil }
+
   func nextID() -> UInt64 {
     lastID += 1
     return lastID
@@ -154,25 +166,26 @@ public actor AirAdapter: Adapter {
   public func connect(
     to peer: BluetoothAddress, timeout: Duration? = .seconds(30)
   ) async throws(RadioError) -> ConnectedLink {
-    try await connect(.address(BluetoothAddress(peer.value, kind: .random)), timeout)
+    try await connect(.address(BluetoothAddress(peer.value, kind: .random)), nil, timeout)
   }
 
   /// Connects to the radio of that name or address, as soon as it is on the air.
   ///
+  /// - Parameter timing: what paces the link; nil: it is as fast as it goes.
   /// - Throws: what `connect(to:timeout:)` with an address throws; `ambiguous` if a name is no
   ///   radio's own but the local name of several; `invalidEndpoint` for `own`.
   public func connect(
-    to endpoint: AirEndpoint, timeout: Duration? = .seconds(30)
+    to endpoint: AirEndpoint, timing: AirTiming? = nil, timeout: Duration? = .seconds(30)
   ) async throws(RadioError) -> ConnectedLink {
     switch endpoint {
     case .own: throw .invalidEndpoint("")
-    case .address(let address): try await connect(.address(address), timeout)
-    case .name(let name): try await connect(.name(name), timeout)
+    case .address(let address): try await connect(.address(address), timing, timeout)
+    case .name(let name): try await connect(.name(name), timing, timeout)
     }
   }
 
   private func connect(
-    _ target: AirAttempt.Target, _ timeout: Duration?
+    _ target: AirAttempt.Target, _ timing: AirTiming?, _ timeout: Duration?
   ) async throws(RadioError) -> ConnectedLink {
     let id = nextID()
     let result: Result<ConnectedLink, RadioError> = await withTaskCancellationHandler {
@@ -181,7 +194,8 @@ public actor AirAdapter: Adapter {
         // the attempt is in the table, where closing and cancelling look for it.
         guard !isClosed else { return continuation.resume(returning: .failure(.closed)) }
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
-        let origin = AirAttempt.Origin(address: address, name: name, maximum: maximumSecurity)
+        let origin = AirAttempt.Origin(
+          address: address, name: name, maximum: maximumSecurity, timing: timing)
         let attempt = AirAttempt(
           target, from: origin, in: folder, on: loop, timeout: timeout
         ) { [weak self] result in

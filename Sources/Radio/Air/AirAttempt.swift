@@ -24,6 +24,8 @@ final class AirAttempt {
     var address: BluetoothAddress
     var name: String
     var maximum: LinkSecurity
+    /// How the link is to be timed; nil: as fast as it goes.
+    var timing: AirTiming?
   }
 
   /// How long a radio may take to answer a hello.
@@ -165,7 +167,8 @@ final class AirAttempt {
       dialled = nil
       let link = AirLink(
         data: OwnedDescriptor(owning: descriptor), control: control, peer: address, name: name,
-        maximum: origin.maximum, on: loop, onEnd: {})
+        isCentral: true, maximum: origin.maximum, on: loop, onEnd: {})
+      if let timing = origin.timing { link.setTiming(timing) }
       finish(
         .success(
           ConnectedLink(link, peer: address, identity: name, isCentral: true, loop: loop)))

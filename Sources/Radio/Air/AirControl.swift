@@ -15,7 +15,8 @@ import Links
 /// | 04 raise | security level (1), longest key (1) |
 /// | 05 raised | security level (1), key size (1) |
 /// | 06 disconnect | reason (1) |
-enum AirControl: Hashable {
+/// | 07 timing | see `AirTiming.octets` (26) |
+enum AirControl: Equatable {
   /// The central says who it is.
   case hello(address: BluetoothAddress, name: String)
   /// The peripheral takes the connection.
@@ -28,6 +29,8 @@ enum AirControl: Hashable {
   case raised(LinkSecurity)
   /// Says why the link is going to end.
   case disconnect(DisconnectReason)
+  /// The central says, once, how the link is to be timed in the direction towards it.
+  case timing(AirTiming)
 
   /// What both ends must speak.
   static let version: UInt8 = 1
@@ -44,6 +47,7 @@ enum AirControl: Hashable {
     case .raise(let security): [4, security.level.rawValue, security.keySize]
     case .raised(let security): [5, security.level.rawValue, security.keySize]
     case .disconnect(let reason): [6, reason.rawValue]
+    case .timing(let timing): [7] + timing.octets
     }
   }
 
@@ -66,6 +70,9 @@ enum AirControl: Hashable {
       guard let security = LinkSecurity(rest[0], rest[1]) else { return nil }
       self = .raised(security)
     case (6, 1): self = .disconnect(DisconnectReason(rawValue: rest[0]))
+    case (7, AirTiming.length):
+      guard let timing = AirTiming(octets: rest) else { return nil }
+      self = .timing(timing)
     default: return nil
     }
   }

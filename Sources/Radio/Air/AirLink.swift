@@ -22,6 +22,10 @@ public import Links
 ///
 /// After the end what the peer had sent can still be received.
 ///
+/// A central may have a link timed: then PDUs arrive in both directions when they would on a real
+/// one (`AirPacer`). Ending it does not wait: what is under way is delivered
+/// before, as far as the socket has room.
+///
 /// The loop's thread only, like every link; it may be released anywhere.
 public final class AirLink: Link {
   /// How long the other end may take to answer (Vol 3, Part H, 3.4 gives pairing 30 s).
@@ -39,6 +43,7 @@ public final class AirLink: Link {
   private let control: AirControlSocket
   private let loop: Loop
   private let maximum: LinkSecurity
+  private let isCentral: Bool
   /// What was asked for and not answered yet.
   private var raising: SecurityLevel?
   /// What shall be asked for after that.
@@ -46,14 +51,17 @@ public final class AirLink: Link {
   private var answerTimer: OneTimer?
   private var onEnd: (() -> Void)?
   private var hasEnded = false
+  /// Set where the link is timed.
+  private var pacer: AirPacer?
   /// To be thrown by `receive`, once.
   private var loss: LinkError?
 
   init(
     data: consuming OwnedDescriptor, control: AirControlSocket, peer: BluetoothAddress,
-    name: String,
-    maximum: LinkSecurity, on loop: Loop, onEnd: @escaping () -> Void
+    name: String, isCentral: Bool, maximum: LinkSecurity, on loop: Loop,
+    onEnd: @escaping () -> Void
   ) {
+    self.isCentral = isCentral
     self.peer = peer
     peerName = "air:" + (name.isEmpty ? peer.digits : name)
     self.data = SocketLink(data, peerName: peerName)
@@ -78,9 +86,28 @@ public final class AirLink: Link {
   }
 
   public var descriptor: Int32? { data.descriptor }
+  /// This end's; the peer's is not known before it is asked.
+  public var maximumSecurity: SecurityLevel { maximum.level }
 
   public func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
-    raising == nil ? try data.send(pdu) : .wouldBlock
+    guard raising == nil else { return .wouldBlock }
+    guard let pacer, !hasEnded else { return try data.send(pdu) }
+    return try pacer.send(pdu)
+  }
+
+  /// Times the link from now on: for the central, which tells its peer. Once only.
+  func setTiming(_ timing: AirTiming) {
+    guard control.send(.timing(timing.mirrored)) else { return }
+    pace(timing)
+  }
+
+  private func pace(_ timing: AirTiming) {
+    let data = data
+    pacer = AirPacer(timing, on: loop) { (pdu) throws(LinkError) in
+      try data.send(pdu)
+    } whenWritable: { [weak self] in
+      self?.observer?.linkReady(.writable)
+    }
   }
 
   public func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
@@ -93,6 +120,7 @@ public final class AirLink: Link {
   }
 
   public func close() {
+    pacer?.flush()
     if !hasEnded { _ = control.send(.disconnect(.remoteUserTerminated)) }
     end(.localHostTerminated)
     data.close()
@@ -100,6 +128,7 @@ public final class AirLink: Link {
 
   /// Ends the link and tells the peer why. Vol 4, Part E, 7.1.6.
   public func disconnect(_ reason: DisconnectReason) {
+    pacer?.flush()
     if !hasEnded { _ = control.send(.disconnect(reason)) }
     end(.localHostTerminated)
     data.close()
@@ -131,6 +160,7 @@ public final class AirLink: Link {
     switch input {
     case .control(.raise(let asked)) where asked.level > .low: answer(asked)
     case .control(.raised(let granted)) where raising != nil: take(granted)
+    case .control(.timing(let timing)) where !isCentral && pacer == nil: pace(timing)
     case .control(.disconnect(let reason)): end(reason)
     case .hangup: end(nil)
     case .channel(let descriptor):
@@ -190,6 +220,7 @@ public final class AirLink: Link {
     hasEnded = true
     disconnectReason = reason
     raising = nil
+    pacer = nil
     answerTimer?.cancel()
     answerTimer = nil
     control.close()

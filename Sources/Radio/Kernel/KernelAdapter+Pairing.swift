@@ -16,29 +16,57 @@ extension KernelAdapter {
     guard let agent else { return }
     try await command(.setCapability, [agent.capability.rawValue])
     if !settings.contains(.bondable) { try await setBondable(true) }
+    // Without it the kernel pairs the old way, whose keys are weak and never `fips`; kernels
+    // without it, and adapters that are set otherwise, pair all the same.
+    if information.supported.contains(.secureConnections), !settings.contains(.secureConnections) {
+      try? await set(.setSecureConnections, true)
+    }
   }
+
+  public var agentCapability: PairingCapability? { agent?.capability }
 
   /// Pairs with a peer, connecting to it if there is no link yet. Its keys come to those who
   /// ``observeKeys(_:)``.
   ///
-  /// - Throws: `management` with `authenticationFailed`, `alreadyPaired`, `connectFailed`,
-  ///   `timeout` and others; `timedOut`, `cancelled`, or what commands throw.
+  /// - Throws: `pairing`; `management` with `alreadyPaired`, `connectFailed` and others;
+  ///   `timedOut`, `cancelled`, or what commands throw.
   public func pair(
     with peer: BluetoothAddress, timeout: Duration = .seconds(60)
   ) async throws(RadioError) {
     let capability = agent?.capability ?? .none
     peers.insert(peer)
+    pairings.commandBegins(peer)
     do throws(RadioError) {
       try await withCancellation(of: peer) { () throws(RadioError) in
         try await self.command(
           .pairDevice, peer.managementOctets + [capability.rawValue], patience: timeout)
       }
-    } catch .managementSilent {
-      channel?.send(.cancelPairing, index, peer.managementOctets)
-      throw .timedOut(peer, after: timeout)
-    } catch .management(_, .cancelled, _) where Task.isCancelled {
-      throw .cancelled
+      _ = pairings.commandEnds(peer, nil)
+    } catch {
+      switch error {
+      case .managementSilent:
+        _ = pairings.commandEnds(peer, nil)
+        channel?.send(.cancelPairing, index, peer.managementOctets)
+        throw .timedOut(peer, after: timeout)
+      case .management(_, .cancelled, _) where Task.isCancelled:
+        _ = pairings.commandEnds(peer, nil)
+        throw .cancelled
+      case .management(_, let status, _):
+        guard let failure = pairings.commandEnds(peer, status) else { throw error }
+        tell { await $0.failed(peer, failure) }
+        throw .pairing(peer, failure)
+      default:
+        _ = pairings.commandEnds(peer, nil)
+        throw error
+      }
     }
+  }
+
+  public func pairingFailure(
+    of peer: BluetoothAddress, within time: Duration
+  ) async -> PairingFailure? {
+    guard end == nil else { return nil }
+    return await pairings.failure(of: peer, within: time, isolation: self)
   }
 
   private func withCancellation(
@@ -92,42 +120,78 @@ extension KernelAdapter {
 
   /// - Parameter value: what both ends show; nil if there is nothing to compare.
   func confirm(_ peer: BluetoothAddress, value: UInt32?) {
-    guard isOurs(peer) else { return }
+    guard isOurs(peer) else { return pairings.noted(peer) }
     let agent = agent
     let isBondable = settings.contains(.bondable)
-    answer { adapter in
+    ask(peer) { adapter in
       let isAccepted =
         if let value {
           await agent?.matches(value, shownBy: peer) ?? false
         } else {
           await agent?.accepts(peer) ?? isBondable
         }
+      guard !Task.isCancelled else { return }
+      await adapter.note(peer, !isAccepted ? .refused : value == nil ? .accepted : .compared)
       await adapter.reply(isAccepted ? .confirm : .refuseConfirmation, peer.managementOctets)
     }
   }
 
   func enterPasskey(for peer: BluetoothAddress) {
-    guard isOurs(peer) else { return }
+    guard isOurs(peer) else { return pairings.noted(peer) }
     let agent = agent
-    answer { adapter in
-      if let passkey = await agent?.passkey(shownBy: peer), passkey <= 999_999 {
+    ask(peer) { adapter in
+      let passkey = await agent?.passkey(shownBy: peer)
+      guard !Task.isCancelled else { return }
+      if let passkey, passkey <= 999_999 {
+        await adapter.note(peer, .entered)
         await adapter.reply(.enterPasskey, peer.managementOctets + passkey.octets(4))
       } else {
+        await adapter.note(peer, .refused)
         await adapter.reply(.refusePasskey, peer.managementOctets)
       }
     }
   }
 
   func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) {
-    let agent = agent
-    answer { _ in await agent?.show(passkey, to: peer, entered: entered) }
+    pairings.noted(peer, .shown)
+    tell { await $0.show(passkey, to: peer, entered: entered) }
   }
 
-  private func answer(_ body: @escaping @Sendable (KernelAdapter) async -> Void) {
-    Task { [weak self] in
+  private func note(_ peer: BluetoothAddress, _ step: PairingStep) { pairings.noted(peer, step) }
+
+  /// Has a question answered, unless pairing ends before.
+  private func ask(
+    _ peer: BluetoothAddress, _ body: @escaping @Sendable (KernelAdapter) async -> Void
+  ) {
+    let question = Task { [weak self] in
       guard let self else { return }
       await body(self)
     }
+    pairings.asking(peer, question)
+  }
+
+  /// Tells the agent something, in order.
+  private func tell(_ body: @escaping @Sendable (any PairingAgent) async -> Void) {
+    guard let agent else { return }
+    Task(executorPreference: loop.tasks) { await body(agent) }
+  }
+
+  // MARK: The end
+
+  func hasPaired(_ peer: BluetoothAddress) {
+    guard pairings.paired(peer) else { return }
+    tell { await $0.paired(with: peer) }
+  }
+
+  func pairingFailed(_ peer: BluetoothAddress, _ status: ManagementStatus) {
+    let failure = pairings.failed(peer, status)
+    tell { await $0.failed(peer, failure) }
+  }
+
+  /// - Parameter reason: MGMT_DEV_DISCONN_*; 4 is for a failed authentication.
+  func pairingEnded(_ peer: BluetoothAddress, _ reason: UInt8) {
+    let failure = pairings.disconnected(peer, isAuthenticationFailure: reason == 4)
+    if let failure { tell { await $0.failed(peer, failure) } }
   }
 
   /// An answer may come too late: the peer has given up, or another agent was faster.

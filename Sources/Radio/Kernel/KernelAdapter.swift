@@ -51,6 +51,7 @@ public actor KernelAdapter: Adapter {
   /// Peers with a link that goes through this radio.
   var peers: Set<BluetoothAddress> = []
   var agent: (any PairingAgent)?
+  let pairings: KernelPairings
   var keyObservers: [@Sendable (BondKey) -> Void] = []
   private var stateWatchers: [UInt64: AsyncStream<AdapterState>.Continuation] = [:]
 
@@ -94,6 +95,7 @@ public actor KernelAdapter: Adapter {
     self.information = information
     self.loop = loop
     index = information.index
+    pairings = KernelPairings(on: loop)
   }
 
   isolated deinit { shutDown(.closed) }
@@ -165,6 +167,7 @@ public actor KernelAdapter: Adapter {
     guard end == nil else { return }
     end = reason
     discovery?.close(reason)
+    pairings.close()
     for id in advertisements.keys { stopAdvertising(id) }
     listener?.close()
     listener = nil
@@ -248,10 +251,16 @@ public actor KernelAdapter: Adapter {
     case .deviceFound(let device): discovery?.take(device)
     case .discovering(let isOn): discovery?.take(discovering: isOn)
     case .advertisingRemoved(let instance): advertisingEnded(instance)
-    case .deviceConnected(let peer, _): connected(peer)
-    case .deviceDisconnected(let peer, _): peers.remove(peer)
+    case .deviceConnected(let peer, _):
+      pairings.connected(peer)
+      connected(peer)
+    case .deviceDisconnected(let peer, let reason):
+      pairingEnded(peer, reason)
+      peers.remove(peer)
+    case .authenticationFailed(let peer, let status): pairingFailed(peer, status)
     case .newKey(let key, let isToStore):
       if isToStore { for observer in keyObservers { observer(key) } }
+      if case .longTerm(let key) = key { hasPaired(key.peer) }
     case .confirmationRequest(let peer, let isJustWorks, let value):
       confirm(peer, value: isJustWorks ? nil : value)
     case .passkeyRequest(let peer): enterPasskey(for: peer)

@@ -25,6 +25,7 @@ READ_INFO = 0x0004
 DISCONNECT = 0x0014
 GET_CONNECTIONS = 0x0015
 SET_IO_CAPABILITY = 0x0018
+UNPAIR_DEVICE = 0x001B
 USER_CONFIRMATION_REPLY = 0x001C
 SWITCHES = {
     "power": 0x0005, "connectable": 0x0007, "bondable": 0x0009, "le": 0x000D, "bredr": 0x002A,
@@ -116,6 +117,14 @@ class Mgmt:
         self.set_capability(index, "none")
         self.switch(index, "connectable", True)
         self.switch(index, "power", True)
+
+    def forget(self, index: int, peer: str) -> None:
+        """Drops the keys of a peer with a public address, and a link with it."""
+        octets = bytes(int(pair, 16) for pair in reversed(peer.split(":")))
+        try:
+            self.command(UNPAIR_DEVICE, index, octets + b"\x01\x01")
+        except MgmtError:
+            pass  # there are none
 
     def address(self, index: int) -> str:
         return written(self.command(READ_INFO, index)[:6])

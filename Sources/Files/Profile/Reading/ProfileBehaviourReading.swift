@@ -6,7 +6,7 @@ extension Profile.Behaviour {
       field,
       keys: [
         "notifyEveryMilliseconds", "indicateEveryMilliseconds", "readError", "writeError",
-        "delayMilliseconds", "echoTo", "counter", "sink", "burst",
+        "delayMilliseconds", "echoTo", "counter", "sink", "tally", "burst", "stream",
       ])
     let day = 86_400_000
     notifyEvery = try object["notifyEveryMilliseconds"]?.milliseconds(1...day)
@@ -16,8 +16,14 @@ extension Profile.Behaviour {
     delay = try object["delayMilliseconds"]?.milliseconds(0...600_000)
     echo = try object["echoTo"]?.target("characteristic")
     counter = try object["counter"]?.integer(1...8, unit: " of octets")
-    isSink = try object["sink"]?.bool ?? false
+    isTally = try object["tally"]?.bool ?? false
+    isSink = try object["sink"]?.bool ?? isTally
     burst = try object["burst"].map(Profile.Burst.init)
+    if let stream = try object["stream"] {
+      let object = try ProfileObject(stream, keys: ["size"])
+      streamSize = try object.required("size", "octets of each value")
+        .integer(4...Profile.Value.lengthLimit)
+    }
   }
 }
 

@@ -45,6 +45,8 @@ public struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
   public static let startDiscovery = Self(rawValue: 0x0023)
   /// MGMT_OP_STOP_DISCOVERY
   public static let stopDiscovery = Self(rawValue: 0x0024)
+  /// MGMT_OP_SET_SECURE_CONN
+  public static let setSecureConnections = Self(rawValue: 0x002D)
   /// MGMT_OP_LOAD_IRKS
   public static let loadIdentityKeys = Self(rawValue: 0x0030)
   /// MGMT_OP_GET_CONN_INFO
@@ -81,6 +83,7 @@ extension ManagementOpcode: CustomStringConvertible {
     case .loadLongTermKeys, .loadIdentityKeys: "load keys"
     case .disconnect: "disconnect"
     case .getConnections: "list the connections"
+    case .setSecureConnections: "switch LE Secure Connections on"
     case .setCapability: "set the capability of pairing"
     case .pairDevice: "pair"
     case .cancelPairing: "cancel the pairing"

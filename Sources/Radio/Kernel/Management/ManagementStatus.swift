@@ -57,7 +57,7 @@ extension ManagementStatus: CustomStringConvertible {
     case .failed: "the controller or the peer failed"
     case .connectFailed: "the peer could not be connected to"
     case .authenticationFailed:
-      "pairing failed; if one side has lost an earlier bond, unpair on both sides"
+      "pairing failed; if one side has lost an earlier bond, forget it on both (atto unpair)"
     case .notPaired: "it is not paired"
     case .noResources: "the kernel has no room for it"
     case .timeout: "the peer did not answer in time"
@@ -71,7 +71,8 @@ extension ManagementStatus: CustomStringConvertible {
     case .cancelled: "it was cancelled"
     case .invalidIndex: "there is no such adapter; see: atto adapters"
     case .blocked: "the radio is blocked (try: rfkill unblock bluetooth)"
-    case .alreadyPaired: "it is paired already"
+    case .alreadyPaired:
+      "it is paired already; if the peer has forgotten that, forget it here too (atto unpair)"
     case .permissionDenied:
       "permission is missing: CAP_NET_ADMIN; run as root, or give it to the program once with "
         + "sudo setcap cap_net_admin+ep PROGRAM"

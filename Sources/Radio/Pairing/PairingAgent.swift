@@ -1,7 +1,7 @@
 public import Links
 
-/// One who answers the kernel's questions while peers pair. Every question may take its time; the
-/// kernel and the peer give up after some 30 s.
+/// One who answers a radio's questions while peers pair. Every question may take its time; the
+/// radio and the peer give up after some 30 s (Vol 3, Part H, 3.4).
 public protocol PairingAgent: Sendable {
   /// What the person in front of this end can see and type. It decides how peers pair.
   /// Vol 3, Part H, 2.3.2.
@@ -18,6 +18,12 @@ public protocol PairingAgent: Sendable {
 
   /// Shows six digits, which are to be typed at the peer. Called again while they are typed.
   func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async
+
+  /// A peer has paired with this end.
+  func paired(with peer: BluetoothAddress) async
+
+  /// Pairing with a peer has failed, or it has lost the key of an earlier bond.
+  func failed(_ peer: BluetoothAddress, _ failure: PairingFailure) async
 }
 
 extension PairingAgent {
@@ -25,6 +31,8 @@ extension PairingAgent {
   public func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool { false }
   public func passkey(shownBy peer: BluetoothAddress) async -> UInt32? { nil }
   public func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async {}
+  public func paired(with peer: BluetoothAddress) async {}
+  public func failed(_ peer: BluetoothAddress, _ failure: PairingFailure) async {}
 }
 
 /// Accepts every peer for which nothing is to be compared, and no other.
