@@ -146,19 +146,51 @@ final class ServerModel {
     }
   }
 
+  /// What the Database Hash covers of these rows. Vol 3, Part G, 7.3.1.
+  static func structure(of rows: some Sequence<ModelRow>) -> [UInt8] {
+    var structure: [UInt8] = []
+    for row in rows {
+      switch row.type {
+      case ModelRow.primary, ModelRow.secondary, ModelRow.include, ModelRow.characteristic,
+        ModelRow.extendedProperties:
+        structure += octets(row.handle) + row.type
+        switch row.kind {
+        case .constant(let value), .stored(let value, _): structure += value
+        default: break
+        }
+      case [0x01, 0x29], [0x02, 0x29], [0x03, 0x29], [0x04, 0x29], [0x05, 0x29]:
+        structure += octets(row.handle) + row.type
+      default: break
+      }
+    }
+    return structure
+  }
+
+  /// The same of the service that holds a handle.
+  private func service(containing handle: UInt16) -> [UInt8] {
+    guard
+      let service = rows.last(where: { $0.isService && $0.handle <= handle }),
+      handle <= service.groupEnd
+    else { return [] }
+    return Self.structure(
+      of: rows.lazy.filter { $0.handle >= service.handle && $0.handle <= service.groupEnd })
+  }
+
   // MARK: Clients
 
   func connect(_ id: ClientID, _ security: LinkSecurity, _ record: ModelRecord?) -> ModelClient {
     let client = ModelClient(id: id, security: security)
     if let record {
-      for (handle, value) in record.configurations {
+      let isSame = record.databaseHash == databaseHash()
+      for (handle, value) in record.configurations
+      where isSame || service(containing: handle) == record.services[handle] {
         guard let index = row(handle), case .configuration(let offered, _) = rows[index].kind,
           value & offered != 0
         else { continue }
         client.configurations[handle] = value & offered
       }
       client.features = record.features
-      if record.databaseHash != databaseHash() {
+      if !isSame {
         client.awareness = .unaware
         client.changed = (1, 0xFFFF)
       }
@@ -192,7 +224,10 @@ final class ServerModel {
 
   func record(of client: ModelClient) -> ModelRecord {
     ModelRecord(
-      configurations: client.configurations, features: client.features,
+      configurations: client.configurations,
+      services: Dictionary(
+        uniqueKeysWithValues: client.configurations.keys.map { ($0, service(containing: $0)) }),
+      features: client.features,
       databaseHash: client.awareness == .aware ? databaseHash() : [])
   }
 
@@ -261,6 +296,8 @@ final class ModelClient {
 /// What the model remembers of a bonded client.
 struct ModelRecord {
   var configurations: [UInt16: UInt16]
+  /// The structure of the service that each is in.
+  var services: [UInt16: [UInt8]]
   var features: UInt8
   var databaseHash: [UInt8]
 }

@@ -162,21 +162,7 @@ final class Device {
   /// One structure has one hash and another has another. Vol 3, Part G, 7.3.1.
   private func checkHash() {
     guard let server, let model else { return }
-    var structure: [UInt8] = []
-    for row in model.rows {
-      switch row.type {
-      case ModelRow.primary, ModelRow.secondary, ModelRow.include, ModelRow.characteristic,
-        ModelRow.extendedProperties:
-        structure += octets(row.handle) + row.type
-        switch row.kind {
-        case .constant(let value), .stored(let value, _): structure += value
-        default: break
-        }
-      case [0x01, 0x29], [0x02, 0x29], [0x03, 0x29], [0x04, 0x29], [0x05, 0x29]:
-        structure += octets(row.handle) + row.type
-      default: break
-      }
-    }
+    let structure = ServerModel.structure(of: model.rows)
     let hash = server.databaseHash()
     if let former = hashes[structure], former != hash {
       simulator.fail("one structure, one hash", name)
