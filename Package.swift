@@ -12,6 +12,13 @@ let house: [SwiftSetting] = [
 /// that need the loop go there themselves.
 let inheriting: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
+extension Target {
+  static func example(_ name: String) -> Target {
+    .executableTarget(
+      name: name, dependencies: ["CoreBluetooth"], path: "Sources/Examples/\(name)")
+  }
+}
+
 let package = Package(
   name: "Atto",
   products: [
@@ -64,6 +71,10 @@ let package = Package(
     // Floor 6: Apple's API. The one target that uses Foundation.
     .target(name: "CoreBluetooth", dependencies: ["Atto", "CLinux"], swiftSettings: house),
 
+    // Programs as one would write them for Apple's framework.
+    .example("HeartRatePeripheral"), .example("HeartRateCentral"), .example("TransferSender"),
+    .example("TransferReceiver"), .example("ReconnectingLogger"),
+
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
     .testTarget(
@@ -88,8 +99,8 @@ let package = Package(
       name: "ConformanceTests",
       dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
-    .testTarget(
-      name: "CoreBluetoothTests", dependencies: ["CoreBluetooth"], swiftSettings: house),
+    // Like the examples without our settings: built as apps are.
+    .testTarget(name: "CoreBluetoothTests", dependencies: ["CoreBluetooth"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -180,6 +180,21 @@ import Testing
     #expect(try await watch.log.next("value").hasSuffix("CBATTError 14"))
   }
 
+  @Test func waitsForResults() async throws {
+    try await watch.getReady()
+    let services = try await watch.peripheral.discoverAll()
+    #expect(services.map(\.uuid.uuidString) == ["180D"])
+    #expect(services[0].includedServices?[0].characteristics?[0].uuid.uuidString == "2A19")
+    let long = watch.characteristic("FF02")
+    #expect(long.descriptors?.map(\.uuid.uuidString) == ["2901"])
+    try await watch.peripheral.write(Data([4, 5]), to: long)
+    #expect(try await watch.peripheral.read(long) == Data([4, 5]))
+    await #expect(throws: CBATTError(.readNotPermitted)) {
+      _ = try await watch.peripheral.read(watch.characteristic("2A37"))
+    }
+    #expect(watch.peripheral.address.count == 17)
+  }
+
   private func stationOf(_ manager: CBPeripheralManager) async -> Station {
     await manager.engine.station!
   }

@@ -51,6 +51,9 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
       delegate: self, queue: DispatchQueue(label: "strap"), options: nil, radio: radio)
   }
 
+  /// Lets go of the manager, as an app does that has done with it.
+  func release() { manager = nil }
+
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     log.add("state \(peripheral.state)")
     guard peripheral.state == .poweredOn else { return }

@@ -29,6 +29,12 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     fatalError("no characteristic \(uuid)")
   }
 
+  /// Lets go of the manager and the peripheral, as an app does that has done with them.
+  func release() {
+    found.value = nil
+    manager = nil
+  }
+
   /// Scans for the strap, connects, and discovers its characteristics.
   func getReady() async throws {
     try await log.next("state poweredOn")

@@ -34,9 +34,9 @@ open class CBCentralManager: CBManager {
     options: [String: Any]? = nil
   ) {
     let callbacks = CallbackQueue(queue)
-    engine = CentralEngine(.usual, callbacks)
+    engine = CentralEngine(.usual, callbacks, options)
     super.init(queue: callbacks, choice: .usual)
-    begin(delegate, options)
+    begin(delegate)
   }
 
   /// Not Apple's: a manager on a radio of one's choice.
@@ -45,14 +45,12 @@ open class CBCentralManager: CBManager {
     options: [String: Any]? = nil, radio: CBRadio
   ) {
     let callbacks = CallbackQueue(queue)
-    engine = CentralEngine(radio, callbacks)
+    engine = CentralEngine(radio, callbacks, options)
     super.init(queue: callbacks, choice: radio)
-    begin(delegate, options)
+    begin(delegate)
   }
 
-  private func begin(
-    _ delegate: (any CBCentralManagerDelegate)?, _ options: [String: Any]?
-  ) {
+  private func begin(_ delegate: (any CBCentralManagerDelegate)?) {
     self.delegate = delegate
     engine.object.value = WeakReference(self)
     let engine = engine

@@ -22,6 +22,7 @@ extension CBPeripheral {
   }
 
   private func adopt(_ found: [Service], isWhole: Bool) {
+    ConnectedPeers.advertised(identifier, found.map(\.uuid))
     let showsAll = shown.value.showsGenericServices
     let known = shown.value.services ?? []
     var services = isWhole ? [] : known
@@ -116,6 +117,35 @@ extension CBPeripheral {
       }
       peripheral.delegate?.peripheral(
         peripheral, didDiscoverDescriptorsFor: characteristic, error: result.error)
+    }
+  }
+
+  /// Takes over a whole database.
+  func adoptAll(_ database: RemoteDatabase) {
+    adopt(database.services.filter(\.isPrimary), isWhole: true)
+    var all = shown.value.services ?? []
+    for service in all {
+      guard let found = database.services.first(where: { $0.range == service.range }) else {
+        continue
+      }
+      adopt(found.includes, in: service)
+      all += service.includedServices ?? []
+    }
+    for service in all {
+      guard let found = database.services.first(where: { $0.range == service.range }) else {
+        continue
+      }
+      Self.adopt(found.characteristics, in: service)
+      for characteristic in service.characteristics ?? [] where characteristic.descriptors == nil {
+        let descriptors = found.characteristics.first {
+          $0.handle == characteristic.found?.handle
+        }?.descriptors
+        let made = (descriptors ?? []).map {
+          CBDescriptor(
+            type: CBUUID($0.uuid), handle: $0.handle, characteristic: characteristic)
+        }
+        characteristic.state.withLock { $0.descriptors = made }
+      }
     }
   }
 

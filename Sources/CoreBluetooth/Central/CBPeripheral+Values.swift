@@ -33,7 +33,7 @@ extension CBPeripheral {
     }
   }
 
-  @RadioLoop private static func write(
+  @RadioLoop static func write(
     _ handle: AttributeHandle, _ value: [UInt8], _ connection: Connection
   ) async throws(AttoError) {
     guard value.count <= 512 else { throw .misuse(.valueTooLong(value.count, limit: 512)) }
@@ -88,8 +88,10 @@ extension CBPeripheral {
   /// ends the subscription.
   public func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
     guard let found = mine(characteristic) else { return }
+    let kept = KeptSubscription(found, in: characteristic.service)
     perform { (connection, remote) async throws(AttoError) in
       try await Self.subscribe(enabled, found, connection, remote)
+      if let kept { remote.note(kept, enabled) }
     } _: { peripheral, result in
       if case .success = result { characteristic.state.withLock { $0.isNotifying = enabled } }
       peripheral.delegate?.peripheral(
@@ -97,7 +99,7 @@ extension CBPeripheral {
     }
   }
 
-  @RadioLoop private static func subscribe(
+  @RadioLoop static func subscribe(
     _ enabled: Bool, _ found: Characteristic, _ connection: Connection, _ remote: RemotePeripheral
   ) async throws(AttoError) {
     let value: [UInt8]

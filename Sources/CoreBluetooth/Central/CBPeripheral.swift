@@ -104,11 +104,11 @@ open class CBPeripheral: CBPeer {
 
   // MARK: Changes, on the app's queue
 
-  func beginConnection(mtu: Int) {
+  func beginConnection(mtu: Int, keepsServices: Bool) {
     shown.withLock { shown in
       shown.state = .connected
       shown.mtu = mtu
-      shown.services = nil
+      if !keepsServices { shown.services = nil }
       shown.commands = 0
       shown.wantsRoom = false
     }

@@ -18,10 +18,19 @@ import Foundation
   private let undelivered = Guarded(0)
   var connectionEvents = ConnectionEventWish()
   private var isShutDown = false
+  /// Where state is kept, if the app wants that.
+  private let file: RestorationFile?
+  private var wish: ScanWish?
+  /// What a former run had and this one has not begun yet.
+  private var toResume: (() -> Void)?
+  private var resumed: [RemotePeripheral] = []
 
-  nonisolated init(_ choice: CBRadio, _ queue: CallbackQueue) {
+  nonisolated init(_ choice: CBRadio, _ queue: CallbackQueue, _ options: [String: Any]?) {
     self.choice = choice
     self.queue = queue
+    file = OptionReader(options).text(CBCentralManagerOptionRestoreIdentifierKey).map {
+      RestorationFile("central", $0)
+    }
   }
 
   /// Calls the app on its queue, unless it has let go of the manager.
@@ -34,6 +43,8 @@ import Foundation
 
   func start() {
     guard !isShutDown else { return }
+    // Before the state is told, and so before anything else.
+    if let kept = file?.load(KeptCentral.self) { post { $0.restore(kept) } }
     let station = Station.of(choice)
     self.station = station
     let box = StationObserverBox(
@@ -52,12 +63,52 @@ import Foundation
     remotes = [:]
     box = nil
     station = nil
+    file?.remove()
+  }
+
+  // MARK: Restoration
+
+  /// Goes on with what was kept, as soon as the radio is on.
+  func resume(_ peers: [(RemotePeripheral, Bool, [KeptSubscription])], _ wish: ScanWish?) {
+    guard !isShutDown else { return }
+    resumed = peers.map(\.0)
+    for (remote, reconnects, subscriptions) in peers {
+      remote.restore(subscriptions, reconnects: reconnects)
+    }
+    self.wish = wish
+    toResume = { [weak self] in
+      guard let self else { return }
+      toResume = nil
+      let waiting = resumed
+      resumed = []
+      for remote in waiting { remote.resume() }
+      if let wish { scan(wish) }
+    }
+    if station?.state == .poweredOn { toResume?() }
+  }
+
+  /// Keeps what is wanted now.
+  func save() {
+    guard let file, !isShutDown else { return }
+    var kept = KeptCentral()
+    kept.scan = wish.map {
+      KeptCentral.Scan(
+        services: $0.services.map(\.fullDescription),
+        solicited: $0.solicited.map(\.fullDescription), allowsDuplicates: $0.allowsDuplicates)
+    }
+    let wanted = remotes.values.compactMap(\.object)
+    let all = wanted + resumed.filter { one in !wanted.contains { $0 === one } }
+    kept.peers = all.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
+      .map(\.kept)
+    file.save(kept)
   }
 
   private func stateChanged(_ state: CBManagerState) {
     if state != .poweredOn {
       scanning?.cancel()
       scanning = nil
+    } else {
+      toResume?()
     }
     post { manager in
       manager.shown.value = state
@@ -74,6 +125,8 @@ import Foundation
 
   func scan(_ wish: ScanWish) {
     scanning?.cancel()
+    self.wish = wish
+    save()
     guard let station, station.state == .poweredOn, let adapter = station.adapter else { return }
     var options = ScanOptions()
     options.reportsDuplicates = wish.allowsDuplicates
@@ -90,6 +143,8 @@ import Foundation
         if case .poweredOff = error {} else { Misuse.log("the scan has ended: \(error)") }
       }
       guard !Task.isCancelled else { return }
+      self?.wish = nil
+      self?.save()
       self?.post { $0.scanEnded() }
     }
   }
@@ -97,6 +152,8 @@ import Foundation
   func stopScan() {
     scanning?.cancel()
     scanning = nil
+    wish = nil
+    save()
   }
 
   private func take(
@@ -140,8 +197,16 @@ import Foundation
 
   // MARK: Peripherals
 
-  func remember(_ remote: RemotePeripheral) { remotes[remote.identifier] = WeakReference(remote) }
-  func forget(_ remote: RemotePeripheral) { remotes[remote.identifier] = nil }
+  func remember(_ remote: RemotePeripheral) {
+    remotes[remote.identifier] = WeakReference(remote)
+    save()
+  }
+
+  func forget(_ remote: RemotePeripheral) {
+    remotes[remote.identifier] = nil
+    resumed.removeAll { $0 === remote }
+    save()
+  }
 
   private func connectionEvent(_ event: CBConnectionEvent, _ peer: BluetoothAddress) {
     guard connectionEvents.isWanted, let station else { return }

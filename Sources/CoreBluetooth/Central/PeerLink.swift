@@ -151,6 +151,7 @@ import Foundation
     users = waiting
     waiting = []
     for user in users { user.connected(mtu: connection.mtuNow) }
+    ConnectedPeers.connected(station.identifier(of: peer), peer, station.choice)
     station.tellConnectionEvent(.peerConnected, peer)
     Task { @RadioLoop [weak self] in await self?.keepHouse(connection) }
   }
@@ -177,7 +178,10 @@ import Foundation
     connection = nil
     ended?.observeValues(nil)
     ended?.close()
-    if ended != nil { station.tellConnectionEvent(.peerDisconnected, peer) }
+    if ended != nil {
+      ConnectedPeers.disconnected(station.identifier(of: peer))
+      station.tellConnectionEvent(.peerDisconnected, peer)
+    }
     let error = ErrorMapping.disconnection(reason)
     for user in left { user.disconnected(error) }
     for user in disappointed { user.failedToConnect(error) }

@@ -22,6 +22,9 @@ import Foundation
   private var delay: OneTimer?
   private var outgoing = Outgoing()
   private var isWaitingForRoom = false
+  /// The subscriptions that stand; after a restoration those that are to be made again.
+  private var subscriptions: [KeptSubscription] = []
+  private var isRestoring = false
 
   nonisolated init(
     _ identifier: UUID, _ address: BluetoothAddress, _ queue: CallbackQueue,
@@ -71,6 +74,51 @@ import Foundation
     link.want(self)
   }
 
+  // MARK: Restoration
+
+  /// What is kept of it.
+  var kept: KeptCentral.Peer {
+    KeptCentral.Peer(
+      identifier: identifier, address: "\(address)", name: KnownPeers.peer(identifier)?.name,
+      reconnects: reconnects, subscriptions: subscriptions)
+  }
+
+  func restore(_ subscriptions: [KeptSubscription], reconnects: Bool) {
+    self.subscriptions = subscriptions
+    self.reconnects = reconnects
+    isRestoring = true
+  }
+
+  /// Connects as a former run has wished.
+  func resume() { connect(after: .zero, reconnects: reconnects) }
+
+  func note(_ subscription: KeptSubscription, _ isWanted: Bool) {
+    subscriptions.removeAll { $0.valueHandle == subscription.valueHandle }
+    if isWanted { subscriptions.append(subscription) }
+    manager.save()
+  }
+
+  /// Subscribes again to what a former run had subscribed to, where the peer still has it.
+  ///
+  /// - Returns: whether the peer's services are as they were.
+  private func subscribeAgain(_ connection: Connection) async -> Bool {
+    for kept in subscriptions {
+      guard let range = kept.range, let wanted = kept.characteristic,
+        let found = try? await connection.perform(DiscoverCharacteristics(in: range)),
+        let same = found.first(where: { $0.valueHandle == wanted.valueHandle }),
+        same.uuid == wanted.uuid, same.properties == wanted.properties
+      else { return false }
+      do throws(AttoError) {
+        try await Self.secured(connection, self) { (connection, remote) async throws(AttoError) in
+          try await CBPeripheral.subscribe(true, same, connection, remote)
+        }
+      } catch {
+        return false
+      }
+    }
+    return true
+  }
+
   /// The app does not want the connection, or the wish for it, any more.
   func cancel() {
     let wasWanted = link != nil || delay != nil
@@ -99,6 +147,8 @@ import Foundation
     isConnected = false
     reconnects = false
     outgoing = Outgoing()
+    subscriptions = []
+    isRestoring = false
     let link = link
     self.link = nil
     link?.leave(self)
@@ -111,8 +161,23 @@ import Foundation
     KnownPeers.met(identifier, address, name: nil)
     KnownPeers.remember(identifier)
     manager.remember(self)
+    guard isRestoring, let connection = link?.connection else {
+      return tellConnected(mtu, keepsServices: false)
+    }
+    isRestoring = false
+    Task { @RadioLoop in
+      let isSame = await subscribeAgain(connection)
+      if !isSame { subscriptions = [] }
+      // Otherwise the end of the connection was told already, or will be.
+      if isConnected, link?.connection === connection {
+        tellConnected(mtu, keepsServices: isSame)
+      }
+    }
+  }
+
+  private func tellConnected(_ mtu: Int, keepsServices: Bool) {
     post { manager, peripheral in
-      peripheral.beginConnection(mtu: mtu)
+      peripheral.beginConnection(mtu: mtu, keepsServices: keepsServices)
       manager.delegate?.centralManager(manager, didConnect: peripheral)
     }
   }

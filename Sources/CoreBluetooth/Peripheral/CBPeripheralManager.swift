@@ -33,10 +33,10 @@ open class CBPeripheralManager: CBManager {
     options: [String: Any]? = nil
   ) {
     let callbacks = CallbackQueue(queue)
-    engine = PublishingEngine(.usual, callbacks)
+    engine = PublishingEngine(.usual, callbacks, options)
     window = engine.makeWindow()
     super.init(queue: callbacks, choice: .usual)
-    begin(delegate, options)
+    begin(delegate)
   }
 
   /// Not Apple's: a manager on a radio of one's choice.
@@ -45,15 +45,13 @@ open class CBPeripheralManager: CBManager {
     options: [String: Any]? = nil, radio: CBRadio
   ) {
     let callbacks = CallbackQueue(queue)
-    engine = PublishingEngine(radio, callbacks)
+    engine = PublishingEngine(radio, callbacks, options)
     window = engine.makeWindow()
     super.init(queue: callbacks, choice: radio)
-    begin(delegate, options)
+    begin(delegate)
   }
 
-  private func begin(
-    _ delegate: (any CBPeripheralManagerDelegate)?, _ options: [String: Any]?
-  ) {
+  private func begin(_ delegate: (any CBPeripheralManagerDelegate)?) {
     self.delegate = delegate
     engine.object.value = WeakReference(self)
     let engine = engine

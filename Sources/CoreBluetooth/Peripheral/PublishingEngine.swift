@@ -28,9 +28,63 @@ import Foundation
   /// The last of the changes that are carried out one after another.
   private var changes: Task<Void, Never>?
 
-  nonisolated init(_ choice: CBRadio, _ queue: CallbackQueue) {
+  /// Where state is kept, if the app wants that.
+  private let file: RestorationFile?
+  private var kept = KeptPublications()
+  /// What was added, in order, as far as it is kept.
+  private var keptOrder: [ObjectIdentifier] = []
+  /// What a former run had and this one has not begun yet.
+  private var toResume: (() -> Void)?
+
+  nonisolated init(_ choice: CBRadio, _ queue: CallbackQueue, _ options: [String: Any]?) {
     self.choice = choice
     self.queue = queue
+    file = OptionReader(options).text(CBPeripheralManagerOptionRestoreIdentifierKey).map {
+      RestorationFile("peripheral", $0)
+    }
+  }
+
+  // MARK: Restoration
+
+  /// Publishes and advertises what was kept, as soon as the radio is on. Without a word: the app
+  /// was told all by `willRestoreState`.
+  func resume(_ publications: Carried<[Publication]>, _ wish: AdvertisingWish?) {
+    guard !isShutDown else { return }
+    toResume = { [weak self] in
+      guard let self else { return }
+      toResume = nil
+      for publication in publications.content { add(Carried(publication), isSilent: true) }
+      if let wish { advertise(wish, isSilent: true) }
+    }
+    if station?.state == .poweredOn { toResume?() }
+  }
+
+  private func note(_ publication: Publication) {
+    guard file != nil else { return }
+    let includes = publication.includes.compactMap {
+      keptOrder.firstIndex(of: ObjectIdentifier($0))
+    }
+    kept.services.append(KeptService(publication.service, includes: includes))
+    keptOrder.append(ObjectIdentifier(publication.service))
+    save()
+  }
+
+  private func drop(_ service: ObjectIdentifier) {
+    guard let index = keptOrder.firstIndex(of: service) else { return }
+    keptOrder.remove(at: index)
+    kept.services.remove(at: index)
+    // Those that come after it have moved up.
+    for other in kept.services.indices {
+      kept.services[other].includes = kept.services[other].includes.compactMap {
+        $0 == index ? nil : $0 > index ? $0 - 1 : $0
+      }
+    }
+    save()
+  }
+
+  private func save() {
+    guard let file, !isShutDown else { return }
+    file.save(kept)
   }
 
   /// Calls the app on its queue, unless it has let go of the manager.
@@ -52,6 +106,8 @@ import Foundation
 
   func start() {
     guard !isShutDown else { return }
+    // Before the state is told, and so before anything else.
+    if let kept = file?.load(KeptPublications.self) { post { $0.restore(kept) } }
     let station = Station.of(choice)
     self.station = station
     station.host.join(self)
@@ -69,12 +125,14 @@ import Foundation
     updates = [:]
     box = nil
     station = nil
+    file?.remove()
   }
 
   private func stateChanged(_ state: CBManagerState) {
     if state != .poweredOn { stopAdvertising() }
     let isInvalid = state.rawValue < CBManagerState.poweredOff.rawValue && state != .unknown
     if isInvalid { removeAll() }
+    if state == .poweredOn { toResume?() }
     post { manager in
       manager.shown.value = state
       if state != .poweredOn { manager.own.withLock { $0.isAdvertising = false } }
@@ -94,11 +152,11 @@ import Foundation
     }
   }
 
-  func add(_ carried: Carried<Publication>) {
-    inOrder { await $0.publish(carried) }
+  func add(_ carried: Carried<Publication>, isSilent: Bool = false) {
+    inOrder { await $0.publish(carried, isSilent: isSilent) }
   }
 
-  private func publish(_ carried: Carried<Publication>) async {
+  private func publish(_ carried: Carried<Publication>, isSilent: Bool) async {
     let publication = carried.content
     let service = publication.service
     guard let server = station?.server else { return }
@@ -114,7 +172,8 @@ import Foundation
     do throws(AttoError) {
       let layout = try await server.add(definition)
       place(carried, layout)
-      added(Carried(carried.content.service), nil)
+      note(carried.content)
+      if !isSilent { added(Carried(carried.content.service), nil) }
     } catch {
       added(
         Carried(carried.content.service),
@@ -152,6 +211,7 @@ import Foundation
       let server = station?.server
     else { return }
     forget(values)
+    drop(ObjectIdentifier(service.content))
     do throws(AttoError) {
       _ = try await server.remove(service: handle)
     } catch {
@@ -165,6 +225,9 @@ import Foundation
       // Those that include others first: the reverse of the order in which they were added.
       let all = engine.services.values.sorted { $0.handle > $1.handle }
       engine.services = [:]
+      engine.kept.services = []
+      engine.keptOrder = []
+      engine.save()
       for (handle, values) in all {
         engine.forget(values)
         _ = try? await server?.remove(service: handle)
@@ -314,7 +377,7 @@ import Foundation
 
   // MARK: Advertising
 
-  func advertise(_ wish: AdvertisingWish) {
+  func advertise(_ wish: AdvertisingWish, isSilent: Bool = false) {
     guard advertisement == nil, advertising == nil else {
       return told(CBError(.alreadyAdvertising))
     }
@@ -328,7 +391,10 @@ import Foundation
         let advertisement = try await adapter.advertise(wish.parameters())
         guard let self, !Task.isCancelled else { return advertisement.stop() }
         self.advertisement = advertisement
-        told(nil)
+        kept.advertisement = KeptPublications.Advertisement(
+          name: wish.name, services: wish.services.map(\.fullDescription))
+        save()
+        if !isSilent { told(nil) }
         for await link in advertisement.links { host.take(link) }
       } catch {
         guard let self, !Task.isCancelled else { return }
@@ -350,5 +416,8 @@ import Foundation
     advertising = nil
     advertisement?.stop()
     advertisement = nil
+    guard kept.advertisement != nil else { return }
+    kept.advertisement = nil
+    save()
   }
 }

@@ -1,0 +1,86 @@
+// A heart-rate sensor, written as for Apple's framework. The last line is the one for Linux.
+import CoreBluetooth
+
+final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate {
+  private var manager: CBPeripheralManager!
+  private var measurement: CBMutableCharacteristic?
+  private var timer: DispatchSourceTimer?
+  private var beats: UInt8 = 60
+
+  override init() {
+    super.init()
+    manager = CBPeripheralManager(
+      delegate: self, queue: nil,
+      options: [CBPeripheralManagerOptionRestoreIdentifierKey: "heart-rate-sensor"])
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]
+  ) {
+    let services = dict[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService]
+    measurement = services?.first?.characteristics?.first as? CBMutableCharacteristic
+    print("restored: \(services?.count ?? 0) services")
+  }
+
+  func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
+    switch peripheral.state {
+    case .poweredOn:
+      if measurement == nil { publish() }
+      beat()
+    case .unauthorized: print("this process may not use Bluetooth")
+    case .unsupported: print("there is no Bluetooth LE here")
+    default: print("Bluetooth is not on: \(peripheral.state)")
+    }
+  }
+
+  private func publish() {
+    let measurement = CBMutableCharacteristic(
+      type: CBUUID(string: "2A37"), properties: [.notify], value: nil, permissions: [.readable])
+    let location = CBMutableCharacteristic(
+      type: CBUUID(string: "2A38"), properties: [.read], value: Data([2]),
+      permissions: [.readable])
+    let service = CBMutableService(type: CBUUID(string: "180D"), primary: true)
+    service.characteristics = [measurement, location]
+    self.measurement = measurement
+    manager.add(service)
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
+  ) {
+    if let error { return print("not added: \(error.localizedDescription)") }
+    peripheral.startAdvertising([
+      CBAdvertisementDataLocalNameKey: "Heart",
+      CBAdvertisementDataServiceUUIDsKey: [service.uuid],
+    ])
+  }
+
+  func peripheralManagerDidStartAdvertising(
+    _ peripheral: CBPeripheralManager, error: (any Error)?
+  ) {
+    print(error.map { "not advertising: \($0.localizedDescription)" } ?? "advertising")
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, central: CBCentral,
+    didSubscribeTo characteristic: CBCharacteristic
+  ) {
+    print("subscribed: \(central.identifier)")
+  }
+
+  private func beat() {
+    guard timer == nil else { return }
+    let timer = DispatchSource.makeTimerSource(queue: .main)
+    timer.schedule(deadline: .now(), repeating: .milliseconds(200))
+    timer.setEventHandler { [weak self] in
+      guard let self, let measurement else { return }
+      beats = beats >= 180 ? 60 : beats + 1
+      manager.updateValue(Data([0, beats]), for: measurement, onSubscribedCentrals: nil)
+    }
+    timer.resume()
+    self.timer = timer
+  }
+}
+
+let sensor = HeartRateSensor()
+RunLoop.main.run()
