@@ -104,7 +104,8 @@ extension Server {
     case .becoming:
       client.awareness = .aware
       // What it knows by now it need not be told when it asks for indications one day.
-      if !client.isBeingTold { client.changed = nil }
+      // One that waits in the queue finds nothing to say, and does not go.
+      client.changed = nil
     case .unaware:
       guard client.features.contains(.robustCaching), let handle = Self.handle(of: request) else {
         return

@@ -21,6 +21,7 @@ extension ServerModel {
     case .aware: return nil
     case .told:
       client.awareness = .aware
+      client.changed = nil
       return nil
     case .unaware:
       guard client.features & 1 != 0 else { return nil }
