@@ -46,8 +46,11 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
+    // Hostile input, by catalogue and by seed.
+    .target(name: "Hostility", dependencies: ["ATT", "Links"], swiftSettings: house),
     .executableTarget(
-      name: "AttoCLI", dependencies: ["Atto", "Files", "Store", "CLinux"], swiftSettings: house),
+      name: "AttoCLI", dependencies: ["Atto", "Files", "Hostility", "Store", "CLinux"],
+      swiftSettings: house),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
@@ -63,6 +66,8 @@ let package = Package(
     .testTarget(
       name: "StoreTests", dependencies: ["Store", "StoreWorker", "CSQLite", "CLinux"],
       swiftSettings: house),
+    .testTarget(
+      name: "HostilityTests", dependencies: ["Hostility", "ATT", "GATT"], swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),

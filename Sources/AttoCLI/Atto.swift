@@ -9,7 +9,7 @@ import Glibc
     IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
     AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
-    UnpairCommand.self, BondsCommand.self, DoctorCommand.self,
+    UnpairCommand.self, BondsCommand.self, DoctorCommand.self, FuzzCommand.self,
   ]
 
   static func main() {
