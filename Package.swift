@@ -57,11 +57,13 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
       swiftSettings: house),
+    // Hostile input, by catalogue and by seed.
+    .target(name: "Hostility", dependencies: ["ATT", "Links"], swiftSettings: house),
     .target(
       name: "Conformance", dependencies: ["ATT", "GATT", "Files"], swiftSettings: house),
     .executableTarget(
       name: "AttoCLI",
-      dependencies: ["Atto", "Files", "Conformance", "Store", "LinkTiming", "CLinux"],
+      dependencies: ["Atto", "Files", "Conformance", "Hostility", "Store", "LinkTiming", "CLinux"],
       swiftSettings: house),
 
     // Runs seeds of the simulator; built by the tests only.
@@ -92,6 +94,8 @@ let package = Package(
     .testTarget(
       name: "StoreTests", dependencies: ["Store", "StoreWorker", "CSQLite", "CLinux"],
       swiftSettings: house),
+    .testTarget(
+      name: "HostilityTests", dependencies: ["Hostility", "ATT", "GATT"], swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),

@@ -11,7 +11,7 @@ import Glibc
     PlayCommand.self, ConformCommand.self,
     AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
     UnpairCommand.self, BondsCommand.self, DoctorCommand.self, LinkCommand.self,
-    BenchCommand.self,
+    BenchCommand.self, FuzzCommand.self,
   ]
 
   static func main() {
