@@ -18,8 +18,8 @@ extension Profile.Behaviour {
     counter = try object["counter"]?.integer(1...8, unit: " of octets")
     isTally = try object["tally"]?.bool ?? false
     isSink = try object["sink"]?.bool ?? isTally
-    burst = try object["burst"].map(Profile.Burst.init)
-    if let stream = try object["stream"] {
+    if let burst = object["burst"] { self.burst = try Profile.Burst(burst) }
+    if let stream = object["stream"] {
       let object = try ProfileObject(stream, keys: ["size"])
       streamSize = try object.required("size", "octets of each value")
         .integer(4...Profile.Value.lengthLimit)
