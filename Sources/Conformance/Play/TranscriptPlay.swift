@@ -27,9 +27,21 @@ public struct TranscriptPlay {
 
   public init(role: Role) { self.role = role }
 
-  /// Whether a case is about peers of this role.
+  /// Whether a case is about peers of this role: about servers if it names their profile, or asks
+  /// something without telling a client to do so, as the transcripts of `atto fuzz` do.
   public func applies(_ test: Transcript.Case, in transcript: Transcript) -> Bool {
-    (transcript.profile(of: test) != nil) == (role == .server)
+    (transcript.profile(of: test) != nil || asksByItself(test)) == (role == .server)
+  }
+
+  private func asksByItself(_ test: Transcript.Case) -> Bool {
+    for step in test.steps {
+      switch step.action {
+      case .client: return true
+      case .server, .procedure: return false
+      default: continue
+      }
+    }
+    return false
   }
 
   /// Plays one case on links of its own.

@@ -9,6 +9,7 @@ def forget() -> None:
     reset()
     for index, peer in ((0, 1), (1, 0)):
         control.forget(index, ADDRESSES[peer])
+    forget_kept()
     control.await_no_connections()
 
 
