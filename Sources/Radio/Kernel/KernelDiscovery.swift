@@ -173,6 +173,10 @@ final class KernelDiscovery {
         state = .idle
         settle()
       }
+    case .failure(.management(_, .invalidIndex, let index?)):
+      // It was there when the scan began; that it has been removed comes a moment later.
+      state = .idle
+      endScans(.unplugged("hci\(index)"))
     case .failure(let error):
       state = .idle
       endScans(error)
