@@ -3,7 +3,7 @@ import Testing
 @testable import Atto
 
 /// What an app is told when a link on the air does not pair.
-@Suite(.timeLimit(.minutes(1))) struct AirPairingTests {
+@Suite(.timeLimit(.minutes(5))) struct AirPairingTests {
   private struct Person: PairingAgent {
     let capability: PairingCapability
     var passkey: UInt32?

@@ -37,7 +37,7 @@ final class GatedLink: Link, LinkObserver {
 }
 
 /// What the peer refuses for want of security is asked again on a better protected link.
-@Suite(.timeLimit(.minutes(1))) struct SecurityOnDemandTests {
+@Suite(.timeLimit(.minutes(5))) struct SecurityOnDemandTests {
   /// A server with a value for each level, the next handle after its declaration.
   private static func server() async throws -> (LocalServer, [AttributeHandle]) {
     let server = LocalServer()

@@ -139,7 +139,7 @@ import Testing
 
   /// Commands to a handler that takes its time wait, up to a limit, and come in order.
   @Test func commandsBeyondTheLimitAreDropped() async throws {
-    try await withDeadline(seconds: 60) {
+    try await withDeadline {
       let bench = try await Bench()
       let gate = Gate()
       let written = Log<[UInt8]>()
@@ -391,7 +391,7 @@ import Testing
 
   /// H29, with half-done requests; afterwards nothing of it is left.
   @Test func twoCentralsReconnectRapidly() async throws {
-    try await withDeadline(seconds: 60) {
+    try await withDeadline {
       let bench = try await Bench()
       let cores = WeakBoxes()
       let observation = try await bench.server.observe { [core = bench.server.core] event in

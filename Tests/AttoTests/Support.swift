@@ -28,7 +28,7 @@ struct DeadlinePassed: Error, CustomStringConvertible {
 /// Runs `body` and throws ``DeadlinePassed`` if it has not ended in time: even if it never ends.
 @discardableResult
 func withDeadline<R: Sendable>(
-  _ what: String = "the test", seconds: Int = 20,
+  _ what: String = "the test", seconds: Int = 120,
   _ body: @escaping @Sendable () async throws -> R
 ) async throws -> R {
   let first = First<R>()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ThreadTests {
   /// As many as may wait are answered, however many ask; the others are told so at once.
   @Test func thousandReadsAtOnce() async throws {
-    try await withDeadline(seconds: 60) {
+    try await withDeadline {
       let peer = RawPeer()
       let connection = try await peer.connect()
       let results = Log<AttoError?>()
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func thousandReadsAreAnswered() async throws {
-    try await withDeadline(seconds: 60) {
+    try await withDeadline {
       let bench = try await Bench()
       let connection = try await bench.connect()
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -47,7 +47,7 @@ import Testing
 
   /// All kinds of calls at once, while the server notifies, and then the end in the middle.
   @Test func everythingAtOnce() async throws {
-    try await withDeadline(seconds: 60) {
+    try await withDeadline {
       let bench = try await Bench()
       bench.server.onWrite(of: bench.application) { _ in nil }
       try await bench.settle()

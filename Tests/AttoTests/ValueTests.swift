@@ -23,7 +23,7 @@ import Testing
 
   /// 20,000 values through a queue of eight, for a consumer who begins late.
   @Test func slowConsumerHoldsThePeerBack() async throws {
-    try await withDeadline(seconds: 60) {
+    try await withDeadline {
       let peer = RawPeer()
       let connection = try await peer.connect { $0.valueLimit = 8 }
       let values = try await connection.values(of: 3)

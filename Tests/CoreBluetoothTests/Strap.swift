@@ -94,8 +94,11 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest
   ) {
+    // Kept before it is told of: whoever reads the log may let go of it at once.
+    let isKept = request.characteristic === silent
+    if isKept { kept.withLock { $0.append(request) } }
     log.add("read \(request.characteristic.uuid.uuidString) \(request.offset)")
-    if request.characteristic === silent { return kept.withLock { $0.append(request) } }
+    if isKept { return }
     let content = content.value
     guard request.offset <= content.count else {
       return peripheral.respond(to: request, withResult: .invalidOffset)

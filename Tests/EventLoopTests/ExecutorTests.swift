@@ -20,7 +20,7 @@ actor Resident {
 
 private func nonisolatedWhereabouts(_ loop: Loop) async -> Bool { loop.isCurrent }
 
-@Suite("Executor", .timeLimit(.minutes(1)))
+@Suite("Executor", .timeLimit(.minutes(5)))
 struct ExecutorTests {
   @Test("An actor with a loop as its executor runs on the loop's thread")
   func actorOnLoop() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLoop
 
-@Suite("Work", .timeLimit(.minutes(1)))
+@Suite("Work", .timeLimit(.minutes(5)))
 struct WorkTests {
   @Test("10,000 bodies from four threads all run, each thread's in order")
   func manyThreads() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Links
 
-@Suite("Socket links", .timeLimit(.minutes(1)))
+@Suite("Socket links", .timeLimit(.minutes(5)))
 struct SocketLinkTests {
   @Test(
     "Whole PDUs, of every length that matters",

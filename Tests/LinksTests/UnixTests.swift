@@ -5,7 +5,7 @@ import Testing
 
 @testable import Links
 
-@Suite("Unix addresses", .timeLimit(.minutes(1)))
+@Suite("Unix addresses", .timeLimit(.minutes(5)))
 struct UnixTests {
   private func failure(_ body: () throws(LinkError) -> Void) -> LinkError? {
     do throws(LinkError) {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Radio
 
-@Suite(.timeLimit(.minutes(1))) struct AirLinkTests {
+@Suite(.timeLimit(.minutes(5))) struct AirLinkTests {
   let air: Air
   init() throws { air = try Air() }
 

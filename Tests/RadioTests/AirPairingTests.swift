@@ -75,7 +75,7 @@ actor PlayedAgent: PairingAgent {
 }
 
 /// Pairing on the air, by the agents that pair with the kernel too.
-@Suite(.timeLimit(.minutes(1))) struct AirPairingTests {
+@Suite(.timeLimit(.minutes(5))) struct AirPairingTests {
   let air: Air
   init() throws { air = try Air() }
 

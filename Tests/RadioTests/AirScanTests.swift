@@ -6,7 +6,7 @@ import Testing
 
 @testable import Radio
 
-@Suite(.timeLimit(.minutes(1))) struct AirScanTests {
+@Suite(.timeLimit(.minutes(5))) struct AirScanTests {
   let air: Air
   init() throws { air = try Air() }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Radio
 
-@Suite(.timeLimit(.minutes(1))) struct AirTimingTests {
+@Suite(.timeLimit(.minutes(5))) struct AirTimingTests {
   let air: Air
   init() throws { air = try Air() }
 

@@ -11,7 +11,7 @@ import Testing
 
 /// Whatever comes over a control socket, at either end and at any time: the one who sent it is
 /// cut off, and everybody else goes on.
-@Suite(.timeLimit(.minutes(1)), .serialized) struct HostileAirTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct HostileAirTests {
   let air: Air
   let hello: [UInt8] = [1, 1, 1, 2, 3, 4, 5, 0xC0]
   init() throws { air = try Air() }

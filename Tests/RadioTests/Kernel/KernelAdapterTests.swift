@@ -5,7 +5,7 @@ import Testing
 @testable import Radio
 
 /// An adapter against a kernel that the test plays.
-@Suite(.timeLimit(.minutes(1))) struct KernelAdapterTests {
+@Suite(.timeLimit(.minutes(5))) struct KernelAdapterTests {
   static let peer = ManagementFrameTests.peer
   static let peerOctets = ManagementFrameTests.peerOctets
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Radio
 
 /// The kernel's keys, against a kernel that the test plays.
-@Suite(.timeLimit(.minutes(1))) struct KernelKeyringTests {
+@Suite(.timeLimit(.minutes(5))) struct KernelKeyringTests {
   private static let peer = BluetoothAddress(0xC0FF_EE00_0001, kind: .random)
   private static let key = (0..<16).map { UInt8($0) }
   /// What the kernel calls the peer: the address and the kind of it.
