@@ -70,9 +70,7 @@ extension Session {
   }
 
   /// Whether ``notify(_:_:)`` would send now.
-  public var hasRoomForValues: Bool {
-    bearer.failure == nil && !bearer.holdsValues && !bearer.isCongested
-  }
+  public var hasRoomForValues: Bool { bearer.failure == nil && hasRoom }
 
   /// Sends a value as a notification. Vol 3, Part G, 4.10.1.
   ///
@@ -89,8 +87,7 @@ extension Session {
   /// Vol 3, Part G, 4.10.2. False, and nothing sent, otherwise.
   public func notify(_ values: [(handle: AttributeHandle, value: [UInt8])]) -> Bool {
     let length = values.reduce(1) { $0 + 4 + $1.value.count }
-    guard values.count > 1, length <= bearer.mtu, bearer.failure == nil, !bearer.holdsValues,
-      !bearer.isCongested,
+    guard values.count > 1, length <= bearer.mtu, hasRoomForValues,
       client?.features.contains(.multipleNotifications) == true
     else { return false }
     bearer.notify { out in

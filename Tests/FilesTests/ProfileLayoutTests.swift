@@ -153,7 +153,7 @@ import Testing
     #expect(try bytes(#"{"repeat": "3132", "count": 2}"#) == [0x31, 0x32, 0x31, 0x32])
   }
 
-  @Test(.timeLimit(.minutes(1))) func everyHandleCanBeTaken() throws {
+  @Test(.timeLimit(.minutes(5))) func everyHandleCanBeTaken() throws {
     func json(_ count: Int) -> [UInt8] {
       let services = repeatElement(#"{"uuid":"A007"}"#, count: count).joined(separator: ",")
       return Array(#"{"automatic": false, "services": [\#(services)]}"#.utf8)

@@ -1,17 +1,9 @@
-/// SplitMix64: the same numbers for the same seed. Tests print the seed of what failed.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
+import Links
 
-  init(seed: UInt64) { state = seed }
+/// The same numbers for the same seed. Tests print the seed of what failed.
+typealias SeededGenerator = SplitMix64
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
-  }
-
+extension SplitMix64 {
   mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
   }

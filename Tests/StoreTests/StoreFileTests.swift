@@ -139,7 +139,7 @@ import Testing
   /// what was refused has every octet that it had.
   @Test func damageIsNamed() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = Generator(state: seed)
+    var random = SplitMix64(seed: seed)
     let path = folder.file()
     do {
       let store = try StoreFile(path: path)

@@ -68,14 +68,3 @@ func execute(_ sql: String, on path: String) throws {
   if access(path, F_OK) != 0 { write([], to: path) }
   try SQLiteDatabase(path: path).run(sql)
 }
-
-struct Generator: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return word ^ word >> 31
-  }
-}

@@ -3,7 +3,7 @@ import Glibc
 
 /// The rows of the table, one to a run: `Benchmarks/run` calls this and Bare/bare.c alike.
 ///
-///     AttoBenchmarks serve FD PROFILE        a server until its peer closes
+///     AttoBenchmarks serve FD -              a server until its peer closes
 ///     AttoBenchmarks ROW FD COUNT SIZE       a client with the engine alone: Session and Loop
 ///     AttoBenchmarks async-ROW FD COUNT SIZE the same with the async API
 ///     AttoBenchmarks thread - COUNT          both ends in one thread, without a loop
@@ -24,7 +24,7 @@ struct AttoBenchmarks {
     let size = words.count > 4 ? Int(words[4]) ?? 20 : 20
     let loop = try Loop(name: "bench")
     switch words[1] {
-    case "serve": try serve(descriptor, profile: words[3], on: loop)
+    case "serve": try serve(descriptor, on: loop)
     case "thread": try readsInOneThread(count)
     case "idle": try holdIdleConnections(count, on: loop)
     case "read", "write-command", "notify", "long-read", "long-write", "discover":

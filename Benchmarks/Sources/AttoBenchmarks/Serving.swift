@@ -2,10 +2,8 @@ import Atto
 import Glibc
 
 /// A server until its peer closes: with the async floor's server, as `atto serve` has it.
-func serve(_ descriptor: Int32, profile: String, on loop: Loop) throws {
+func serve(_ descriptor: Int32, on loop: Loop) throws {
   let server = LocalServer(try Bench.database(), loop: loop)
-  let isDone = profile
-  _ = isDone
   let stream = Streaming(server)
   server.onWrite(
     of: Bench.stream,

@@ -324,7 +324,12 @@ class Listener:
         self.socket.close()
 
 
-def forget_kept() -> None:
-    """Takes away what atto has kept of bonds in this test, at both ends."""
+def forget_bonds() -> None:
+    """Both ends forget the other, in the kernel and in what atto has kept in this test, and
+    nothing is left of a server."""
+    reset()
+    for index, peer in ((0, 1), (1, 0)):
+        control.forget(index, ADDRESSES[peer])
     for end in ("", "-journal"):
         Path(os.environ["ATTO_STORE"] + end).unlink(missing_ok=True)
+    control.await_no_connections()

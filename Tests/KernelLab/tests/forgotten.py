@@ -5,19 +5,11 @@ ENCRYPTED = "0x010A"
 HINT = f"atto unpair {endpoint()}"
 
 
-def forget() -> None:
-    reset()
-    for index, peer in ((0, 1), (1, 0)):
-        control.forget(index, ADDRESSES[peer])
-    forget_kept()
-    control.await_no_connections()
-
-
 def read(*words, status=0) -> Outcome:
     return atto("read", endpoint(), ENCRYPTED, "--json", *words, status=status)
 
 
-forget()
+forget_bonds()
 with Server("edges", listen="le:@hci1") as server:
     read("--security", "medium")
     # The server's side forgets.
@@ -39,7 +31,7 @@ with Server("edges", listen="le:@hci1") as server:
     atto("unpair", endpoint())
     control.await_no_connections()
     check(read("--security", "medium").objects()[0]["value"] == "14")
-forget()
+forget_bonds()
 # A server that wants encryption itself, of a client that has forgotten, and the other way round.
 with Server("edges", "--security", "medium", listen="le:@hci1") as server:
     read("--security", "medium")
@@ -49,4 +41,4 @@ with Server("edges", "--security", "medium", listen="le:@hci1") as server:
     lost = read("--security", "medium", status=3)
     print(lost.errors.strip())
     check("forgotten" in lost.errors, lost)
-forget()
+forget_bonds()

@@ -5,15 +5,7 @@ from peers import *
 ENCRYPTED, AUTHENTICATED = "0x010A", "0x010E"
 
 
-def forget() -> None:
-    reset()
-    for index, peer in ((0, 1), (1, 0)):
-        control.forget(index, ADDRESSES[peer])
-    forget_kept()
-    control.await_no_connections()
-
-
-forget()
+forget_bonds()
 with Server("edges", "--io", "yes-no", "--yes", listen="le:@hci1") as server:
     refused = atto("read", endpoint(), ENCRYPTED, status=1)
     check("Insufficient Encryption (0x0F)" in refused.errors, refused)
@@ -40,7 +32,7 @@ with Server("edges", "--io", "yes-no", "--yes", listen="le:@hci1") as server:
     # With the bond it takes no questions, whatever has to be raised: writes, too.
     atto("write", endpoint(), "0x0110", "2a", "--security", "auto")
     atto("read", endpoint(), AUTHENTICATED, ENCRYPTED, "--security", "auto")
-forget()
+forget_bonds()
 
 # Without anybody who answers at the server it ends in time, and says what is missing.
 with Server("edges", listen="le:") as server:
@@ -48,4 +40,4 @@ with Server("edges", listen="le:") as server:
     silent = atto("read", endpoint(), ENCRYPTED, "--security", "auto", "--timeout", "4", status=None)
     print(silent.errors.strip())
     check(silent.status == 1 and "was not reached within 4" in silent.errors, silent)
-forget()
+forget_bonds()

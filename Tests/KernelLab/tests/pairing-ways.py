@@ -15,15 +15,6 @@ def event(process: Process, name: str) -> dict:
             return told
 
 
-def forget() -> None:
-    """Both ends forget the other, and nothing is left of the server."""
-    reset()
-    for index, peer in ((0, 1), (1, 0)):
-        control.forget(index, ADDRESSES[peer])
-    forget_kept()
-    control.await_no_connections()
-
-
 def pair(server_words, client_words, middle=None, *, status=0, reason="", at_server=None) -> float:
     """Pairs; both ends must end as said. Gives the seconds that it took."""
     start = time.monotonic()
@@ -67,14 +58,14 @@ def compare(at_server: str, at_client: str):
 
 def way(title: str, *words, **wanted) -> None:
     seconds = pair(*words, **wanted)
-    forget()
+    forget_bonds()
     print(f"{seconds:5.1f} s  {title}", flush=True)
 
 
 DISPLAY, KEYBOARD, YES_NO = ["--io", "display"], ["--io", "keyboard"], ["--io", "yes-no"]
 WRONG = ["--passkey", "1"]
 
-forget()
+forget_bonds()
 way("Just Works", [], [], at_server="paired")
 way("passkey entered at the client", DISPLAY, KEYBOARD, enter_at_client, at_server="paired")
 way("passkey entered at the server", KEYBOARD, DISPLAY, enter_at_server, at_server="paired")
@@ -135,5 +126,5 @@ for server_words, client_words, level, values in [
             # A higher level than Just Works gives is not had, and that is told.
             high = atto("read", endpoint(), AUTHENTICATED, "--security", "high", status=3)
             check("pairing with" in high.errors and "failed" in high.errors, high)
-    forget()
+    forget_bonds()
     print(f"         the key of {level} reads what it should")
