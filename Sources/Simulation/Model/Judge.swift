@@ -50,6 +50,8 @@ final class Judge {
   struct Received {
     let pdu: [UInt8]
     let form: PDUForm
+    /// When it came, whatever ATT_MTU was when its turn did.
+    var isTooLong = false
     var outOfSync: UInt16?
     var hasBegun = false
   }
@@ -101,7 +103,7 @@ final class Judge {
         if isTrusted { report("one request at a time", "the peer sends too many requests") }
         mayDie = true
       }
-      received.append(Received(pdu: pdu, form: form))
+      received.append(Received(pdu: pdu, form: form, isTooLong: pdu.count > mtu))
       begin()
     case .response, .malformedResponse: arrive(response: pdu, form, at: now)
     case .indication, .malformedIndication: owedConfirmations += 1
@@ -250,7 +252,7 @@ final class Judge {
     case .refused(let code):
       expected = [0x01, first.pdu[0], 0, 0, code]
       // Of what is too long and had to wait, only the opcode is left.
-      if first.pdu.count > mtu, expected != pdu { expected[4] = 0x06 }
+      if first.isTooLong, expected != pdu { expected[4] = 0x06 }
     case .exchangeRequest:
       if isFixed {
         expected = [0x03] + octets(UInt16(configuration.receiveMTU))
@@ -342,8 +344,14 @@ final class Judge {
     if indication?.id == id { indication?.id = nil }
   }
 
-  /// After each call of the session: what was wanted sent has been.
-  func checkOutbox() {
+  /// After each call of the session: what was wanted sent has been, and the bearer is where its
+  /// conversation has brought it.
+  ///
+  /// - Parameter bearerMTU: the ATT_MTU that it has.
+  func checkState(bearerMTU: Int) {
+    if !isDead, bearerMTU != mtu {
+      report("ATT_MTU is what was exchanged", "\(bearerMTU), not \(mtu)")
+    }
     if !isDead, !notifications.isEmpty || !commands.isEmpty {
       report("notifications in order, none lost, none doubled", "one was not sent")
     }
