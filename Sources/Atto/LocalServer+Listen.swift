@@ -98,15 +98,23 @@ extension LocalServer {
   ) async throws(AttoError) -> ServerListener {
     let core = core
     let loop = loop
-    let acceptor: LoopBound<Acceptor> = try await loop.complete { completion in
+    let acceptor: LoopBound<LinkAcceptor> = try await loop.complete { completion in
       do throws(LinkError) {
-        let acceptor = Acceptor(try makeListener(), core.value, options, onFailure)
+        let listener = try makeListener()
         do throws(LoopError) {
-          try acceptor.start()
+          let acceptor = try LinkAcceptor(
+            listener, on: loop,
+            { link in
+              do throws(AttoError) {
+                _ = try core.value.attach(link, options: options)
+              } catch {
+                onFailure(error)
+              }
+            }, failure: { onFailure(.link($0)) })
+          completion.resume(.success(LoopBound(acceptor, loop)))
         } catch {
-          return completion.resume(.failure(.loop(error)))
+          completion.resume(.failure(.loop(error)))
         }
-        completion.resume(.success(LoopBound(acceptor, loop)))
       } catch {
         completion.resume(.failure(.link(error)))
       }
@@ -136,63 +144,5 @@ extension LocalServer {
     return ServerListener(endpoint: "air:\(name.isEmpty ? "\(radio.address)" : name)") {
       listener.stop()
     }
-  }
-}
-
-/// Accepts connections and hands them to a server. The loop's thread only.
-private final class Acceptor: ReadinessHandler, TimerHandler {
-  private let listener: any LinkListener
-  private let core: ServerCore
-  private let options: ConnectionOptions
-  private let onFailure: @Sendable (AttoError) -> Void
-  private var watch: WatchID?
-
-  /// Pause after the machine had no room for another connection.
-  static let pause: Duration = .milliseconds(100)
-
-  init(
-    _ listener: any LinkListener, _ core: ServerCore, _ options: ConnectionOptions,
-    _ onFailure: @escaping @Sendable (AttoError) -> Void
-  ) {
-    self.listener = listener
-    self.core = core
-    self.options = options
-    self.onFailure = onFailure
-  }
-
-  func start() throws(LoopError) {
-    guard let descriptor = listener.descriptor else { return }
-    watch = try core.loop.watch(descriptor, self)
-  }
-
-  func ready(_ readiness: Readiness) { accept() }
-
-  func timerFired(_ id: TimerID) { accept() }
-
-  private func accept() {
-    while watch != nil {
-      do throws(LinkError) {
-        guard let link = try listener.accept() else { return }
-        do throws(AttoError) {
-          _ = try core.attach(link, options: options)
-        } catch {
-          onFailure(error)
-        }
-      } catch {
-        onFailure(.link(error))
-        if error.isTransient {
-          let later = Instant(nanoseconds: core.loop.now) + Self.pause
-          core.loop.schedule(at: later.nanoseconds, self)
-        }
-        return
-      }
-    }
-  }
-
-  func stop() {
-    guard let watch else { return }
-    core.loop.unwatch(watch)
-    self.watch = nil
-    listener.close()
   }
 }

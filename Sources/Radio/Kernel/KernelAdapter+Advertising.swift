@@ -155,15 +155,28 @@ extension KernelAdapter {
     guard listener == nil else { return }
     // An adapter without a public address is listened on with all others.
     let source = address.value == 0 ? L2CAPSource.any : .adapter(index)
-    listener = try KernelListener(source, on: loop) { [weak self] link in
-      self?.assumeIsolated { $0.deliver(link) }
+    let socket: L2CAPListener
+    do throws(LinkError) {
+      socket = try L2CAPListener(source: source)
+    } catch {
+      throw .link(error)
+    }
+    do throws(LoopError) {
+      listener = try LinkAcceptor(socket, on: loop) { [weak self, loop] link in
+        // One whose peer has gone already has no address left, and is dropped.
+        guard let peer = BluetoothAddress(link.peerName.dropFirst("le:".count)) else { return }
+        let connected = ConnectedLink(link, peer: peer, identity: "", isCentral: false, loop: loop)
+        self?.assumeIsolated { $0.deliver(connected) }
+      }
+    } catch {
+      throw .system("watch a descriptor", errno: error.errno)
     }
   }
 
   private func endListeningIfUnused() {
     let isUsed = advertisements.values.contains { $0.isOnAir && $0.parameters.isConnectable }
     guard !isUsed else { return }
-    listener?.close()
+    listener?.stop()
     listener = nil
   }
 

@@ -1,4 +1,5 @@
 public import ATT
+import EventLoop
 public import Links
 
 extension KernelAdapter {
@@ -24,21 +25,37 @@ extension KernelAdapter {
         if let end { return continuation.resume(returning: .failure(end)) }
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
         let source = address.value == 0 ? L2CAPSource.any : .adapter(index)
-        let attempt = KernelAttempt(
-          L2CAPAddress(peer, source: source), options: L2CAPOptions(security: security),
-          on: loop, timeout: timeout
-        ) { [weak self] result in
-          self?.assumeIsolated {
-            $0.attempts[id] = nil
-            if case .success = result { $0.peers.insert(peer) }
-          }
-          continuation.resume(returning: result)
-        }
+        let attempt = LinkAttempt(
+          on: loop, timeout: timeout,
+          { () throws(LinkError) in
+            try SocketConnector(
+              L2CAPAddress(peer, source: source), options: L2CAPOptions(security: security))
+          },
+          completion: { [weak self, loop] end in
+            let isConnected = if case .connected = end { true } else { false }
+            let reason: RadioError? = self?.assumeIsolated {
+              $0.attempts[id] = nil
+              if isConnected { $0.peers.insert(peer) }
+              return $0.end
+            }
+            let result: Result<ConnectedLink, RadioError> =
+              switch end {
+              case .connected(let link):
+                .success(
+                  ConnectedLink(link, peer: peer, identity: "", isCentral: true, loop: loop))
+              case .failed(let error): .failure(.link(error))
+              case .unwatched(let error):
+                .failure(.system("watch a descriptor", errno: error.errno))
+              case .timedOut(let time): .failure(.timedOut(peer, after: time))
+              case .givenUp: .failure(reason ?? .cancelled)
+              }
+            continuation.resume(returning: result)
+          })
         attempts[id] = attempt
         attempt.start()
       }
     } onCancel: {
-      later { $0.attempts[id]?.finish(.failure(.cancelled)) }
+      later { $0.attempts[id]?.giveUp() }
     }
     return try result.get()
   }

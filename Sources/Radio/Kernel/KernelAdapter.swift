@@ -46,8 +46,8 @@ public actor KernelAdapter: Adapter {
   private var lastID: UInt64 = 0
   var advertisements: [UInt64: KernelAdvertisement] = [:]
   var instances: Set<UInt8> = []
-  var listener: KernelListener?
-  var attempts: [UInt64: KernelAttempt] = [:]
+  var listener: LinkAcceptor?
+  var attempts: [UInt64: LinkAttempt] = [:]
   /// Peers with a link that goes through this radio.
   var peers: Set<BluetoothAddress> = []
   var agent: (any PairingAgent)?
@@ -169,10 +169,10 @@ public actor KernelAdapter: Adapter {
     discovery?.close(reason)
     pairings.close()
     for id in advertisements.keys { stopAdvertising(id) }
-    listener?.close()
+    listener?.stop()
     listener = nil
     // Each takes itself out of the table.
-    for attempt in attempts.values { attempt.finish(.failure(reason)) }
+    for attempt in attempts.values { attempt.giveUp() }
     channel?.close()
     channel = nil
     monitor?.close()
