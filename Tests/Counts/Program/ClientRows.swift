@@ -24,7 +24,7 @@ enum ClientRows {
     "client-observed": { connection, rounds, gate in
       // What comes is seen in place.
       let seen = Tally()
-      connection.observeValues { _, value in seen.octets += value.byteCount }
+      connection.observeValues { _, value in seen.add(value.byteCount) }
       for _ in 0..<rounds.count {
         gate.pass(asking: true)
         _ = try await connection.read(Counted.value)
@@ -48,9 +48,10 @@ enum ClientRows {
   ]
 
   /// Octets that were seen.
-  ///
-  /// `@unchecked` because the observer and the row both run on the one loop's thread, in turns.
-  private final class Tally: @unchecked Sendable {
-    var octets = 0
+  private final class Tally: Sendable {
+    private let sum = Atomic<Int>(0)
+    var octets: Int { sum.load(ordering: .relaxed) }
+
+    func add(_ octets: Int) { sum.add(octets, ordering: .relaxed) }
   }
 }
