@@ -2,9 +2,12 @@
 
 import fcntl
 import os
+import re
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 from harness import PATIENCE, contains, equal, expect, test
@@ -141,3 +144,37 @@ def stuck_reader(b):
         equal((ended.code, ended.err), (0, ""))
         os.close(read)
         os.close(write)
+
+
+@test("terminal: long work shows one line of progress on a terminal, and leaves nothing of it")
+def progress(b):
+    # Each request that it does not answer takes the whole --timeout.
+    peer = b.peer(lambda pdu: [f"01{pdu[:6]}01"] if pdu.startswith("04") else [])
+
+    def fuzz(*words):
+        """What the terminal got that is the command's standard error, and its results."""
+        terminal, inner = os.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
+        command = b.start("fuzz", peer.endpoint, "--catalogue", "h2", "--catalogue", "h11",
+                          "--timeout", 0.2, *words, stderr=inner)
+        os.close(inner)
+        text = b""
+        try:
+            while got := os.read(terminal, 65536):
+                text += got
+        except OSError:
+            pass  # EIO: the last who had it open is gone.
+        os.close(terminal)
+        ended = command.end()
+        equal(ended.code, 0)
+        return text.decode(), ended.out
+
+    shown, out = fuzz()
+    contains(out, "survived 2 attacks", "6 requests had no response")
+    lines = shown.split("\r\x1b[K")
+    equal((lines[0], lines[-1]), ("", ""), "what stands before and after it")
+    expect(len(lines) > 3, f"shown once only: {lines}")
+    for line in lines[1:-1]:
+        expect(re.fullmatch(r"[01]/2 \(\d+ %\)  h.*", line) and len(line) < 20, f"a line: {line!r}")
+    for words in (["--json"], ["--quiet"]):
+        equal(fuzz(*words)[0], "", f"with {words}")

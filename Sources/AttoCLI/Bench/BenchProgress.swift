@@ -1,14 +1,16 @@
 import Atto
 import CLinux
-import Glibc
 
-/// One line on a terminal's standard error, renewed while a test runs.
+/// Says on the line of progress how far a test has come.
 struct BenchProgress {
-  private let isShown = isatty(STDERR_FILENO) == 1
+  private let line: ProgressLine
+
+  init(_ line: ProgressLine) { self.line = line }
 
   /// Shows how far a measurement is until the task is cancelled.
   func follow(_ measurement: LoopBound<Measurement>, on loop: Loop) -> Task<Void, any Error>? {
-    guard isShown else { return nil }
+    guard line.isShown else { return nil }
+    let line = LoopBound(line, loop)
     return Task(executorPreference: loop.tasks) {
       var before: UInt64 = 0
       while true {
@@ -20,11 +22,11 @@ struct BenchProgress {
           ? "warming up"
           : "\(Decimal.text(seconds, places: 1)) s  \(now.count)  \((now.count - before) * 4)/s"
         before = now.count
-        Terminal.progress("\(now.test.rawValue)  \(text)")
+        line.value.show("\(now.test.rawValue)  \(text)")
       }
     }
   }
 
   /// Clears the line.
-  func clear() { if isShown { Terminal.progress("") } }
+  func clear() { line.clear() }
 }

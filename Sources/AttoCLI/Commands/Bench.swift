@@ -14,6 +14,7 @@ enum BenchCommand: Command {
       OptionSpec("report", "FILE.html", "write a page with the results"),
       OptionSpec("compare", "FILE.json", "results of an earlier --json"),
       OptionSpec("fail-under", "N", "status 4 if a test has less than N a second"),
+      .quiet,
     ] + OptionSpec.connecting
   static let notes =
     "TEST is read, write, write-command, notify, indicate, long-read, discover or ping.\n"
@@ -47,7 +48,8 @@ enum BenchCommand: Command {
     let report = try arguments.value("report").map { try BenchReport(path: $0) }
     let bench = Bench(
       plan: plan, endpoint: arguments.words[0], earlier: earlier, link: link,
-      output: Output(arguments), report: report, loop: loop)
+      output: Output(arguments), report: report,
+      progress: BenchProgress(ProgressLine(arguments)), loop: loop)
     do {
       try await bench.run(connecting)
     } catch {
@@ -83,11 +85,11 @@ private final class Bench {
   var report: BenchReport?
   let loop: Loop
   var results: [BenchResult] = []
-  private let progress = BenchProgress()
+  private let progress: BenchProgress
 
   init(
     plan: BenchPlan, endpoint: String, earlier: [BenchResult], link: LinkParameters?,
-    output: BenchCommand.Output, report: BenchReport?, loop: Loop
+    output: BenchCommand.Output, report: BenchReport?, progress: BenchProgress, loop: Loop
   ) {
     self.plan = plan
     self.endpoint = endpoint
@@ -95,6 +97,7 @@ private final class Bench {
     self.link = link
     self.output = output
     self.report = report
+    self.progress = progress
     self.loop = loop
   }
 
