@@ -54,6 +54,30 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
   /// Lets go of the manager, as an app does that has done with it.
   func release() { manager = nil }
 
+  let channel = Guarded<CBL2CAPChannel?>(nil)
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM,
+    error: (any Error)?
+  ) {
+    log.add("published \(PSM)\(error.map { " \($0)" } ?? "")")
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM,
+    error: (any Error)?
+  ) {
+    let code = (error as? CBError)?.code.rawValue
+    log.add("unpublished \(PSM) \(code.map { "CBError \($0)" } ?? "well")")
+  }
+
+  func peripheralManager(
+    _ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+  ) {
+    self.channel.value = channel
+    log.add("channel \(channel?.psm ?? 0) well")
+  }
+
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     log.add("state \(peripheral.state)")
     guard peripheral.state == .poweredOn else { return }

@@ -50,6 +50,15 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     try await log.next("characteristics")
   }
 
+  let channel = Guarded<CBL2CAPChannel?>(nil)
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+  ) {
+    self.channel.value = channel
+    log.add("channel " + (channel.map { "\($0.psm) " } ?? "") + text(error))
+  }
+
   private func text(_ error: (any Error)?) -> String {
     switch error {
     case nil: "well"

@@ -175,12 +175,26 @@ extension CBPeripheral {
 }
 
 extension CBPeripheral {
-  /// Opens a channel at a PSM that the peer has published.
+  /// Opens a channel at a PSM that the peer has published. If the peer wants the link to be
+  /// encrypted for that, it is, and the two pair if they have not.
   public func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
-    perform { (_, _) async throws(AttoError) in
+    perform { (_, remote) async throws(AttoError) -> Channel in
+      guard let adapter = remote.link?.adapter else {
+        throw .disconnected(peer: "\(remote.address)")
+      }
+      do throws(RadioError) {
+        return try await adapter.openChannel(PSM, to: remote.address, timeout: .seconds(30))
+      } catch {
+        throw .radio(error)
+      }
     } _: { peripheral, result in
-      peripheral.delegate?.peripheral(
-        peripheral, didOpen: nil, error: CBError(.operationNotSupported))
+      switch result {
+      case .success(let channel):
+        peripheral.delegate?.peripheral(
+          peripheral, didOpen: CBL2CAPChannel(peer: peripheral, channel), error: nil)
+      case .failure(let error):
+        peripheral.delegate?.peripheral(peripheral, didOpen: nil, error: error)
+      }
     }
   }
 }

@@ -12,6 +12,7 @@ enum ErrorMapping {
     case .securityTimeout: CBError(.encryptionTimedOut)
     case .violation, .database, .endpoint: CBError(.unknown, userInfo: reason(operation))
     case .misuse: CBError(.invalidParameters, userInfo: reason(operation))
+    case .radio(let error): channel(error)
     default: disconnection(operation)
     }
   }
@@ -44,6 +45,22 @@ enum ErrorMapping {
     case .timedOut: CBError(.connectionTimeout)
     case .cancelled: CBError(.operationCancelled)
     default: CBError(.connectionFailed, userInfo: [NSDebugDescriptionErrorKey: "\(error)"])
+    }
+  }
+
+  /// Why a channel was not opened or published.
+  static func channel(_ error: RadioError) -> any Error {
+    let reason = [NSDebugDescriptionErrorKey: "\(error)"]
+    return switch error {
+    case .channelRefused(_, _, .insufficientAuthentication):
+      CBATTError(.insufficientEncryption, userInfo: reason)
+    case .channelRefused(_, _, .noResources), .tooManyChannels:
+      CBError(.outOfSpace, userInfo: reason)
+    case .channelRefused: CBError(.invalidParameters, userInfo: reason)
+    case .notConnected: CBError(.notConnected, userInfo: reason)
+    case .timedOut: CBError(.connectionTimeout, userInfo: reason)
+    case .cancelled: CBError(.operationCancelled, userInfo: reason)
+    default: CBError(.unknown, userInfo: reason)
     }
   }
 

@@ -64,6 +64,9 @@ import Foundation
     peers[client].flatMap { station?.identifier(of: $0) }
   }
 
+  /// The client that is connected from there.
+  func client(at peer: BluetoothAddress) -> ClientID? { peers.first { $0.value == peer }?.key }
+
   func address(of client: ClientID) -> BluetoothAddress? { peers[client] }
 
   /// Notes what a peer's next connection shall be like; returns all such wishes, at most 64.

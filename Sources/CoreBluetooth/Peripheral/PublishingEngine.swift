@@ -24,6 +24,8 @@ import Foundation
   private var updates: [ClientID: UpdateQueue] = [:]
   private var advertisement: Advertisement?
   private var advertising: Task<Void, Never>?
+  /// The PSMs that are published.
+  var channels: [CBL2CAPPSM: PublishedChannel] = [:]
   private var isShutDown = false
   /// The last of the changes that are carried out one after another.
   private var changes: Task<Void, Never>?
@@ -123,13 +125,17 @@ import Foundation
     removeAll()
     for queue in updates.values { queue.end() }
     updates = [:]
+    channels = [:]
     box = nil
     station = nil
     file?.remove()
   }
 
   private func stateChanged(_ state: CBManagerState) {
-    if state != .poweredOn { stopAdvertising() }
+    if state != .poweredOn {
+      stopAdvertising()
+      channels = [:]
+    }
     let isInvalid = state.rawValue < CBManagerState.poweredOff.rawValue && state != .unknown
     if isInvalid { removeAll() }
     if state == .poweredOn { toResume?() }
@@ -245,7 +251,7 @@ import Foundation
 
   // MARK: Centrals
 
-  private func central(_ client: ClientID) -> CBCentral? {
+  func central(_ client: ClientID) -> CBCentral? {
     let mtu = station?.server.mtuNow(of: client) ?? 23
     if let known = centrals[client] {
       known.set(mtu: mtu)

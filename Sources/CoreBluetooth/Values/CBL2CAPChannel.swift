@@ -1,19 +1,29 @@
+internal import Atto
 import Foundation
 
 /// The number by which an L2CAP channel is found: 0x0080 to 0x00FF for Bluetooth LE.
 public typealias CBL2CAPPSM = UInt16
 
-/// A channel of octets beside ATT. Vol 3, Part A, 4.22.
+/// A channel of octets beside ATT, with flow control in both directions. Vol 3, Part A, 10.1.
+///
+/// Both streams are to be opened. Their delegates are told of events in the run loops in which the
+/// streams are scheduled, which must run; without that `read` and `write` wait, on any thread but
+/// the one that would have to serve them. The channel ends when both streams are closed or
+/// released (what was written before is sent first, for ten seconds at most), when the other end
+/// closes it, and with the connection.
 open class CBL2CAPChannel: NSObject {
   private let other: CBPeer
   private let streams: (input: InputStream, output: OutputStream)
   private let number: CBL2CAPPSM
 
-  init(peer: CBPeer, input: InputStream, output: OutputStream, psm: CBL2CAPPSM) {
+  /// On any thread.
+  init(peer: CBPeer, _ channel: Channel) {
+    let pipe = ChannelPipe(channel)
     other = peer
-    streams = (input, output)
-    number = psm
+    streams = (ChannelInputStream(pipe), ChannelOutputStream(pipe))
+    number = channel.psm
     super.init()
+    RadioLoop.later { pipe.start() }
   }
 
   /// The other end.

@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+@testable import CoreBluetooth
+
+/// L2CAP channels as apps use them: streams in a run loop.
+@Suite struct ChannelStreamTests {
+  let strap: Strap
+  let watch: Watch
+
+  init() {
+    let radio = Sandbox.radio()
+    let name = "Strap \(Sandbox.number(of: radio))"
+    strap = Strap(radio, name: name)
+    watch = Watch(Sandbox.radio(), for: name)
+  }
+
+  /// Publishes, connects and opens.
+  private func open(encrypted: Bool = false) async throws -> (near: Side, far: Side) {
+    try await watch.getReady()
+    strap.manager.publishL2CAPChannel(withEncryption: encrypted)
+    let psm = UInt16(try await strap.log.next("published ").dropFirst(10))!
+    #expect((0x80...0xFF).contains(psm))
+    watch.peripheral.openL2CAPChannel(psm)
+    #expect(try await watch.log.next("channel") == "channel \(psm) well")
+    #expect(try await strap.log.next("channel") == "channel \(psm) well")
+    let near = try #require(watch.channel.value)
+    let far = try #require(strap.channel.value)
+    #expect(near.peer === watch.peripheral && far.peer is CBCentral)
+    #expect(near.psm == psm && far.psm == psm)
+    return (Side(near), Side(far))
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aMegabyteEachWayOverStreams() async throws {
+    let (near, far) = try await open()
+    let there = Data((0..<1_048_576).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+    let back = Data(there.reversed())
+    near.send(there)
+    far.send(back)
+    try await near.log.next("received 1048576")
+    try await far.log.next("received 1048576")
+    #expect(far.received.value == there)
+    #expect(near.received.value == back)
+    #expect(near.log.all.first == "opened" && far.log.all.first == "opened")
+    near.close()
+    try await far.log.next("end")
+    #expect(far.channel.inputStream.streamStatus == .atEnd)
+    #expect(near.channel.inputStream.streamStatus == .closed)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func whatWasWrittenBeforeClosingArrives() async throws {
+    let (near, far) = try await open(encrypted: true)
+    near.send(Data([1, 2, 3]), closing: true)
+    try await far.log.next("received 3")
+    try await far.log.next("end")
+    #expect(far.received.value == Data([1, 2, 3]))
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aVanishingPeerEndsTheStreams() async throws {
+    let (near, far) = try await open()
+    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try await far.log.next("end")
+    try await near.log.next("end")
+    var octet: UInt8 = 0
+    #expect(near.channel.inputStream.read(&octet, maxLength: 1) == 0)
+    #expect(near.channel.outputStream.write(&octet, maxLength: 1) == -1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func refusedAndUnpublished() async throws {
+    try await watch.getReady()
+    watch.peripheral.openL2CAPChannel(0x90)
+    #expect(try await watch.log.next("channel") == "channel CBError 1")
+    strap.manager.publishL2CAPChannel(withEncryption: false)
+    let psm = UInt16(try await strap.log.next("published ").dropFirst(10))!
+    strap.manager.unpublishL2CAPChannel(psm)
+    #expect(try await strap.log.next("unpublished") == "unpublished \(psm) well")
+    strap.manager.unpublishL2CAPChannel(psm)
+    #expect(try await strap.log.next("unpublished") == "unpublished \(psm) CBError 1")
+    watch.peripheral.openL2CAPChannel(psm)
+    #expect(try await watch.log.next("channel") == "channel CBError 1")
+  }
+}
+
+/// One end of a channel, in a run loop of its own thread, as an app has it.
+final class Side: NSObject, StreamDelegate, @unchecked Sendable {
+  let channel: CBL2CAPChannel
+  let log = EventLog()
+  let received = Guarded(Data())
+  private let unsent = Guarded(Data())
+  private let isClosing = Guarded(false)
+
+  init(_ channel: CBL2CAPChannel) {
+    self.channel = channel
+    super.init()
+    Thread { [self] in
+      let channel = self.channel
+      for stream in [channel.inputStream!, channel.outputStream!] as [Foundation.Stream] {
+        stream.delegate = self
+        stream.schedule(in: .current, forMode: .default)
+        stream.open()
+      }
+      while channel.inputStream.streamStatus != .closed,
+        RunLoop.current.run(mode: .default, before: .distantFuture)
+      {}
+    }.start()
+  }
+
+  func send(_ data: Data, closing: Bool = false) {
+    isClosing.value = closing
+    unsent.value = data
+    // Off the run loop's thread: only where it is not told by hasSpaceAvailable.
+    flush()
+  }
+
+  func close() {
+    channel.inputStream.close()
+    channel.outputStream.close()
+  }
+
+  private func flush() {
+    unsent.withLock { data in
+      while !data.isEmpty, channel.outputStream.hasSpaceAvailable {
+        let count = data.withUnsafeBytes {
+          channel.outputStream.write(
+            $0.bindMemory(to: UInt8.self).baseAddress!, maxLength: $0.count)
+        }
+        guard count > 0 else { return }
+        data = Data(data.dropFirst(count))
+      }
+    }
+    if isClosing.value, unsent.value.isEmpty, channel.outputStream.streamStatus == .open { close() }
+  }
+
+  func stream(_ stream: Foundation.Stream, handle event: Foundation.Stream.Event) {
+    switch event {
+    case .openCompleted: log.add("opened")
+    case .hasBytesAvailable:
+      var piece = [UInt8](repeating: 0, count: 1000)
+      let count = channel.inputStream.read(&piece, maxLength: piece.count)
+      guard count > 0 else { return log.add("read \(count)") }
+      let total = received.withLock { data in
+        data.append(contentsOf: piece[..<count])
+        return data.count
+      }
+      log.add("received \(total)")
+    case .hasSpaceAvailable: flush()
+    case .endEncountered: if stream === channel.inputStream { log.add("end") }
+    default: log.add("error \(stream.streamError.map { "\($0)" } ?? "")")
+    }
+  }
+}
