@@ -10,6 +10,7 @@ import Glibc
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
     PlayCommand.self, ConformCommand.self,
     AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
+    ChannelCommand.self,
     UnpairCommand.self, BondsCommand.self, DoctorCommand.self, LinkCommand.self,
     BenchCommand.self, FuzzCommand.self,
   ]

@@ -58,8 +58,12 @@ public final class Channel: Sendable {
   /// Octets that one ``send(_:)`` takes at most: on L2CAP those of an SDU that the peer takes.
   public var sendLimit: Int { core.value.socket.sendLimit }
 
+  /// Whether something waits for the peer's credits that a process which ends now would lose.
+  public var hasUnsent: Bool { core.value.socket.hasUnsent }
+
   /// Closes it; more than once does nothing. What was sent before still reaches a peer that
-  /// receives it within ``ChannelCore/lingerTime``.
+  /// receives it within ten seconds, while the loop
+  /// turns.
   public func close() { core.value.close() }
 
   /// For the radio, whose link has ended: both directions are over.
