@@ -101,6 +101,10 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "HostilityTests", dependencies: ["Hostility", "ATT", "GATT"], swiftSettings: house),
+    // The published attacks, each against both roles.
+    .testTarget(
+      name: "AttackTests", dependencies: ["ATT", "GATT", "Simulation", "Atto"],
+      swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
