@@ -70,6 +70,11 @@ let package = Package(
     .executableTarget(
       name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: house),
 
+    // What Tests/Counts/run counts; built by the tests only.
+    .executableTarget(
+      name: "counts", dependencies: ["Atto", "Files"], path: "Tests/Counts/Program",
+      swiftSettings: house),
+
     // Floor 6: Apple's API. The one target that uses Foundation.
     .target(name: "CoreBluetooth", dependencies: ["Atto", "CLinux"], swiftSettings: house),
 

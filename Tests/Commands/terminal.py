@@ -5,9 +5,7 @@ import os
 import re
 import select
 import signal
-import struct
 import subprocess
-import termios
 import time
 
 from harness import PATIENCE, contains, equal, expect, test
@@ -152,22 +150,11 @@ def progress(b):
     peer = b.peer(lambda pdu: [f"01{pdu[:6]}01"] if pdu.startswith("04") else [])
 
     def fuzz(*words):
-        """What the terminal got that is the command's standard error, and its results."""
-        terminal, inner = os.openpty()
-        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
-        command = b.start("fuzz", peer.endpoint, "--catalogue", "h2", "--catalogue", "h11",
-                          "--timeout", 0.2, *words, stderr=inner)
-        os.close(inner)
-        text = b""
-        try:
-            while got := os.read(terminal, 65536):
-                text += got
-        except OSError:
-            pass  # EIO: the last who had it open is gone.
-        os.close(terminal)
-        ended = command.end()
+        """What the terminal got, and the command's results."""
+        shown, ended = b.on_terminal("fuzz", peer.endpoint, "--catalogue", "h2", "--catalogue",
+                                     "h11", "--timeout", 0.2, *words, columns=20)
         equal(ended.code, 0)
-        return text.decode(), ended.out
+        return shown, ended.out
 
     shown, out = fuzz()
     contains(out, "survived 2 attacks", "6 requests had no response")
