@@ -50,6 +50,8 @@ final class Judge {
   struct Received {
     let pdu: [UInt8]
     let form: PDUForm
+    /// Longer than ATT_MTU was when it came, whatever that is when its turn comes.
+    let isTooLong: Bool
     var outOfSync: UInt16?
     var hasBegun = false
   }
@@ -101,7 +103,8 @@ final class Judge {
         if isTrusted { report("one request at a time", "the peer sends too many requests") }
         mayDie = true
       }
-      received.append(Received(pdu: pdu, form: form))
+      received.append(
+        Received(pdu: pdu, form: form, isTooLong: pdu.count > receiveLimit(pdu)))
       begin()
     case .response, .malformedResponse: arrive(response: pdu, form, at: now)
     case .indication, .malformedIndication: owedConfirmations += 1
@@ -250,7 +253,7 @@ final class Judge {
     case .refused(let code):
       expected = [0x01, first.pdu[0], 0, 0, code]
       // Of what is too long and had to wait, only the opcode is left.
-      if first.pdu.count > mtu, expected != pdu { expected[4] = 0x06 }
+      if first.isTooLong, expected != pdu { expected[4] = 0x06 }
     case .exchangeRequest:
       if isFixed {
         expected = [0x03] + octets(UInt16(configuration.receiveMTU))
