@@ -163,9 +163,11 @@ import Testing
       watch.manager.retrievePeripherals(withIdentifiers: [identifier]).first)
     let carried = Carried((watch.manager!, peripheral))
     let opening = Task { try await carried.content.0.openConnection(to: carried.content.1) }
-    while peripheral.shown.value.openings.isEmpty { await Task.yield() }
+    let beside = Task { try await carried.content.0.openConnection(to: carried.content.1) }
+    while peripheral.shown.value.openings.count < 2 { await Task.yield() }
     opening.cancel()
     await #expect(throws: CancellationError.self) { try await opening.value }
+    await #expect(throws: CBError(.operationCancelled)) { try await beside.value }
     try await watch.log.next("disconnected well")
     #expect(peripheral.state == .disconnected)
     // Ended by another part of the app.

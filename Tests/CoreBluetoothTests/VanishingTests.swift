@@ -1,3 +1,4 @@
+import Atto
 import Foundation
 import Testing
 
@@ -224,6 +225,54 @@ import Testing
     peripheral.readValue(for: carried.content.1)
     #expect(await settled(watch, since: before).filter { !$0.hasPrefix("name") }.isEmpty)
     peer.end()
+  }
+
+  /// A central that vanishes: with a question unanswered, a write prepared and not executed, and
+  /// the queue of updates full.
+  @Test func centralsToo() async throws {
+    let strap = Strap(Sandbox.radio(), name: "Left alone")
+    let watch = Watch(Sandbox.radio(), for: "Left alone")
+    try await watch.getReady()
+    let rate = watch.characteristic("2A37").found!.valueHandle.rawValue
+    let silent = UInt8(watch.characteristic("FF05").found!.valueHandle.rawValue)
+    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try await watch.log.next("disconnected well")
+    guard case .air(let name?) = Sandbox.radio() else { return }
+    let adapter = try AirAdapter(name: name, loop: RadioLoop.loop)
+    let connected = try await adapter.connect(to: watch.peripheral.remote.address, timeout: nil)
+    let link = await Task { @RadioLoop in Carried(connected.take()) }.value
+    func send(_ pdu: [UInt8]) async {
+      await Task { @RadioLoop in _ = try? link.content.send(pdu.span.bytes) }.value
+    }
+    // A subscription, a part of a write, a read. Nothing is received.
+    await send([0x12, UInt8(rate + 1), 0, 1, 0])
+    try await strap.log.next("subscribed 2A37")
+    await send([0x16, silent, 0, 0, 0, 1, 2, 3])
+    await send([0x0A, silent, 0])
+    try await strap.log.next("read FF05")
+    var taken = 0
+    while taken < 100_000,
+      strap.manager.updateValue(Data(count: 20), for: strap.rate, onSubscribedCentrals: nil)
+    {
+      taken += 1
+      await Task { @RadioLoop in }.value
+    }
+    #expect(taken < 100_000)
+    await Task { @RadioLoop in link.content.close() }.value
+    try await strap.log.next("unsubscribed 2A37")
+    if !strap.log.all.contains("ready") { try await strap.log.next("ready") }
+    #expect(strap.rate.subscribedCentrals?.isEmpty == true)
+    #expect(strap.manager.updateValue(Data([1]), for: strap.rate, onSubscribedCentrals: nil))
+    // An answer that comes too late does no harm, and the write never happened.
+    strap.manager.respond(to: strap.kept.value[0], withResult: .success)
+    strap.kept.value = []
+    #expect(strap.log.all.filter { $0.hasPrefix("unsubscribed") }.count == 1)
+    #expect(!strap.log.all.contains { $0.hasPrefix("write FF05") })
+    // The next one finds all as it was.
+    watch.manager.connect(watch.peripheral)
+    try await watch.log.next("connected")
+    #expect(try await watch.peripheral.discoverAll().count == 1)
+    await adapter.close()
   }
 
   /// Those who await have one result each, too.

@@ -34,7 +34,7 @@ open class CBPeripheral: CBPeer {
     /// Calls that wait for room.
     var roomCalls: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
     /// Those who wait for the connection.
-    var openings: [CheckedContinuation<Void, any Error>] = []
+    var openings: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
 
     /// The longest value of a write without a response.
     var commandLimit: Int { min(512, mtu - 3) }
@@ -127,7 +127,7 @@ open class CBPeripheral: CBPeer {
       defer { shown.openings = [] }
       return shown.openings
     }
-    for opening in openings { opening.resume() }
+    for opening in openings { opening.continuation.resume() }
   }
 
   /// Fails what was called and not answered, each once, in order.
@@ -154,7 +154,7 @@ open class CBPeripheral: CBPeer {
     }
     for call in calls { call.fail(self, error) }
     for listener in listeners.values.joined() { listener.finish(error) }
-    for opening in openings { opening.resume(throwing: error) }
+    for opening in openings { opening.continuation.resume(throwing: error) }
   }
 
   /// Services that reach into these handles are no more.
