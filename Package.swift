@@ -91,6 +91,11 @@ let package = Package(
     .executableTarget(
       name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: house),
 
+    // What Tests/Counts/run counts; built by the tests only.
+    .executableTarget(
+      name: "counts", dependencies: ["Atto", "Files"], path: "Tests/Counts/Program",
+      swiftSettings: house),
+
     // Floor 6: Apple's API. The one target that uses Foundation.
     .target(name: "CoreBluetooth", dependencies: ["Atto", "CLinux"], swiftSettings: house),
 
@@ -117,6 +122,10 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "HostilityTests", dependencies: ["Hostility", "ATT", "GATT"], swiftSettings: house),
+    // The published attacks, each against both roles.
+    .testTarget(
+      name: "AttackTests", dependencies: ["ATT", "GATT", "Simulation", "Atto"],
+      swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),

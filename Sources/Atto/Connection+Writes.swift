@@ -40,7 +40,7 @@ extension Connection {
     _ handle: AttributeHandle, _ value: [UInt8]
   ) async throws(AttoError) {
     if loop.isCurrent, try coreHere.writeWithoutResponse(handle, value.span.bytes).get() {
-      if coreHere.unwaited.note() { await Task.yield() }
+      if coreHere.unwaited.note() { await loop.letOthersGo() }
       return
     }
     while true {

@@ -495,6 +495,9 @@ extension ConnectionCore: ReadinessHandler {
       // A link that is being encrypted takes nothing until it is.
       if isRaising { securityChanged() }
       flush()
+      // Nothing was read while there was no room. Who sends without end fills it before the next
+      // poll, so that this is when the peer is heard.
+      if !interest.contains(.readable) { isReadable = true }
     }
     // A hang-up may show without anything to receive: only receiving tells why.
     if !readiness.isDisjoint(with: [.hangup, .error]) { isDraining = true }

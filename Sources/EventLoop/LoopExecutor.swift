@@ -16,6 +16,12 @@ extension Loop {
     add(.body(body))
   }
 
+  /// Resumes a task, once, behind all the work that waits now. Allocates nothing, unlike
+  /// ``execute(_:)`` and `Task.yield()`.
+  public func resume(inTurn waiter: UnsafeContinuation<Void, Never>) {
+    add(.waiter(waiter))
+  }
+
   /// Lets `assumeIsolated` succeed anywhere on the loop's thread, in handlers too, for any actor
   /// that has this loop as its executor.
   public func checkIsolated() {
@@ -56,6 +62,7 @@ extension Loop {
         job.runSynchronously(on: asUnownedSerialExecutor())
       case .task(let job): job.runSynchronously(on: tasks.asUnownedTaskExecutor())
       case .body(let body): body()
+      case .waiter(let waiter): waiter.resume()
       case .none: break
       }
     }

@@ -6,6 +6,8 @@ enum Work {
   /// One step of a task that prefers the loop.
   case task(UnownedJob)
   case body(@Sendable () -> Void)
+  /// A task that has let others go first.
+  case waiter(UnsafeContinuation<Void, Never>)
 }
 
 /// A ring of work, first in, first out. Grows to the most that ever waited and stays there.

@@ -1,5 +1,7 @@
 """link and bench: what links carry, by the model and by measurement."""
 
+import re
+
 from harness import contains, equal, expect, test
 
 
@@ -82,6 +84,34 @@ def forms(b):
     ended = b.run("bench", at, *common, "--fail-under", "1e9", "--json")
     equal((ended.code, len(ended.json)), (4, 1))
     contains(ended.err, "read:", "less than 1000000000.0")
+    # All that fall short are named, and what cannot be compared is said.
+    ended = b.run("bench", at, "--test", "ping,write", *common, "--fail-under", "1e9", "--compare",
+                  earlier)
+    equal(ended.code, 4)
+    contains(ended.err, "ping: ", "write: ", "no ping to compare with", "begin with read")
+    row = b.run("bench", at, *common, "--mtu", 100, "--json", "--compare", earlier).json[0]
+    equal(row["compared"]["unlike"], "MTU 23")
+    contains(b.run("bench", at, *common, "--mtu", 100, "--compare", earlier).out, "(that was MTU 23)")
+    head, row = (line.split(",") for line in b.run("bench", at, *common, "--csv", "--compare",
+                                                   earlier).lines)
+    ratio = dict(zip(head, row))["rateRatio"]
+    expect(float(ratio) > 0, f"the ratio is {ratio}")
+
+
+@test("bench: how far it is, on a terminal, and nothing of it on standard output")
+def bench_progress(b):
+    server, at = b.serve("bench.json")
+    shown, ended = b.on_terminal("bench", at, "--test", "read,notify", "--seconds", 0.9,
+                                 "--warm-up", 0.3)
+    equal(ended.code, 0)
+    equal([line.split()[0] for line in ended.lines[1:]], ["read", "notify"])
+    lines = [line for line in shown.split("\r\x1b[K") if line]
+    for name in ("read", "notify"):
+        expect(f"{name}  warming up" in lines, f"no warm-up in {lines}")
+        expect(any(re.fullmatch(rf"{name}  0\.\d of 0\.9 s  [1-9]\d*  [\d.]+/s", line)
+                   for line in lines), f"no rate in {lines}")
+    shown, _ = b.on_terminal("bench", at, "--count", 100_000, "--warm-up", 0)
+    expect(re.search(r"read  [\d.]+ s  \d+ of 100000  [\d.]+/s", shown), f"no count in {shown!r}")
 
 
 @test("bench: command lines and files that are wrong")

@@ -1,5 +1,6 @@
 """What the tests of the command share: programs with deadlines, peers made of octets, a tally."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -7,8 +8,10 @@ import queue
 import shutil
 from signal import SIGINT
 import socket
+import struct
 import subprocess
 import tempfile
+import termios
 import threading
 import time
 import traceback
@@ -200,6 +203,22 @@ class Bench:
                     stream.close()
             except (OSError, ValueError):
                 pass
+
+    def on_terminal(self, *words, columns=80):
+        """Runs the command to its end with its standard error on a terminal: what that got, and
+        what the command left elsewhere."""
+        terminal, inner = os.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        running = self.start(*words, stderr=inner)
+        os.close(inner)
+        text = b""
+        try:
+            while got := os.read(terminal, 65536):
+                text += got
+        except OSError:
+            pass  # EIO: the last who had it open is gone.
+        os.close(terminal)
+        return text.decode(), running.end()
 
     def run(self, *words, fds=(), input=None, within=PATIENCE, **options):
         """Runs the command to its end."""

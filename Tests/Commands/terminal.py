@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import select
 import signal
 import subprocess
@@ -141,3 +142,26 @@ def stuck_reader(b):
         equal((ended.code, ended.err), (0, ""))
         os.close(read)
         os.close(write)
+
+
+@test("terminal: long work shows one line of progress on a terminal, and leaves nothing of it")
+def progress(b):
+    # Each request that it does not answer takes the whole --timeout.
+    peer = b.peer(lambda pdu: [f"01{pdu[:6]}01"] if pdu.startswith("04") else [])
+
+    def fuzz(*words):
+        """What the terminal got, and the command's results."""
+        shown, ended = b.on_terminal("fuzz", peer.endpoint, "--catalogue", "h2", "--catalogue",
+                                     "h11", "--timeout", 0.2, *words, columns=20)
+        equal(ended.code, 0)
+        return shown, ended.out
+
+    shown, out = fuzz()
+    contains(out, "survived 2 attacks", "6 requests had no response")
+    lines = shown.split("\r\x1b[K")
+    equal((lines[0], lines[-1]), ("", ""), "what stands before and after it")
+    expect(len(lines) > 3, f"shown once only: {lines}")
+    for line in lines[1:-1]:
+        expect(re.fullmatch(r"[01]/2 \(\d+ %\)  h.*", line) and len(line) < 20, f"a line: {line!r}")
+    for words in (["--json"], ["--quiet"]):
+        equal(fuzz(*words)[0], "", f"with {words}")

@@ -99,6 +99,18 @@ import Testing
       pdu.first == 0x16 && answers.first?.first == 0x17
         ? [Array(answers[0].dropLast()) + [0x99]] : answers
     },
+    Fault(name: "offsets are ignored", found: "queue/offset") { pdu, answers in
+      pdu.first == 0x18 && answers.first == [0x19] ? [[0x01, 0x18, 0, 0, 0x07]] : answers
+    },
+    Fault(name: "many matches overflow", found: "search/many-matches") { pdu, answers in
+      pdu.first == 0x06 && answers.first?.first == 0x07 ? [answers[0] + [1]] : answers
+    },
+    Fault(name: "features can be taken back", found: "gatt/features") { pdu, answers in
+      answers.first?.first == 0x01 && answers[0][4] == 0x13 ? [[0x13]] : answers
+    },
+    Fault(name: "two exchanges kill", found: "mtu/twice-at-once") { pdu, answers in
+      pdu == [0x02, 0x40, 0x00] ? nil : answers
+    },
     Fault(name: "the hash the wrong way round", found: "gatt/database-hash") { pdu, answers in
       guard pdu.first == 0x08, pdu.suffix(2) == [0x2A, 0x2B], let answer = answers.first else {
         return answers

@@ -57,7 +57,9 @@ struct TranscriptProcedure {
       }
     case ("read", 2):
       return run(handle(1).map { ReadCharacteristicValue($0) }, Self.value)
-    case ("read-long", 2): return run(handle(1).map { ReadLongValue($0) }, Self.value)
+    case ("read-long", 2...3):
+      guard let offset = words.count > 2 ? UInt16(words[2]) : 0 else { return nil }
+      return run(handle(1).map { ReadLongValue($0, offset: offset) }, Self.value)
     case ("read-blob", 3):
       guard let handle = handle(1), let offset = UInt16(words[2]) else { return nil }
       return run(ReadBlob(handle, offset: offset), Self.value)

@@ -92,7 +92,7 @@ import Testing
 
   @Test func aValueThatIsNotSent() {
     judge.notifications.append([0x1B, 3, 0, 1])
-    judge.checkOutbox()
+    judge.checkState(bearerMTU: 23)
     #expect(reports.rules == ["notifications in order, none lost, none doubled"])
   }
 
@@ -144,6 +144,15 @@ import Testing
     produce([0x03, 0x05, 0x02])
     #expect(judge.mtu == 100)
     #expect(reports.rules == [])
+  }
+
+  @Test func aBearerThatHasShrunk() {
+    arrive([0x02, 0x64, 0])
+    produce([0x03, 0x05, 0x02])
+    judge.checkState(bearerMTU: 100)
+    #expect(reports.rules == [])
+    judge.checkState(bearerMTU: 23)
+    #expect(reports.rules == ["ATT_MTU is what was exchanged"])
   }
 
   @Test func halfOfAPreparedWrite() {

@@ -81,7 +81,11 @@ struct BenchReport {
     let latency = result.latencyMicroseconds
     var facts: [(String, String)] = [
       ("values", "\(result.count) in \(Decimal.text(result.seconds, places: 2)) s"),
-      ("ATT_MTU", "\(result.mtu)"), ("octets of a value", "\(result.size)"),
+      ("ATT_MTU", "\(result.mtu)"),
+      (
+        "octets of a value",
+        Decimal.text(result.size, places: result.size.rounded() == result.size ? 0 : 1)
+      ),
       ("counted at", result.countedAt),
       ("latency is", result.latencyOf),
     ]
@@ -93,7 +97,8 @@ struct BenchReport {
         ))
     }
     if let link = result.link {
-      facts.append(("link", link.parameters ?? link.phy ?? "?"))
+      let told = link.source == "kernel" ? " (told by the kernel)" : ""
+      facts.append(("link", (link.parameters ?? link.phy ?? "not known") + told))
       if let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
         facts.append(("it allows", "\(Decimal.text(limit, places: 0)) B/s"))
         facts.append(("share of that", "\(Decimal.text(share * 100, places: 1)) %"))

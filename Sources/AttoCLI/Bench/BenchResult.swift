@@ -15,6 +15,8 @@ struct BenchResult: Codable, Sendable {
 
   /// What is known of the link under the test, and what it allows.
   struct Link: Codable, Sendable {
+    /// `stated` on the command line, or told by the `kernel`; absent in results of old.
+    var source: String?
     var phy: String?
     var intervalMicroseconds: Int64?
     var dataLength: Int?
@@ -29,6 +31,8 @@ struct BenchResult: Codable, Sendable {
     var rate: Double
     var p50: Double
     var p99: Double
+    /// What was not alike, so that the ratios do not tell of the peer alone; absent if nothing.
+    var unlike: String?
   }
 
   var test: String
@@ -116,19 +120,24 @@ struct BenchResult: Codable, Sendable {
   }
 
   /// Says what the link is and how much of its limit was reached.
-  mutating func set(link parameters: LinkParameters) {
+  mutating func set(link: MeasuredLink) {
+    guard let test = BenchTest(rawValue: test), let parameters = link.parameters(of: test) else {
+      self.link = Link(source: link.source, phy: link.phyText)
+      return
+    }
     var exact = parameters
     exact.scheduling = .exact
     exact.packetErrorRate = 0
     var link = Link(
-      phy: parameters.phy.rawValue, intervalMicroseconds: parameters.interval / 1000,
+      source: link.source, phy: parameters.phy.rawValue,
+      intervalMicroseconds: parameters.interval / 1000,
       dataLength: parameters.dataLength, parameters: parameters.description)
     let traffic: Throughput.Traffic? =
       switch test {
-      case "notify": .notify
-      case "write-command": .writeCommand
-      case "write": .write
-      case "read": .read
+      case .notify: .notify
+      case .writeCommand: .writeCommand
+      case .write: .write
+      case .read: .read
       default: nil
       }
     if let traffic, size > 0 {
@@ -143,10 +152,16 @@ struct BenchResult: Codable, Sendable {
     func ratio(_ new: Double, _ old: Double) -> Double {
       old > 0 ? (new / old).rounded(places: 4) : 0
     }
+    var unlike: [String] = []
+    if earlier.mtu != mtu { unlike.append("MTU \(earlier.mtu)") }
+    if earlier.size != size { unlike.append("\(Decimal.text(earlier.size, places: 0)) octets") }
+    if earlier.endpoint != endpoint { unlike.append(earlier.endpoint) }
+    if earlier.partial { unlike.append("a part") }
     compared = Comparison(
       rate: ratio(rate, earlier.rate),
       p50: ratio(latencyMicroseconds.p50, earlier.latencyMicroseconds.p50),
-      p99: ratio(latencyMicroseconds.p99, earlier.latencyMicroseconds.p99))
+      p99: ratio(latencyMicroseconds.p99, earlier.latencyMicroseconds.p99),
+      unlike: unlike.isEmpty ? nil : unlike.joined(separator: ", "))
   }
 
   /// Reads what `--json` has written: one object a line.
@@ -176,7 +191,7 @@ struct BenchResult: Codable, Sendable {
 
   static let csvHead =
     "test,endpoint,mtu,size,count,seconds,rate,bytesPerSecond,p50us,p90us,p99us,maxus,jitterus,"
-    + "cpuusPerPDU,lost,doubled,outOfOrder,partial"
+    + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio"
 
   var csv: String {
     let name =
@@ -188,13 +203,15 @@ struct BenchResult: Codable, Sendable {
       "\(latency.p50)", "\(latency.p90)", "\(latency.p99)", "\(latency.max)",
       "\(jitterMicroseconds)", cpuMicrosecondsPerPDU.map { "\($0)" } ?? "",
       lost.map { "\($0)" } ?? "", doubled.map { "\($0)" } ?? "",
-      outOfOrder.map { "\($0)" } ?? "", "\(partial)",
+      outOfOrder.map { "\($0)" } ?? "", "\(partial)", compared.map { "\($0.rate)" } ?? "",
+      compared.map { "\($0.p50)" } ?? "", compared.map { "\($0.p99)" } ?? "",
     ]
     return ([test, name] + numbers).joined(separator: ",")
   }
 
   static let head = [
-    "", "octets", "rate/s", "bytes/s", "p50 us", "p90 us", "p99 us", "max us", "jitter", "CPU/PDU",
+    "", "octets", "rate/s", "bytes/s", "p50 us", "p90 us", "p99 us", "max us", "jitter us",
+    "CPU us/PDU",
     "lost",
   ]
 
@@ -218,6 +235,12 @@ struct BenchResult: Codable, Sendable {
       lines.append("\(test): \(doubled) came twice, \(outOfOrder) out of order")
     }
     if lost == nil { lines.append("\(test): the values carry no numbers, so losses are not known") }
+    if let link, link.parameters == nil {
+      let phy = link.phy.map { ", PHY \($0)" } ?? ""
+      lines.append(
+        "\(test): the link's interval and data length are not known\(phy) (that wants CAP_NET_RAW,"
+          + " and a link made by this command); --link tells them")
+    }
     if let link, let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
       lines.append(
         "\(test): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
@@ -227,7 +250,8 @@ struct BenchResult: Codable, Sendable {
       func times(_ ratio: Double) -> String { "x" + Decimal.text(ratio, places: 3) }
       lines.append(
         "\(test): against before: rate \(times(compared.rate)), p50 \(times(compared.p50)),"
-          + " p99 \(times(compared.p99))")
+          + " p99 \(times(compared.p99))"
+          + (compared.unlike.map { " (that was \($0))" } ?? ""))
     }
     if let error { lines.append("\(test): ended early, so this is a part: \(error)") }
     return lines

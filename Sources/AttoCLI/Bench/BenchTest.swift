@@ -35,6 +35,9 @@ enum BenchTest: String, CaseIterable, Sendable {
     }
   }
 
+  /// Whether the values are sent from here.
+  var isWritten: Bool { self == .write || self == .writeCommand }
+
   /// Whether the peer sends the values.
   var isFromPeer: Bool { self == .notify || self == .indicate }
 }

@@ -17,7 +17,8 @@ final class Measurement {
   /// Nanoseconds of CLOCK_MONOTONIC.
   private(set) var start: Int64 = 0
   private(set) var last: Int64 = 0
-  private var isMeasuring = false
+  /// Whether what comes is counted: neither before the warm-up is over nor after the end.
+  private(set) var isMeasuring = false
   private var latency: Int64?
   private var jitterSum = 0.0
   private var cpuBefore = 0.0

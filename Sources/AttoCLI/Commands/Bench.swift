@@ -14,6 +14,7 @@ enum BenchCommand: Command {
       OptionSpec("report", "FILE.html", "write a page with the results"),
       OptionSpec("compare", "FILE.json", "results of an earlier --json"),
       OptionSpec("fail-under", "N", "status 4 if a test has less than N a second"),
+      .quiet,
     ] + OptionSpec.connecting
   static let notes =
     "TEST is read, write, write-command, notify, indicate, long-read, discover or ping.\n"
@@ -44,10 +45,15 @@ enum BenchCommand: Command {
       throw UsageError("--link: \(error)")
     }
     link = link ?? connecting.endpoint.timing?.parameters
+    // What the kernel knows of its own links, it tells those who listen from the beginning.
+    let radioLink =
+      link == nil && connecting.isRadio
+      ? try? await LinkReport(connecting.endpoint, on: loop) : nil
     let report = try arguments.value("report").map { try BenchReport(path: $0) }
     let bench = Bench(
-      plan: plan, endpoint: arguments.words[0], earlier: earlier, link: link,
-      output: Output(arguments), report: report, loop: loop)
+      plan: plan, endpoint: arguments.words[0], earlier: earlier, link: link, radioLink: radioLink,
+      output: Output(arguments), report: report,
+      progress: BenchProgress(ProgressLine(arguments)), loop: loop)
     do {
       try await bench.run(connecting)
     } catch {
@@ -56,9 +62,11 @@ enum BenchCommand: Command {
       throw error
     }
     try bench.finish()
-    if let floor, let slow = bench.results.first(where: { $0.rate < floor }) {
+    let slow = floor.map { floor in bench.results.filter { $0.rate < floor } } ?? []
+    if let floor, !slow.isEmpty {
+      let rates = slow.map { "\($0.test): \(Decimal.text($0.rate, places: 1)) a second" }
       throw CheckFailure(
-        message: "\(slow.test): \(Decimal.text(slow.rate, places: 1)) a second, which is less than"
+        message: "\(rates.joined(separator: ", ")), which is less than"
           + " \(Decimal.text(floor, places: 1))")
     }
   }
@@ -79,22 +87,26 @@ private final class Bench {
   let endpoint: String
   let earlier: [BenchResult]
   let link: LinkParameters?
+  let radioLink: LinkReport?
   let output: BenchCommand.Output
   var report: BenchReport?
   let loop: Loop
   var results: [BenchResult] = []
-  private let progress = BenchProgress()
+  private let progress: BenchProgress
 
   init(
     plan: BenchPlan, endpoint: String, earlier: [BenchResult], link: LinkParameters?,
-    output: BenchCommand.Output, report: BenchReport?, loop: Loop
+    radioLink: LinkReport?,
+    output: BenchCommand.Output, report: BenchReport?, progress: BenchProgress, loop: Loop
   ) {
     self.plan = plan
     self.endpoint = endpoint
     self.earlier = earlier
     self.link = link
+    self.radioLink = radioLink
     self.output = output
     self.report = report
+    self.progress = progress
     self.loop = loop
   }
 
@@ -112,20 +124,21 @@ private final class Bench {
     let mtu = try await connection.mtu
     for (test, target) in zip(plan.tests, targets) {
       let runner = BenchRunner(test, plan, over: connection, at: target, on: loop)
-      let shown = progress.follow(LoopBound(runner.measurement, loop), on: loop)
+      let shown = progress.follow(LoopBound(runner.measurement, loop), plan, on: loop)
       do {
         try await runner.run()
       } catch {
         shown?.cancel()
         progress.clear()
         if !(error is UsageError) {
-          try took(runner.measurement, mtu: mtu, error: ExitStatus(error).message)
+          try took(runner.measurement, mtu: mtu, error: ExitStatus(error).message, over: nil)
         }
         throw error
       }
       shown?.cancel()
       progress.clear()
-      try took(runner.measurement, mtu: mtu, error: nil)
+      let told = await radioLink?.measured(connection)
+      try took(runner.measurement, mtu: mtu, error: nil, over: told)
       if runner.measurement.count == 0 {
         throw CheckFailure(
           message: "\(test.rawValue): nothing came in the time; the peer has to send values of"
@@ -134,10 +147,18 @@ private final class Bench {
     }
   }
 
-  private func took(_ measured: Measurement, mtu: Int, error: String?) throws {
+  private func took(
+    _ measured: Measurement, mtu: Int, error: String?, over told: MeasuredLink?
+  ) throws {
     var result = BenchResult(measured, endpoint: endpoint, mtu: mtu, error: error)
-    if let link { result.set(link: link) }
-    if let before = earlier.last(where: { $0.test == result.test }) { result.compare(with: before) }
+    if let known = link.map({ .stated($0) }) ?? told { result.set(link: known) }
+    if let before = earlier.last(where: { $0.test == result.test }) {
+      result.compare(with: before)
+    } else if let other = earlier.first {
+      Terminal.note(
+        "atto bench: there is no \(result.test) to compare with; the earlier results begin with"
+          + " \(other.test)")
+    }
     results.append(result)
     report?.add(result, measured)
     switch output {

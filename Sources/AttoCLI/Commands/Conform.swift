@@ -19,7 +19,7 @@ enum ConformCommand: Command {
       OptionSpec(
         "timeout", "SECONDS", "for each response (5); with --client, for the next client (60)"),
       OptionSpec("security", "LEVEL", "low, medium, high or fips"),
-      .json, .capture, .trace,
+      .json, .quiet, .capture, .trace,
     ]
   static let notes =
     "Finds out what the server has, runs the cases that fit, each on a link of its own, and shows\n"
@@ -56,6 +56,8 @@ enum ConformCommand: Command {
     options.connectTimeout = .seconds(10)
     let peer = RawPeer(connecting.endpoint, options, patience: .seconds(3), on: loop)
     let output = SharedOutput(CaseOutput(arguments))
+    let progress = ProgressLine(arguments)
+    conformance.willRun = { progress.show($0, of: $1, $2) }
     do throws(PeerError) {
       try await conformance.run(with: peer) { output.take($0) }
     } catch {

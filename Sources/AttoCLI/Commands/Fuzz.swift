@@ -15,6 +15,7 @@ enum FuzzCommand: Command {
       OptionSpec("catalogue", "NAME", "only this attack; may be repeated; \"list\" lists them all"),
       OptionSpec("allow-writes", nil, "send writes too: values of the peer may change"),
       OptionSpec("save", "FILE", "keep the transcript of a death in FILE.att, for atto play"),
+      .quiet,
     ] + OptionSpec.connecting
   static let notes =
     "First each attack of the catalogue, on a link of its own, then --count PDUs by --seed. After\n"
@@ -60,8 +61,11 @@ enum FuzzCommand: Command {
       connecting, try arguments.duration("timeout") ?? .seconds(2), on: loop)
     defer { target.close() }
     var result = Result(seed: seed)
-    for attack in chosen {
+    let progress = ProgressLine(arguments)
+    let steps = chosen.count + count
+    for (index, attack) in chosen.enumerated() {
       target.close()
+      target.willSend = { progress.show(index, of: steps, "\(attack.name), PDU \($0)") }
       result.pdus += attack.pdus.count
       result.attacks += 1
       let fate = try await strike(target, attack, mtu)
@@ -70,7 +74,9 @@ enum FuzzCommand: Command {
       }
     }
     var generator = AttackGenerator(seed: seed, allowsWrites: writes, mtu: min(mtu, 517))
+    target.willSend = { _ in }
     for index in 0..<count {
+      progress.show(chosen.count + index, of: steps, "random PDUs by seed \(seed)")
       if index % linkLength == 0 { target.close() }
       let attack = Attack("random-\(index)", "", [generator.next()])
       result.pdus += 1
@@ -79,6 +85,7 @@ enum FuzzCommand: Command {
         return try await fell(target, fate, attack.name, &result, arguments)
       }
     }
+    progress.clear()
     result.unanswered = target.unanswered
     result.links = target.links
     if arguments.has("json") { return try Terminal.print(json: result) }

@@ -13,6 +13,7 @@ enum PlayCommand: Command {
     ] + CaseOutput.options + [
       OptionSpec("profile", "NAME", "only cases for this profile, such as bench.json"),
       OptionSpec("longest", "SECONDS", "leave out cases that wait for longer at a time"),
+      .quiet,
       OptionSpec("list", nil, "only print the names of the cases"),
       OptionSpec("timeout", "SECONDS", "for connecting and for each PDU (30)"),
       OptionSpec("security", "LEVEL", "low, medium, high or fips"),
@@ -41,7 +42,9 @@ enum PlayCommand: Command {
     }
     let peer = try await peer(arguments, on: loop)
     var output = CaseOutput(arguments)
-    for test in cases {
+    let progress = ProgressLine(arguments)
+    for (index, test) in cases.enumerated() {
+      progress.show(index, of: cases.count, test.name)
       if isForClients { Terminal.note("case: \(test.name)  \(test.title)") }
       let report = try await report(play, test, peer)
       try output.take(report)

@@ -13,6 +13,8 @@ final class FuzzTarget {
   /// Requests that had no response in time although the peer answered the probe after them.
   private(set) var unanswered = 0
   private(set) var links = 0
+  /// Told before each PDU of an attack, with its place among all that have passed on the link.
+  var willSend: (Int) -> Void = { _ in }
 
   /// Find Information of the first handle: every server must answer it, if with an error.
   /// Vol 3, Part F, 4.2 and table 4.1.
@@ -41,6 +43,7 @@ final class FuzzTarget {
   /// Sends a PDU and waits for its response, if it asks for one and the peer gives it.
   func send(_ pdu: [UInt8], awaitsResponse: Bool = true) async throws(AttoError) {
     guard let connection else { return }
+    willSend(steps.count + 1)
     steps.append(Transcript.Step(.client(pdu)))
     try await connection.send(pdu)
     guard awaitsResponse, let first = pdu.first, Opcode(first).kind == .request else { return }

@@ -15,6 +15,15 @@ struct LinkReport {
     peer = address.peer
   }
 
+  /// The same for the model of links; nil once the link is gone.
+  func measured(_ connection: Connection) async -> MeasuredLink? {
+    let information = try? await radio.connectionInformation(of: peer)
+    guard let security = try? await connection.security else { return nil }
+    return .told(
+      phy: (try? await connection.phy) ?? nil, information?.parameters,
+      isEncrypted: security.level > .low)
+  }
+
   func show(_ connection: Connection) async throws {
     let information = try? await radio.connectionInformation(of: peer)
     let parameters = information?.parameters

@@ -12,6 +12,8 @@ enum Terminal {
 
   /// Whether the interruption was taken: nothing shows it any more.
   static let isInterrupted = Atomic<Bool>(false)
+  /// Whether a line of progress stands on standard error.
+  private static let hasProgress = Atomic<Bool>(false)
   /// Milliseconds that a reader gets after that for each line.
   private static let lastPatience: Int32 = 100
 
@@ -32,6 +34,7 @@ enum Terminal {
 
   /// One line on standard output, written at once so that a reader in a pipe sees it.
   static func print(_ line: String) {
+    clearProgress()
     guard outputFailure == nil, let errno = write(line + "\n", to: STDOUT_FILENO) else { return }
     let isFirst = failure.compareExchange(
       expected: 0, desired: errno, ordering: .relaxed
@@ -43,10 +46,25 @@ enum Terminal {
   }
 
   /// One line on standard error.
-  static func note(_ line: String) { _ = write(line + "\n", to: STDERR_FILENO) }
+  static func note(_ line: String) {
+    clearProgress()
+    _ = write(line + "\n", to: STDERR_FILENO)
+  }
 
-  /// Replaces the line that a terminal on standard error shows.
-  static func progress(_ text: String) { _ = write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
+  /// Replaces the line that a terminal on standard error shows (see ``ProgressLine``).
+  static func progress(_ text: String) {
+    hasProgress.store(true, ordering: .relaxed)
+    _ = write("\r\u{1B}[K" + text, to: STDERR_FILENO)
+  }
+
+  /// Whether that line stands there now.
+  static var showsProgress: Bool { hasProgress.load(ordering: .relaxed) }
+
+  /// Takes that line away, if there is one.
+  static func clearProgress() {
+    guard hasProgress.exchange(false, ordering: .relaxed) else { return }
+    _ = write("\r\u{1B}[K", to: STDERR_FILENO)
+  }
 
   /// One JSON object as a line on standard output, keys in order.
   static func print(json value: some Encodable) throws {

@@ -52,5 +52,19 @@ extension ServerCase {
           got: after)
       }
     },
+    ServerCase("mtu/twice-at-once", "two exchanges, the second before the first is answered") {
+      bench throws(CaseStop) in
+      // One answer or two, or an error: but the server lives, and so does its answer to a read.
+      try await bench.wire.send([0x02, 0x64, 0x00])
+      try await bench.wire.send([0x02, 0x40, 0x00])
+      var count = 0
+      while count < 2, let response = try await bench.next() {
+        guard response[0] == 0x03 || response.starts(with: [0x01, 0x02]) else {
+          throw Rule.matches.broken("\(bench.summary(response)) came", got: response)
+        }
+        count += 1
+      }
+      guard count > 0 else { throw Rule.answered.broken("neither request was answered") }
+    },
   ]
 }

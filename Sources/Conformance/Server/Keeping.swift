@@ -75,6 +75,38 @@ extension ServerCase {
       }
       throw rule.broken("it is another", expected: EncodedText.hex(hash), got: found)
     },
+    ServerCase("gatt/service-changed", "Service Changed is indicated, and nothing else") {
+      bench throws(CaseStop) in
+      let rule = Rule(
+        "Service Changed is there once, has the property Indicate alone, cannot be read or "
+          + "written, and can be configured", "Vol 3, Part G, 7.1")
+      let found = bench.known.values.filter { $0.uuid == octets(0x2A05) }
+      guard let value = found.first else { throw .skipped("the server has none") }
+      guard found.count == 1, value.properties == 0x20 else {
+        throw rule.broken("there are \(found.count), the first with \(value.properties)")
+      }
+      let group = bench.known.groups.first { $0.start < value.handle && value.handle <= $0.end }
+      let next = bench.known.values.first { $0.declaration > value.handle }?.declaration ?? 0xFFFF
+      let end = min(group?.end ?? 0xFFFF, next)
+      let configuration = bench.known.handles(of: 0x2902).first {
+        value.handle < $0 && $0 <= end
+      }
+      guard configuration != nil else { throw rule.broken("it has no configuration") }
+    },
+    ServerCase("gatt/features", "features are announced and not taken back", writes: true) {
+      bench throws(CaseStop) in
+      let rule = Rule(
+        "A client cannot take back a feature: Value Not Allowed", "Vol 3, Part G, 7.2")
+      guard let value = bench.known.values.first(where: { $0.uuid == octets(0x2B29) }) else {
+        throw .skipped("the server has no Client Supported Features")
+      }
+      let response = try await bench.ask([0x12] + octets(value.handle) + [0x01])
+      guard response == [0x13] else {
+        throw .skipped("robust caching is refused: \(bench.summary(response))")
+      }
+      try await bench.expectError(
+        [.valueNotAllowed], at: value.handle, to: [0x12] + octets(value.handle) + [0x00], rule)
+    },
     ServerCase("gatt/quiet", "nothing is sent unasked") { bench throws(CaseStop) in
       guard let pdu = try await bench.wire.receive(within: .milliseconds(500)) else { return }
       throw Rule.quiet.broken("\(bench.summary(pdu)) came on a new link", got: pdu)

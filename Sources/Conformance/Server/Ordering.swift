@@ -31,6 +31,29 @@ extension ServerCase {
         seen.append(request)
       }
       guard !seen.isEmpty else { throw inOrder.broken("neither request was answered") }
-    }
+    },
+    ServerCase("links/second", "a second client harms the first in no way") {
+      bench throws(CaseStop) in
+      let rule = Rule(
+        "Each link has a bearer of its own, with transactions and an ATT_MTU of its own",
+        "Vol 3, Part F, 3.2.11 and 3.3.2")
+      try await bench.probe()
+      bench.turn(to: 2)
+      var isServed = false
+      do throws(CaseStop) {
+        isServed = try await bench.tryAsking([0x04, 1, 0, 1, 0]) != nil
+      } catch {
+        // A server may have room for one client alone.
+        guard case .link(let failure) = error, failure != .cancelled else { throw error }
+      }
+      bench.turn(to: 1)
+      guard try await bench.tryAsking([0x04, 1, 0, 1, 0]) != nil else {
+        throw rule.broken("the first client gets no answer any more")
+      }
+      guard isServed else { throw .skipped("the server serves one client at a time") }
+      bench.turn(to: 2)
+      await bench.wire.close()
+      bench.turn(to: 1)
+    },
   ]
 }

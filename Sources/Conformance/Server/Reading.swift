@@ -131,6 +131,10 @@ extension ServerCase {
           count += part.count - 1
           guard part.count == 23, count < 600 else { break }
         }
+        guard count <= 512 else {
+          throw Rule("A value has at most 512 octets", "Vol 3, Part F, 3.2.9").broken(
+            "that at \(AttributeHandle(long.handle)) has \(count) or more")
+        }
         let end = try await bench.ask([0x0C] + octets(long.handle) + octets(UInt16(count)))
         guard end == [0x0D] || (count <= 22 && end.last == 0x0B) else {
           throw rule.broken(

@@ -118,5 +118,27 @@ extension ServerCase {
         }
       }
     },
+    ServerCase("search/many-matches", "a UUID that many services have") {
+      bench throws(CaseStop) in
+      let rule = Rule(
+        "Find By Type Value brings whole pairs of handles, as many as fit, in order",
+        "Vol 3, Part F, 3.4.3.4")
+      let primary = bench.known.groups.filter(\.isPrimary)
+      let repeated = primary.first { group in
+        group.uuid.count == 2 && primary.count { $0.uuid == group.uuid } > 1
+      }
+      guard let repeated else { throw .skipped("no two primary services have one short UUID") }
+      let same = primary.filter { $0.uuid == repeated.uuid }
+      let pairs: [[UInt8]] = same.prefix((bench.mtu - 1) / 4).map {
+        octets($0.start) + octets($0.end)
+      }
+      let wanted: [UInt8] = [0x07] + pairs.joined()
+      let response = try await bench.ask([0x06, 1, 0, 0xFF, 0xFF, 0x00, 0x28] + repeated.uuid)
+      guard response.count > 1, wanted.starts(with: response), (response.count - 1) % 4 == 0 else {
+        throw rule.broken(
+          "\(same.count) services were answered with \(bench.summary(response))",
+          expected: EncodedText.hex(wanted), got: response)
+      }
+    },
   ]
 }

@@ -18,6 +18,8 @@ public struct ServerConformance {
   public var profile: ProfileLayout?
   /// Which cases are wanted, by name.
   public var isWanted: (String) -> Bool = { _ in true }
+  /// Told before each case: how many have ended, how many there are, and the name of this one.
+  public var willRun: (_ done: Int, _ all: Int, _ name: String) -> Void = { _, _, _ in }
 
   public init() {}
 
@@ -41,6 +43,8 @@ public struct ServerConformance {
     var known = KnownServer()
     known.layout = profile
     var surveyed: KnownServer?
+    let all = cases.count
+    willRun(0, all, Self.survey)
     // A large database on a slow link takes its time.
     let report = try await report(
       Self.survey, Self.surveyTitle, peer, known, deadline: .seconds(900)
@@ -51,7 +55,8 @@ public struct ServerConformance {
     await tell(report)
     if case .unreachable = report.outcome { return }
     var lost = 0
-    for test in ServerCase.all where isWanted(test.name) {
+    for (index, test) in ServerCase.all.filter({ isWanted($0.name) }).enumerated() {
+      willRun(index + 1, all, test.name)
       guard allowsWrites || !test.writes else {
         await tell(
           CaseReport(

@@ -3,11 +3,11 @@ import ATT
 extension ServerCase {
   /// Values that take what they hold, and hold it afterwards: in one PDU each, and whole.
   private static func writable(
-    _ bench: ServerBench, count: Int = 1
+    _ bench: ServerBench, count: Int = 1, atLeast length: Int = 1
   ) async throws(CaseStop) -> [(handle: UInt16, octets: [UInt8])] {
     var found: [(handle: UInt16, octets: [UInt8])] = []
     for value in bench.known.writable {
-      guard let octets = value.octets, 1...18 ~= octets.count else { continue }
+      guard let octets = value.octets, length <= octets.count, octets.count <= 18 else { continue }
       let handle = Conformance.octets(value.handle)
       guard try await bench.ask([0x0A] + handle) == [0x0B] + octets,
         try await bench.ask([0x12] + handle + octets) == [0x13],
@@ -16,7 +16,8 @@ extension ServerCase {
       found.append((value.handle, octets))
       if found.count == count { return found }
     }
-    throw .skipped("fewer than \(count) values can be read and written in one PDU")
+    throw .skipped(
+      "fewer than \(count) values of \(length) octets can be read and written in one PDU")
   }
 
   private static func write(
@@ -116,6 +117,28 @@ extension ServerCase {
       }
       _ = try await bench.ask([0x18, 0])
       try await expect(value.octets, bench, value.handle, rule, "after the cancelled write")
+    },
+    ServerCase("queue/offset", "a prepared part goes where its offset says", writes: true) {
+      bench throws(CaseStop) in
+      let rule = Rule(
+        "A prepared part is written at its offset into the value",
+        "Vol 3, Part F, 3.4.6.1 and 3.4.6.3")
+      let values = try await writable(bench, count: 1, atLeast: 2)
+      let value = values[0]
+      // The end of what is there, at its place: nothing changes, unless the offset is ignored.
+      let response = try await bench.ask(
+        [0x16] + octets(value.handle) + [1, 0] + value.octets.dropFirst())
+      guard response[0] == 0x17 else {
+        throw .skipped("a prepared write is refused: \(bench.summary(response))")
+      }
+      let executed = try await bench.ask([0x18, 1])
+      let now = try await bench.ask([0x0A] + octets(value.handle))
+      _ = try await bench.ask([0x12] + octets(value.handle) + value.octets)
+      guard executed == [0x19], now == [0x0B] + value.octets else {
+        throw rule.broken(
+          "after a part at offset 1 the value is another",
+          expected: EncodedText.hex([0x0B] + value.octets), got: now)
+      }
     },
     ServerCase("queue/all-or-nothing", "one part that cannot be written stops all", writes: true) {
       bench throws(CaseStop) in

@@ -50,8 +50,8 @@ final class Judge {
   struct Received {
     let pdu: [UInt8]
     let form: PDUForm
-    /// Longer than ATT_MTU was when it came, whatever that is when its turn comes.
-    let isTooLong: Bool
+    /// When it came, whatever ATT_MTU was when its turn did.
+    var isTooLong = false
     var outOfSync: UInt16?
     var hasBegun = false
   }
@@ -103,8 +103,7 @@ final class Judge {
         if isTrusted { report("one request at a time", "the peer sends too many requests") }
         mayDie = true
       }
-      received.append(
-        Received(pdu: pdu, form: form, isTooLong: pdu.count > receiveLimit(pdu)))
+      received.append(Received(pdu: pdu, form: form, isTooLong: pdu.count > mtu))
       begin()
     case .response, .malformedResponse: arrive(response: pdu, form, at: now)
     case .indication, .malformedIndication: owedConfirmations += 1
@@ -345,8 +344,14 @@ final class Judge {
     if indication?.id == id { indication?.id = nil }
   }
 
-  /// After each call of the session: what was wanted sent has been.
-  func checkOutbox() {
+  /// After each call of the session: what was wanted sent has been, and the bearer is where its
+  /// conversation has brought it.
+  ///
+  /// - Parameter bearerMTU: the ATT_MTU that it has.
+  func checkState(bearerMTU: Int) {
+    if !isDead, bearerMTU != mtu {
+      report("ATT_MTU is what was exchanged", "\(bearerMTU), not \(mtu)")
+    }
     if !isDead, !notifications.isEmpty || !commands.isEmpty {
       report("notifications in order, none lost, none doubled", "one was not sent")
     }

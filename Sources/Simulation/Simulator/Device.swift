@@ -200,6 +200,11 @@ final class Device {
   /// A value has arrived unasked.
   func takeValue(_ handle: UInt16, _ value: [UInt8], at end: LinkEnd) {
     let number = end.connection.other(than: self).number
-    if views[number]?.serviceChanged == handle { becomeStale(end.connection) }
+    // A client knows it by its type, even if it has never learnt that its subscription was taken.
+    let model = end.peer.device.model
+    let type = model?.row(handle).flatMap { model?.rows[$0].type }
+    if type == ModelRow.serviceChanged || views[number]?.serviceChanged == handle {
+      becomeStale(end.connection)
+    }
   }
 }

@@ -93,7 +93,7 @@ final class LinkEnd: LinkObserver {
       close()
     }
     if former == nil {
-      judge.checkOutbox()
+      judge.checkState(bearerMTU: session.bearer.mtu)
       device.pumpIfNeeded()
     }
   }

@@ -117,10 +117,8 @@ extension Simulator {
       }
     case 6, 7:
       let offset = random.chance(0.7) ? 0 : UInt16(random.below(30))
-      end.start(ReadLongValue(handle(end), offset: offset), "Read Long") { result, watch in
-        guard case .success(let value) = result else { return }
-        let parts = watch.exchanges.filter { $0.response.first != 0x01 }
-        watch.expect(value, parts.flatMap { $0.response.dropFirst() })
+      end.start(ReadLongValue(handle(end), offset: offset), "Read Long") {
+        $1.checkLong($0)
       }
     case 8: readSeveral(end)
     case 9:
@@ -298,7 +296,10 @@ extension Simulator {
   private func sendRaw(_ end: LinkEnd) {
     for _ in 0..<(1 + random.below(random.chance(0.2) ? 20 : 2)) {
       var pdu: [UInt8]
-      switch random.below(6) {
+      switch random.below(7) {
+      case 6:
+        // Once more, and with less, as often as it likes.
+        pdu = [0x02] + octets(UInt16(random.below(600)))
       case 4:
         // Values by their types, of which some may not be read.
         let row = end.peer.device.model?.rows[random.below(end.peer.device.model?.rows.count ?? 1)]
@@ -362,6 +363,20 @@ extension OperationWatch {
   func expect(_ are: [UInt8], _ ought: [UInt8]) {
     guard end.connection.isTrusted, are != ought else { return }
     end.fail("results are what the peer said", "\(name): \(hex(are)), not \(hex(ought))")
+  }
+
+  /// A value is read to its end, which a part shows that does not fill its response, or an error
+  /// after the first part. An error before that is the result.
+  func checkLong(_ result: Result<[UInt8], ProcedureError>) {
+    guard end.connection.isTrusted, case .success(let value) = result else { return }
+    let parts = exchanges.filter { $0.response.first != 0x01 }
+    expect(value, parts.flatMap { $0.response.dropFirst() })
+    guard let last = exchanges.last?.response else { return }
+    if parts.isEmpty {
+      end.fail("refusals are told", "\(name): well, after \(hex(last))")
+    } else if last.first != 0x01, last.count >= end.judge.mtu {
+      end.fail("long values are read to their end", "\(name): ends with \(hex(last))")
+    }
   }
 
   /// A procedure that prepares writes leaves nothing prepared, and has written all if it says so.
