@@ -347,8 +347,10 @@ final class ChunkReceiver: NSObject, CBPeripheralDelegate {
 // MARK: A heart-rate sensor
 
 extension CBUUID {
-  static let heartRateService = CBUUID(string: "0x180D".replacingOccurrences(of: "0x", with: ""))
-  static let bodyLocation = CBUUID(data: Data([0x2A, 0x38]))
+  static var heartRateService: CBUUID {
+    CBUUID(string: "0x180D".replacingOccurrences(of: "0x", with: ""))
+  }
+  static var bodyLocation: CBUUID { CBUUID(data: Data([0x2A, 0x38])) }
 }
 
 final class HeartRateView: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
