@@ -19,6 +19,27 @@ extension Target {
   }
 }
 
+/// Tests/Fuzz/run sets this: then the fuzz targets are a program that libFuzzer runs, and otherwise
+/// a test that replays what has been found. Ordinary builds see neither.
+let isFuzzing = Context.environment["ATTO_FUZZING"] != nil
+
+extension Target {
+  static var fuzzTargets: Target {
+    let tested: [Dependency] = [
+      "ATT", "GATT", "Simulation", "Files", "Radio", "Store", "Atto",
+      "Links", "LinkTiming",
+    ]
+    let path = "Tests/Fuzz"
+    return isFuzzing
+      ? .executableTarget(
+        name: "FuzzTargets", dependencies: tested, path: path,
+        exclude: ["run", "dictionaries", "Replay"], swiftSettings: house)
+      : .testTarget(
+        name: "FuzzTargets", dependencies: tested, path: path,
+        exclude: ["run", "dictionaries", "Entry"], swiftSettings: house)
+  }
+}
+
 let package = Package(
   name: "Atto",
   products: [
@@ -101,6 +122,10 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "HostilityTests", dependencies: ["Hostility", "ATT", "GATT"], swiftSettings: house),
+    // The published attacks, each against both roles.
+    .testTarget(
+      name: "AttackTests", dependencies: ["ATT", "GATT", "Simulation", "Atto"],
+      swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
@@ -108,6 +133,7 @@ let package = Package(
       name: "ConformanceTests",
       dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
+    .fuzzTargets,
     // Like the examples without our settings: built as apps are.
     .testTarget(name: "CoreBluetoothTests", dependencies: ["CoreBluetooth"]),
   ],
