@@ -94,7 +94,7 @@ final class Conversation {
       close()
     }
     if former == nil {
-      judge.checkOutbox()
+      judge.checkState(bearerMTU: session.bearer.mtu)
       checkOperations()
       host?.pumpIfNeeded()
       drain()
