@@ -118,7 +118,7 @@ let package = Package(
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinkTimingTests", dependencies: ["LinkTiming"], swiftSettings: house),
     .testTarget(name: "RadioTests", dependencies: ["Radio", "LinkTiming"], swiftSettings: house),
-    .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),
+    .testTarget(name: "AttoTests", dependencies: ["Atto", "EventLoop"], swiftSettings: house),
     // Killed again and again by StoreTests while it keeps records.
     .executableTarget(
       name: "StoreWorker", dependencies: ["Store"], path: "Tests/StoreWorker",

@@ -145,23 +145,25 @@ extension ServerCore {
   func notifyAtOnce(
     _ handle: AttributeHandle, _ value: RawSpan, to only: ClientID?
   ) -> Int? {
-    var count = 0
-    var single: ConnectionCore?
+    var first: ConnectionCore?
+    var others: [ConnectionCore] = []
+    swap(&others, &spareTargets)
+    defer {
+      others.removeAll(keepingCapacity: true)
+      swap(&others, &spareTargets)
+    }
     for connection in connections where connection.wants(handle, .notification, only, server) {
       guard connection.session.hasRoomForValues else { return nil }
-      count += 1
-      single = connection
+      if first == nil { first = connection } else { others.append(connection) }
     }
-    if count <= 1 {
-      _ = single?.session.notify(handle, value)
-      single?.settle()
-      return count
-    }
-    for connection in connections where connection.wants(handle, .notification, only, server) {
+    guard let first else { return 0 }
+    _ = first.session.notify(handle, value)
+    first.settle()
+    for connection in others {
       _ = connection.session.notify(handle, value)
       connection.settle()
     }
-    return count
+    return 1 + others.count
   }
 
   /// Clients that may be sent a value in this way now.
