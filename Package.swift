@@ -142,6 +142,11 @@ let package = Package(
     .fuzzTargets,
     // Like the examples without our settings: built as apps are.
     .testTarget(name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto"]),
+    // Sources as tutorials for Apple's systems have them, in the language mode that they are for: that
+    // they compile is what is tested.
+    .testTarget(
+      name: "TutorialSources", dependencies: ["CoreBluetooth"],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "OSLogTests", dependencies: ["os", "CoreBluetooth"]),
   ],
   swiftLanguageModes: [.v6]
