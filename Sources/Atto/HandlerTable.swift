@@ -33,10 +33,13 @@ final class HandlerTable: Application {
   enum Read { case inline(InlineRead), later(AsyncRead) }
   enum Write { case inline(InlineWrite), later(AsyncWrite) }
 
-  var reads: [AttributeHandle: Read] = [:]
-  var writes: [AttributeHandle: Write] = [:]
+  @exclusivity(unchecked) var reads: [AttributeHandle: Read] = [:]
+  @exclusivity(unchecked) var writes: [AttributeHandle: Write] = [:]
   var authorization: (@Sendable (Question) -> WriteAnswer)?
-  weak var core: ServerCore?
+  /// The core that this belongs to. Not weak, which would make every later count of references to
+  /// the core slower: it is there whenever somebody asks, since each connection and each handler
+  /// that runs holds it.
+  @exclusivity(unchecked) unowned var core: ServerCore?
   /// Is asked where no handler is set.
   var application: Application?
 
@@ -185,14 +188,14 @@ final class HandlerTable: Application {
     for client: ClientID, _ body: @escaping @Sendable () async -> @Sendable (HandlerTable) -> Void
   ) -> Bool {
     guard let core, running.count < core.server.limits.handlers else { return false }
-    let bound = LoopBound(self, core.loop)
+    let bound = LoopBound(core, core.loop)
     let number = nextTask
     nextTask += 1
     let task = Task(executorPreference: core.loop.tasks) {
       let end = await body()
       bound.loop.execute {
-        bound.value.running[number] = nil
-        end(bound.value)
+        bound.value.handlers.running[number] = nil
+        end(bound.value.handlers)
       }
     }
     running[number] = (client, task)
