@@ -149,25 +149,21 @@ extension ServerCore {
       connection.settle()
       return 1
     }
-    var first: ConnectionCore?
-    var others: [ConnectionCore] = []
-    swap(&others, &spareTargets)
+    var targets: [ConnectionCore] = []
+    swap(&targets, &spareTargets)
     defer {
-      others.removeAll(keepingCapacity: true)
-      swap(&others, &spareTargets)
+      targets.removeAll(keepingCapacity: true)
+      swap(&targets, &spareTargets)
     }
     for connection in connections where connection.wants(handle, .notification, only, server) {
       guard connection.session.hasRoomForValues else { return nil }
-      if first == nil { first = connection } else { others.append(connection) }
+      targets.append(connection)
     }
-    guard let first else { return 0 }
-    _ = first.session.notify(handle, value)
-    first.settle()
-    for connection in others {
+    for connection in targets {
       _ = connection.session.notify(handle, value)
       connection.settle()
     }
-    return 1 + others.count
+    return targets.count
   }
 
   /// Clients that may be sent a value in this way now.
