@@ -149,16 +149,25 @@ extension ServerCore {
       connection.settle()
       return 1
     }
-    var count = 0
-    for connection in connections where connection.wants(handle, .notification, only, server) {
-      guard connection.session.hasRoomForValues else { return nil }
-      count += 1
+    var first: ConnectionCore?
+    var others: [ConnectionCore] = []
+    swap(&others, &spareTargets)
+    defer {
+      others.removeAll(keepingCapacity: true)
+      swap(&others, &spareTargets)
     }
     for connection in connections where connection.wants(handle, .notification, only, server) {
+      guard connection.session.hasRoomForValues else { return nil }
+      if first == nil { first = connection } else { others.append(connection) }
+    }
+    guard let first else { return 0 }
+    _ = first.session.notify(handle, value)
+    first.settle()
+    for connection in others {
       _ = connection.session.notify(handle, value)
       connection.settle()
     }
-    return count
+    return 1 + others.count
   }
 
   /// Clients that may be sent a value in this way now.

@@ -15,6 +15,8 @@ final class ServerCore {
   private var nextObserver = 0
   @exclusivity(unchecked) private var isSettling = false
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
+  /// Empty: room for the clients that a value goes to, so that sending one allocates nothing.
+  @exclusivity(unchecked) var spareTargets: [ConnectionCore] = []
 
   init(
     _ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits,

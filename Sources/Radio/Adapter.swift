@@ -36,6 +36,25 @@ public protocol Adapter: AnyObject, Sendable {
     to peer: BluetoothAddress, timeout: Duration?
   ) async throws(RadioError) -> ConnectedLink
 
+  // MARK: Channels
+
+  /// Opens a channel beside ATT to a peer to which there is a link. If the peer wants the link to
+  /// be encrypted for it, it is; that pairs, if need be.
+  ///
+  /// - Parameter psm: where the peer listens, 0x0001 to 0x00FF.
+  /// - Throws: `channelRefused`; `notConnected` on the air if there is no link; `timedOut`,
+  ///   `cancelled`, `closed`, or an error of the system.
+  func openChannel(
+    _ psm: UInt16, to peer: BluetoothAddress, timeout: Duration
+  ) async throws(RadioError) -> Channel
+
+  /// Takes channels at a PSM that the radio chooses, until the result is stopped or released, or
+  /// the adapter is closed.
+  ///
+  /// - Parameter requiresEncryption: whether a peer's link must be encrypted.
+  /// - Throws: `tooManyChannels` if no PSM is left, `closed`, or an error of the system.
+  func publishChannel(requiresEncryption: Bool) async throws(RadioError) -> PublishedChannel
+
   // MARK: Pairing
 
   /// Makes an agent answer from now on when peers pair; nil: as it was in the beginning.

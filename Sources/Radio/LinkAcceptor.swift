@@ -1,35 +1,44 @@
 package import EventLoop
 package import Links
 
+/// Takes the links of a listening socket as they come.
+package typealias LinkAcceptor = SocketAcceptor<SocketLink>
+
 /// Takes the connections of a listening socket as they come. The loop's thread only; ``stop()`` must
 /// be called.
-package final class LinkAcceptor: ReadinessHandler {
+package final class SocketAcceptor<Connection>: ReadinessHandler {
   /// Pause after the machine had no room for another connection: nobody tells when it has again.
-  package static let pause: Duration = .milliseconds(100)
+  package static var pause: Duration { .milliseconds(100) }
 
-  private let listener: any LinkListener
+  private let next: () throws(LinkError) -> Connection?
+  private let close: () -> Void
   private let loop: Loop
-  private let deliver: (SocketLink) -> Void
+  private let deliver: (Connection) -> Void
   private let fail: (LinkError) -> Void
   private var watch: WatchID?
   private var retry: OneTimer?
 
-  /// - Parameter fail: called with what kept a connection from being taken; where that is
-  ///   transient, taking them goes on after ``pause``.
-  /// - Throws: `LoopError` if the socket cannot be watched; the listener is closed then.
+  /// - Parameters:
+  ///   - next: takes a connection; nil if none waits.
+  ///   - close: closes the socket.
+  ///   - fail: called with what kept a connection from being taken; where that is transient,
+  ///     taking them goes on after ``pause``.
+  /// - Throws: `LoopError` if the socket cannot be watched; it is closed then.
   package init(
-    _ listener: any LinkListener, on loop: Loop, _ deliver: @escaping (SocketLink) -> Void,
+    _ descriptor: Int32?, on loop: Loop, next: @escaping () throws(LinkError) -> Connection?,
+    close: @escaping () -> Void, _ deliver: @escaping (Connection) -> Void,
     failure fail: @escaping (LinkError) -> Void = { _ in }
   ) throws(LoopError) {
-    self.listener = listener
+    self.next = next
+    self.close = close
     self.loop = loop
     self.deliver = deliver
     self.fail = fail
-    guard let descriptor = listener.descriptor else { return }
+    guard let descriptor else { return }
     do throws(LoopError) {
       watch = try loop.watch(descriptor, self)
     } catch {
-      listener.close()
+      close()
       throw error
     }
   }
@@ -39,7 +48,7 @@ package final class LinkAcceptor: ReadinessHandler {
   private func accept() {
     while watch != nil {
       do throws(LinkError) {
-        guard let link = try listener.accept() else { return }
+        guard let link = try next() else { return }
         deliver(link)
       } catch {
         fail(error)
@@ -57,6 +66,20 @@ package final class LinkAcceptor: ReadinessHandler {
     guard let watch else { return }
     loop.unwatch(watch)
     self.watch = nil
-    listener.close()
+    close()
+  }
+}
+
+extension SocketAcceptor<SocketLink> {
+  /// Takes the links of a listener.
+  ///
+  /// - Throws: `LoopError` if the socket cannot be watched; the listener is closed then.
+  package convenience init(
+    _ listener: any LinkListener, on loop: Loop, _ deliver: @escaping (SocketLink) -> Void,
+    failure fail: @escaping (LinkError) -> Void = { _ in }
+  ) throws(LoopError) {
+    try self.init(
+      listener.descriptor, on: loop, next: { () throws(LinkError) in try listener.accept() },
+      close: { listener.close() }, deliver, failure: fail)
   }
 }

@@ -2,17 +2,17 @@ import Glibc
 package import EventLoop
 package import Links
 
-/// One attempt to connect a socket: to a Unix path, or to a peer's ATT channel. The loop's thread
-/// only.
+/// One attempt to connect a socket: to a Unix path, to a peer's ATT channel, or to another channel
+/// of it. The loop's thread only.
 ///
 /// A Unix socket whose listener has as many waiting as it may refuses at once, with EAGAIN; it is
 /// tried again until the time is up, as a blocking connect would wait for room. For an L2CAP one the
 /// kernel looks for the peer's advertisement first, and then connects; giving the socket up ends
 /// that. An absent peer and a wrong kind of address look alike there: nothing happens.
-package final class LinkAttempt: ReadinessHandler {
+package final class LinkAttempt<Maker: Connector>: ReadinessHandler {
   /// How it ended.
   package enum End {
-    case connected(SocketLink)
+    case connected(Maker.Connection)
     case failed(LinkError)
     /// The socket could not be watched.
     case unwatched(LoopError)
@@ -21,13 +21,13 @@ package final class LinkAttempt: ReadinessHandler {
   }
 
   /// Pause before a listener without room is asked again.
-  package static let pause: Duration = .milliseconds(5)
+  package static var pause: Duration { .milliseconds(5) }
 
-  private let makeConnector: () throws(LinkError) -> SocketConnector
+  private let makeConnector: () throws(LinkError) -> Maker
   private let timeout: Duration?
   private let loop: Loop
   private var completion: ((End) -> Void)?
-  private var connector: SocketConnector?
+  private var connector: Maker?
   private var watch: WatchID?
   private var timer: OneTimer?
   private var retry: OneTimer?
@@ -37,7 +37,7 @@ package final class LinkAttempt: ReadinessHandler {
   ///   - completion: called once, perhaps within ``start()``.
   package init(
     on loop: Loop, timeout: Duration?,
-    _ makeConnector: @escaping () throws(LinkError) -> SocketConnector,
+    _ makeConnector: @escaping () throws(LinkError) -> Maker,
     completion: @escaping (End) -> Void
   ) {
     self.makeConnector = makeConnector

@@ -43,6 +43,12 @@ public enum RadioError: Error, Hashable, Sendable {
   case managementSilent(ManagementOpcode, adapter: UInt16?)
   /// Pairing failed, or a key of an earlier pairing did not fit.
   case pairing(BluetoothAddress, PairingFailure)
+  /// The peer did not open a channel.
+  case channelRefused(BluetoothAddress, psm: UInt16, ChannelRefusal)
+  /// There is no link to the peer, or it has ended.
+  case notConnected(BluetoothAddress)
+  /// All PSMs of this radio are in use: 128.
+  case tooManyChannels
   /// There is no bond with this peer.
   case notPaired(BluetoothAddress)
   /// The kernel has no such adapter, or none at all.
@@ -120,6 +126,10 @@ extension RadioError: CustomStringConvertible {
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): \(status)"
     case .managementSilent(let opcode, let adapter):
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): the kernel did not answer"
+    case .channelRefused(let peer, let psm, let refusal):
+      "\(peer) refused a channel at PSM \(psm): \(refusal)"
+    case .notConnected(let peer): "there is no link to \(peer): connect first"
+    case .tooManyChannels: "all 128 PSMs are published: unpublish some"
     case .notPaired(let peer): "\(peer) is not paired"
     case .pairing(let peer, .keyMissing):
       "\(peer) does not know the key of the earlier pairing: it has forgotten the bond; forget it "

@@ -20,6 +20,17 @@ static inline int clinux_seqpacket_pair(int descriptors[2]) {
   return result < 0 ? -errno : 0;
 }
 
+// Two ends of a stream of octets.
+static inline int clinux_stream_pair(int descriptors[2]) {
+  int result = socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, descriptors);
+  return result < 0 ? -errno : 0;
+}
+
+static inline int clinux_stream_socket(int domain, int protocol) {
+  int fd = socket(domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+  return fd < 0 ? -errno : fd;
+}
+
 static const int CLINUX_SOCK_SEQPACKET = SOCK_SEQPACKET;
 static const int CLINUX_SOCK_STREAM = SOCK_STREAM;
 static const int CLINUX_SOCK_DGRAM = SOCK_DGRAM;
@@ -49,6 +60,25 @@ static inline ssize_t clinux_receive(int fd, void *bytes, size_t capacity) {
     if (count >= 0) return count;
     if (errno != EINTR) return -errno;
   }
+}
+
+// What a stream has, without waiting: 0 at its end.
+static inline ssize_t clinux_receive_stream(int fd, void *bytes, size_t capacity) {
+  for (;;) {
+    ssize_t count = recv(fd, bytes, capacity, MSG_DONTWAIT);
+    if (count >= 0) return count;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+static inline void clinux_shut_down(int fd) { shutdown(fd, SHUT_RDWR); }
+
+// Octets of the kernel's memory that hold what was sent and has not left yet (SO_MEMINFO).
+static inline int64_t clinux_unsent(int fd) {
+  uint32_t counts[SK_MEMINFO_VARS] = {0};
+  socklen_t length = sizeof counts;
+  if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, counts, &length) < 0) return -errno;
+  return counts[SK_MEMINFO_WMEM_ALLOC];
 }
 
 // The length of the PDU that would be received next, leaving it where it is.
@@ -234,6 +264,36 @@ static inline int clinux_l2cap_connect(int fd, const uint8_t bdaddr[6], uint8_t 
   clinux_l2cap_address(&address, bdaddr, type);
   if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return 0;
   return errno == EINTR ? -EINPROGRESS : -errno;
+}
+
+// As above, for a channel with a PSM in place of ATT's. Bound with PSM 0 it gets a free one: at an
+// LE address 0x0080 to 0x00FF. The LE address is what makes the kernel use LE credit-based flow
+// control, so a socket that connects is bound too.
+static inline int clinux_channel_bind(
+    int fd, const uint8_t bdaddr[6], uint8_t type, uint16_t psm) {
+  struct sockaddr_l2 address;
+  clinux_l2cap_address(&address, bdaddr, type);
+  address.l2_cid = 0;
+  address.l2_psm = htole16(psm);
+  return bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
+}
+
+static inline int clinux_channel_connect(
+    int fd, const uint8_t bdaddr[6], uint8_t type, uint16_t psm) {
+  struct sockaddr_l2 address;
+  clinux_l2cap_address(&address, bdaddr, type);
+  address.l2_cid = 0;
+  address.l2_psm = htole16(psm);
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return 0;
+  return errno == EINTR ? -EINPROGRESS : -errno;
+}
+
+// The PSM of this end: of one that listens, the one it listens at.
+static inline int clinux_channel_psm(int fd) {
+  struct sockaddr_l2 address = {0};
+  socklen_t length = sizeof address;
+  if (getsockname(fd, (struct sockaddr *)&address, &length) < 0) return -errno;
+  return le16toh(address.l2_psm);
 }
 
 static inline int clinux_l2cap_peer(int fd, uint8_t bdaddr[6], uint8_t *type) {

@@ -77,7 +77,7 @@ enum L2CAPSocket {
   }
 
   /// What to bind to. The kind must be the adapter's own, or a listener silently gets nothing.
-  private static func address(
+  static func address(
     of source: L2CAPSource, operation: LinkError.Operation, endpoint: String
   ) throws(LinkError) -> BluetoothAddress {
     switch source {

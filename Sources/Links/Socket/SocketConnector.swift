@@ -4,13 +4,7 @@ import CLinux
 ///
 /// ``start()``; if that is in progress, watch ``descriptor`` for writability; then ``finish()``.
 /// Dropping the connector gives the attempt up.
-public final class SocketConnector {
-  /// How far ``start()`` came. ``finish()`` is called in either case.
-  public enum Progress: Hashable, Sendable {
-    case connected
-    case inProgress
-  }
-
+public final class SocketConnector: Connector {
   private enum Target {
     case unix(UnixAddress)
     case l2cap(L2CAPAddress)
@@ -59,7 +53,7 @@ public final class SocketConnector {
   /// Begins. Once only.
   ///
   /// Throws ``LinkError`` if the attempt has failed already.
-  public func start() throws(LinkError) -> Progress {
+  public func start() throws(LinkError) -> ConnectorProgress {
     precondition(owner != nil, "the connection was made already")
     let result: Int32
     switch target {
@@ -86,11 +80,7 @@ public final class SocketConnector {
   /// L2CAP itself gives up after 40 s.
   public func finish() throws(LinkError) -> SocketLink? {
     precondition(owner != nil, "the connection was made already")
-    let bits = clinux_poll_now(socket)
-    guard bits >= 0 else { throw LinkError(.connect, result: bits, endpoint: endpoint) }
-    let result = clinux_take_error(socket)
-    guard result == 0 else { throw LinkError(.connect, result: result, endpoint: endpoint) }
-    guard bits & (CLINUX_POLLOUT | CLINUX_POLLHUP | CLINUX_POLLERR) != 0 else { return nil }
+    guard let bits = try ConnectorStep.outcome(socket, endpoint) else { return nil }
     switch target {
     case .unix:
       // A peer that has closed again already shows when the link is read.

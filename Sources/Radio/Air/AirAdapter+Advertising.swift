@@ -182,6 +182,7 @@ extension AirAdapter {
     ) { [weak self] in
       self?.assumeIsolated { $0.forget(peer, identity) }
     }
+    channels.add(link)
     deliver(ConnectedLink(link, peer: peer, identity: name, isCentral: false, loop: loop))
     resumeAccepting()
   }

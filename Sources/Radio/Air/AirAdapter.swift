@@ -38,6 +38,8 @@ public actor AirAdapter: Adapter {
 
   var isClosed = false
   let pairings: AirPairings
+  let channels = AirChannels()
+  var channelRequests: [UInt64: ChannelRequest] = [:]
   /// Shorter in tests.
   var handshakeTime = AirAdapter.handshakeTime
   /// Fewer in tests.
@@ -118,6 +120,8 @@ public actor AirAdapter: Adapter {
     scans = [:]
     // Each takes itself out of the table.
     for attempt in attempts.values { attempt.end(.closed) }
+    for request in channelRequests.values { request.end(.failure(.closed)) }
+    channels.close()
   }
 
   func nextID() -> UInt64 {
@@ -186,7 +190,7 @@ public actor AirAdapter: Adapter {
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
         let origin = AirAttempt.Origin(
           address: address, name: name, maximum: maximumSecurity, timing: timing,
-          pairings: pairings)
+          pairings: pairings, channels: channels)
         let attempt = AirAttempt(
           target, from: origin, in: folder, on: loop, timeout: timeout
         ) { [weak self] result in

@@ -27,6 +27,7 @@ final class AirAttempt {
     /// How the link is to be timed; nil: as fast as it goes.
     var timing: AirTiming?
     var pairings: AirPairings
+    var channels: AirChannels
   }
 
   /// How long a radio may take to answer a hello.
@@ -169,12 +170,16 @@ final class AirAttempt {
       let link = AirLink(
         data: OwnedDescriptor(owning: descriptor), control: control, peer: address, name: name,
         maximum: origin.maximum, isCentral: true, pairings: origin.pairings, on: loop, onEnd: {})
+      origin.channels.add(link)
       if let timing = origin.timing { link.setTiming(timing) }
       finish(
         .success(
           ConnectedLink(link, peer: address, identity: name, isCentral: true, loop: loop)))
     case .control(.reject(.failedToBeEstablished)), .hangup: rest()
     case .control(.reject(let reason)): end(.refused(address, reason))
+    case .offer(_, _, let descriptor):
+      _ = close(descriptor)
+      end(.protocolViolation(address))
     case .control, .violation: end(.protocolViolation(address))
     }
   }

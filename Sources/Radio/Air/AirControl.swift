@@ -20,6 +20,8 @@ import Links
 /// | 09 confirm | passkey (4), new bond (8) |
 /// | 0A failed | reason (1) |
 /// | 0B timing | see `AirTiming.octets` (26) |
+/// | 0C open | identifier (1), PSM (2); an end of the channel comes along |
+/// | 0D answer | identifier (1), result (1): 0 or a `ChannelRefusal` |
 enum AirControl: Hashable {
   /// The central says who it is.
   case hello(address: BluetoothAddress, name: String)
@@ -42,6 +44,10 @@ enum AirControl: Hashable {
   case method(AirPairingMethod, UInt32)
   /// The one who asked has done its part.
   case confirm(UInt32, key: UInt64)
+  /// Opens a channel beside ATT.
+  case open(UInt8, UInt16)
+  /// Answers `open`; nil: it is open.
+  case answer(UInt8, ChannelRefusal?)
   /// Pairing has failed.
   case failed(DisconnectReason)
 
@@ -67,6 +73,8 @@ enum AirControl: Hashable {
     case .method(let method, let value): [8, method.rawValue] + value.octets(4)
     case .confirm(let value, let key): [9] + value.octets(4) + key.octets(8)
     case .failed(let reason): [10, reason.rawValue]
+    case .open(let identifier, let psm): [12, identifier] + psm.octets(2)
+    case .answer(let identifier, let refusal): [13, identifier, refusal?.rawValue ?? 0]
     }
   }
 
@@ -108,7 +116,20 @@ enum AirControl: Hashable {
       guard value <= 999_999 else { return nil }
       self = .confirm(value, key: UInt64(octets: rest[4...]))
     case (10, 1): self = .failed(DisconnectReason(rawValue: rest[0]))
+    case (12, 3): self = .open(rest[0], UInt16(octets: rest[1...]))
+    case (13, 2):
+      let refusal = ChannelRefusal(rawValue: rest[1])
+      guard refusal != nil || rest[1] == 0 else { return nil }
+      self = .answer(rest[0], refusal)
     default: return nil
+    }
+  }
+
+  /// Whether a descriptor must come along.
+  var bringsDescriptor: Bool {
+    switch self {
+    case .accept, .open: true
+    default: false
     }
   }
 }

@@ -12,6 +12,8 @@ final class AirControlSocket {
     case control(AirControl)
     /// An acceptance, with the descriptor of the ATT channel. The receiver owns it.
     case channel(Int32)
+    /// A channel beside ATT that the other end opens, with an end of it. The receiver owns it.
+    case offer(UInt8, psm: UInt16, Int32)
     /// What the other end sent breaks the rules.
     case violation
     /// The other end is gone.
@@ -22,6 +24,8 @@ final class AirControlSocket {
 
   private var watched: WatchedDescriptor?
   private var takesChannel: Bool
+  /// Whether channels may be offered: as soon as there is a link.
+  var takesOffers = false
   private var handler: ((Input) -> Void)?
 
   /// Takes over a connected socket. `takesChannel`: a central's, which is to be given the ATT
@@ -88,7 +92,9 @@ final class AirControlSocket {
       case .accept? where takesChannel && passed >= 0:
         takesChannel = false
         handler(.channel(passed))
-      case let control? where control != .accept && passed < 0: handler(.control(control))
+      case .open(let identifier, let psm)? where takesOffers && passed >= 0:
+        handler(.offer(identifier, psm: psm, passed))
+      case let control? where !control.bringsDescriptor && passed < 0: handler(.control(control))
       default:
         if passed >= 0 { _ = Glibc.close(passed) }
         handler(.violation)

@@ -44,7 +44,7 @@ public final class AirLink: Link {
 
   private let data: SocketLink
   let control: AirControlSocket
-  private let loop: Loop
+  let loop: Loop
   let maximum: LinkSecurity
   let isCentral: Bool
   let pairings: AirPairings
@@ -65,6 +65,11 @@ public final class AirLink: Link {
   var isPairing = false
   /// Told when a raise of this end has ended; nil: well.
   var onRaised: ((PairingFailure?) -> Void)?
+  /// The radio's channels; nil before the link is among its own.
+  weak var channels: AirChannels?
+  /// Channels that this end has asked for, by the number of the question.
+  var asked: [UInt8: AskedChannel] = [:]
+  var openChannels: [WeakChannel] = []
   private var answerTimer: OneTimer?
   private var onEnd: (() -> Void)?
   private(set) var hasEnded = false
@@ -88,6 +93,7 @@ public final class AirLink: Link {
     self.loop = loop
     self.maximum = maximum
     self.onEnd = onEnd
+    control.takesOffers = true
     // Weak: who drives the link holds it, and the loop holds the control socket.
     control.hand { [weak self] input in self?.take(input) }
   }
@@ -95,9 +101,12 @@ public final class AirLink: Link {
   deinit {
     guard !hasEnded else { return }
     // Released without close(), perhaps by another thread than the loop's.
-    let left = LoopBound((control, answerTimer, onEnd), loop)
+    let left = LoopBound((control, answerTimer, onEnd, asked, openChannels), loop)
+    let peer = peer
     loop.execute {
-      let (control, timer, onEnd) = left.value
+      let (control, timer, onEnd, asked, open) = left.value
+      for question in asked.values { question.request.end(.failure(.notConnected(peer))) }
+      for channel in open { channel.core?.shutDown() }
       timer?.cancel()
       control.close()
       onEnd?()
@@ -209,6 +218,9 @@ public final class AirLink: Link {
     case .control(.failed(let reason)): take(failed: reason)
     case .control(.raised(let granted)) where raising != nil: take(granted)
     case .control(.timing(let timing)) where !isCentral && pacer == nil: pace(timing)
+    case .control(.answer(let identifier, let refusal)): take(answer: identifier, refusal)
+    case .offer(let identifier, let psm, let descriptor):
+      take(offer: identifier, psm, OwnedDescriptor(owning: descriptor))
     case .control(.disconnect(let reason)): end(reason)
     case .hangup: end(nil)
     case .channel(let descriptor):
@@ -227,6 +239,7 @@ public final class AirLink: Link {
       ? .low : LinkSecurity(level: level, keySize: min(asked.keySize, maximum.keySize))
     rise(to: granted)
     guard control.send(.raised(granted)) else { return lose(.unspecified, EPIPE) }
+    askForChannelsAgain()
     askAgain()
   }
 
@@ -247,6 +260,7 @@ public final class AirLink: Link {
     self.onRaised = nil
     onRaised?(nil)
     observer?.linkReady(.writable)
+    askForChannelsAgain()
     askAgain()
   }
 
@@ -293,6 +307,7 @@ public final class AirLink: Link {
     let onEnd = onEnd
     self.onEnd = nil
     onEnd?()
+    endChannels(reason == .authenticationFailure || reason == .keyMissing)
     onRaised?(pairings.failure(peer) ?? .linkLost)
     observer?.linkReady(.closed)
   }

@@ -47,7 +47,10 @@ public actor KernelAdapter: Adapter {
   var advertisements: [UInt64: KernelAdvertisement] = [:]
   var instances: Set<UInt8> = []
   var listener: LinkAcceptor?
-  var attempts: [UInt64: LinkAttempt] = [:]
+  var attempts: [UInt64: LinkAttempt<SocketConnector>] = [:]
+  var channelAttempts: [UInt64: LinkAttempt<ChannelConnector>] = [:]
+  /// Those that are published, by PSM.
+  var channelAcceptors: [UInt16: KernelPublication] = [:]
   /// Peers with a link that goes through this radio.
   var peers: Set<BluetoothAddress> = []
   var agent: (any PairingAgent)?
@@ -173,6 +176,8 @@ public actor KernelAdapter: Adapter {
     listener = nil
     // Each takes itself out of the table.
     for attempt in attempts.values { attempt.giveUp() }
+    for attempt in channelAttempts.values { attempt.giveUp() }
+    for psm in channelAcceptors.keys { unpublish(psm) }
     channel?.close()
     channel = nil
     monitor?.close()
