@@ -146,6 +146,7 @@ enum FieldTips {
 class StepByStep: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
   var manager: CBCentralManager?
   var target: CBPeripheral?
+  var timer: DispatchSourceTimer?
   let wanted = "Sensor"
 
   override init() {
@@ -164,10 +165,14 @@ class StepByStep: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     case .poweredOn:
       message = "on"
       manager?.scanForPeripherals(withServices: nil, options: nil)
-      DispatchQueue.main.asyncAfter(deadline: .now() + 10) { [weak self] in
+      let timer = DispatchSource.makeTimerSource(queue: .main)
+      timer.schedule(deadline: .now() + 10)
+      timer.setEventHandler { [weak self] in
         guard let self = self, self.manager?.isScanning == true else { return }
         self.manager?.stopScan()
       }
+      timer.resume()
+      self.timer = timer
     @unknown default: message = "new"
     }
     print(message)
@@ -337,7 +342,8 @@ final class ChunkReceiver: NSObject, CBPeripheralDelegate {
       return
     }
     if text == "EOM" {
-      DispatchQueue.main.async { [data] in print(String(data: data, encoding: .utf8) ?? "") }
+      let whole = data
+      DispatchQueue.main.async { print(String(data: whole, encoding: .utf8) ?? "") }
     } else {
       data.append(value)
     }
