@@ -19,6 +19,27 @@ extension Target {
   }
 }
 
+/// Tests/Fuzz/run sets this: then the fuzz targets are a program that libFuzzer runs, and otherwise
+/// a test that replays what has been found. Ordinary builds see neither.
+let isFuzzing = Context.environment["ATTO_FUZZING"] != nil
+
+extension Target {
+  static var fuzzTargets: Target {
+    let tested: [Dependency] = [
+      "ATT", "GATT", "Simulation", "Files", "Radio", "Store", "Atto",
+      "Links", "LinkTiming",
+    ]
+    let path = "Tests/Fuzz"
+    return isFuzzing
+      ? .executableTarget(
+        name: "FuzzTargets", dependencies: tested, path: path,
+        exclude: ["run", "dictionaries", "Replay"], swiftSettings: house)
+      : .testTarget(
+        name: "FuzzTargets", dependencies: tested, path: path,
+        exclude: ["run", "dictionaries", "Entry"], swiftSettings: house)
+  }
+}
+
 let package = Package(
   name: "Atto",
   products: [
@@ -27,6 +48,7 @@ let package = Package(
     .library(name: "Atto", targets: ["Atto"]),
     .library(name: "Store", targets: ["Store"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+    .library(name: "os", targets: ["os"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
   ],
   targets: [
@@ -78,6 +100,11 @@ let package = Package(
     // Floor 6: Apple's API. The one target that uses Foundation.
     .target(name: "CoreBluetooth", dependencies: ["Atto", "CLinux"], swiftSettings: house),
 
+    // `import os` and `import os.log` for clients that log through them: a Clang module of that
+    // name, which can have submodules, under a Swift module.
+    .target(name: "COSLog"),
+    .target(name: "os", dependencies: ["COSLog"], swiftSettings: house),
+
     // Programs as one would write them for Apple's framework.
     .example("HeartRatePeripheral"), .example("HeartRateCentral"), .example("TransferSender"),
     .example("TransferReceiver"), .example("ReconnectingLogger"),
@@ -91,7 +118,7 @@ let package = Package(
     .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
     .testTarget(name: "LinkTimingTests", dependencies: ["LinkTiming"], swiftSettings: house),
     .testTarget(name: "RadioTests", dependencies: ["Radio", "LinkTiming"], swiftSettings: house),
-    .testTarget(name: "AttoTests", dependencies: ["Atto"], swiftSettings: house),
+    .testTarget(name: "AttoTests", dependencies: ["Atto", "EventLoop"], swiftSettings: house),
     // Killed again and again by StoreTests while it keeps records.
     .executableTarget(
       name: "StoreWorker", dependencies: ["Store"], path: "Tests/StoreWorker",
@@ -101,6 +128,10 @@ let package = Package(
       swiftSettings: house),
     .testTarget(
       name: "HostilityTests", dependencies: ["Hostility", "ATT", "GATT"], swiftSettings: house),
+    // The published attacks, each against both roles.
+    .testTarget(
+      name: "AttackTests", dependencies: ["ATT", "GATT", "Simulation", "Atto"],
+      swiftSettings: house),
     .testTarget(
       name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
@@ -108,8 +139,15 @@ let package = Package(
       name: "ConformanceTests",
       dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
       swiftSettings: house),
+    .fuzzTargets,
     // Like the examples without our settings: built as apps are.
-    .testTarget(name: "CoreBluetoothTests", dependencies: ["CoreBluetooth"]),
+    .testTarget(name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto"]),
+    // Sources as tutorials for Apple's systems have them, in the language mode that they are for: that
+    // they compile is what is tested.
+    .testTarget(
+      name: "TutorialSources", dependencies: ["CoreBluetooth"],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(name: "OSLogTests", dependencies: ["os", "CoreBluetooth"]),
   ],
   swiftLanguageModes: [.v6]
 )

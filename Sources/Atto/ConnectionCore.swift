@@ -56,7 +56,7 @@ final class ConnectionCore {
   /// Whether the peer has gone: what it has left is read to the end.
   @exclusivity(unchecked) private var isDraining = false
   /// Why nothing can be sent any more.
-  @exclusivity(unchecked) private var sendFailure: AttoError?
+  @exclusivity(unchecked) private var sendFailure: Ending?
   @exclusivity(unchecked) private var reader: Resumption?
   /// Whether somebody on the loop wants the peer held back.
   @exclusivity(unchecked) private var isHeldBack = false
@@ -85,16 +85,15 @@ final class ConnectionCore {
   var agentCapability: PairingCapability?
   @exclusivity(unchecked) var knownLevel = SecurityLevel.low
   /// Whether the link was being raised when it ended.
-  private(set) var hasEndedRaising = false
+  @exclusivity(unchecked) private(set) var hasEndedRaising = false
   /// The server behind the connection.
   private let server: ServerCore?
   /// The ends of the link, where they have addresses.
-  private(set) var addresses: LinkAddresses?
+  @exclusivity(unchecked) private(set) var addresses: LinkAddresses?
   /// What of its client the server has tried to remember, and the wish to try again.
-  private var rememberedRevision: UInt32 = 0
-  private var remembering: OneTimer?
-  /// Why the connection has ended.
-  @exclusivity(unchecked) private(set) var end: AttoError?
+  @exclusivity(unchecked) private var rememberedRevision: UInt32 = 0
+  @exclusivity(unchecked) private var remembering: OneTimer?
+  @exclusivity(unchecked) private var ending: Ending?
   @exclusivity(unchecked) private(set) var counters = ConnectionCounters()
 
   /// PDUs of one turn, after which other connections have theirs.
@@ -154,7 +153,7 @@ final class ConnectionCore {
   // MARK: Receiving
 
   private var mayRead: Bool {
-    guard end == nil else { return false }
+    guard !hasEnded else { return false }
     if isDraining { return true }
     guard !session.isCongested else { return false }
     // Unread PDUs hold back a peer, but not on LE's fixed channel: there the kernel drops what
@@ -183,7 +182,7 @@ final class ConnectionCore {
           settle()
         case .wouldBlock:
           isReadable = false
-          if let sendFailure { finish(sendFailure) } else { arm() }
+          if let sendFailure { finish(sendFailure.error) } else { arm() }
         case .closed: finish(.disconnected(peer: peerName))
         }
       } catch {
@@ -270,7 +269,8 @@ final class ConnectionCore {
   /// the client so. What nobody is told of waits a little for more of its kind, so that a client
   /// cannot keep the disk busy with commands.
   private func remember(isLast: Bool = false) {
-    guard let server, let client = session.client, client.recordRevision != rememberedRevision
+    guard let server, let client = session.client,
+      client.hasChanged(since: rememberedRevision)
     else { return }
     guard server.memory != nil else { return rememberedRevision = client.recordRevision }
     guard isLast || !session.bearer.outbox.isEmpty else {
@@ -299,7 +299,7 @@ final class ConnectionCore {
   }
 
   private func flush() {
-    guard end == nil, !isFlushing else { return }
+    guard !hasEnded, !isFlushing else { return }
     guard sendFailure == nil else { return session.bearer.outbox.removeAll() }
     isFlushing = true
     defer { isFlushing = false }
@@ -334,7 +334,7 @@ final class ConnectionCore {
   /// The link takes nothing more. The connection ends as soon as what the peer has said before
   /// is read, with what the link says of its end; if that is nothing, with this error.
   private func sendingFailed(_ error: AttoError) {
-    sendFailure = error
+    sendFailure = Ending(error)
     session.bearer.outbox.removeAll()
     isDraining = true
     isReadable = true
@@ -411,7 +411,7 @@ final class ConnectionCore {
   // MARK: Values
 
   func add(_ queue: ValueQueue) {
-    if end != nil { return queue.finish(endOfValues) }
+    if hasEnded { return queue.finish(endOfValues) }
     // Until the queue is finished, which is before this ends.
     queue.whenDrained = { [unowned self] in read() }
     queues.append(queue)
@@ -433,9 +433,9 @@ final class ConnectionCore {
   /// Sets the timer to the next deadline. A timer that is earlier than need be stays: most
   /// deadlines only move away, and it costs nothing but one look.
   private func arm() {
-    guard end == nil else { return }
+    guard !hasEnded else { return }
     var deadline = session.deadline?.nanoseconds ?? .max
-    if let moment = link.deadline?.nanoseconds { deadline = min(deadline, moment) }
+    if !isSocket, let moment = link.deadline?.nanoseconds { deadline = min(deadline, moment) }
     guard deadline < timer?.at ?? .max else { return }
     if let timer { loop.cancel(timer.id) }
     timer = (loop.schedule(at: deadline, self), deadline)
@@ -445,24 +445,26 @@ final class ConnectionCore {
   func close() { finish(nil) }
 
   func awaitClose(_ completion: Completion<Void>) {
-    if end != nil { return completion.resume(.success(())) }
+    if hasEnded { return completion.resume(.success(())) }
     closeWaiters.append(completion)
     completion.whenCancelled = { [unowned self] in
       closeWaiters.removeAll { $0 === completion }
     }
   }
 
-  @exclusivity(unchecked) private var hasClosedByItself = false
-  private var endOfValues: AttoError? { hasClosedByItself ? nil : end }
+  /// Whether the connection has ended, and why.
+  var hasEnded: Bool { ending != nil }
+  var end: AttoError? { ending?.error }
+  private var endOfValues: AttoError? { ending?.isByItself == true ? nil : end }
 
   /// Ends the connection: everything that waits is told, each once.
   private func finish(_ reason: AttoError?) {
-    guard end == nil else { return }
-    hasClosedByItself = reason == nil
+    guard !hasEnded else { return }
     hasEndedRaising = isRaising
     demand?.timer.cancel()
     demand = nil
-    end = reason ?? .disconnected(peer: peerName)
+    let error = reason ?? .disconnected(peer: peerName)
+    ending = Ending(error, isByItself: reason == nil)
     if let watch { loop.unwatch(watch) }
     watch = nil
     if let timer { loop.cancel(timer.id) }
@@ -478,7 +480,6 @@ final class ConnectionCore {
     remembering?.cancel()
     remembering = nil
     for queue in queues { queue.finish(endOfValues) }
-    let error = end ?? .disconnected(peer: peerName)
     for writer in writers { writer.resume(.failure(error)) }
     securityFails(error)
     for entry in confirmations { entry.completion.resume(.failure(error)) }
@@ -495,6 +496,9 @@ extension ConnectionCore: ReadinessHandler {
       // A link that is being encrypted takes nothing until it is.
       if isRaising { securityChanged() }
       flush()
+      // Nothing was read while there was no room. Who sends without end fills it before the next
+      // poll, so that this is when the peer is heard.
+      if !interest.contains(.readable) { isReadable = true }
     }
     // A hang-up may show without anything to receive: only receiving tells why.
     if !readiness.isDisjoint(with: [.hangup, .error]) { isDraining = true }
@@ -513,7 +517,7 @@ extension ConnectionCore: LinkObserver {
       if readiness.contains(.writable) { next.insert(.writable) }
       return loop.reschedule(watch, next)
     }
-    guard reader == nil, end == nil else { return }
+    guard reader == nil, !hasEnded else { return }
     let reader = Resumption(self)
     self.reader = reader
     loop.schedule(at: loop.now, reader)
@@ -530,7 +534,7 @@ extension ConnectionCore: LinkObserver {
 extension ConnectionCore: TimerHandler {
   func timerFired(_ id: TimerID) {
     timer = nil
-    guard end == nil else { return }
+    guard !hasEnded else { return }
     link.advance(to: now)
     if case .failed(let failure) = session.advance(to: now) { finish(.bearer(failure)) }
     settle()
@@ -542,4 +546,17 @@ private final class Resumption: TimerHandler {
   private weak var core: ConnectionCore?
   init(_ core: ConnectionCore) { self.core = core }
   func timerFired(_ id: TimerID) { core?.resume() }
+}
+
+/// An end and its reason, in an object: whether there is one is asked several times for each
+/// PDU, and the reason itself has so many forms that the question would copy it first.
+private final class Ending {
+  let error: AttoError
+  /// Whether this end wanted it.
+  let isByItself: Bool
+
+  init(_ error: AttoError, isByItself: Bool = false) {
+    self.error = error
+    self.isByItself = isByItself
+  }
 }

@@ -33,16 +33,19 @@ final class HandlerTable: Application {
   enum Read { case inline(InlineRead), later(AsyncRead) }
   enum Write { case inline(InlineWrite), later(AsyncWrite) }
 
-  var reads: [AttributeHandle: Read] = [:]
-  var writes: [AttributeHandle: Write] = [:]
+  @exclusivity(unchecked) var reads: [AttributeHandle: Read] = [:]
+  @exclusivity(unchecked) var writes: [AttributeHandle: Write] = [:]
   var authorization: (@Sendable (Question) -> WriteAnswer)?
-  weak var core: ServerCore?
+  /// The core that this belongs to. Not weak, which would make every later count of references to
+  /// the core slower: it is there whenever somebody asks, since each connection and each handler
+  /// that runs holds it.
+  @exclusivity(unchecked) unowned var core: ServerCore?
   /// Is asked where no handler is set.
   var application: Application?
 
-  /// Commands to handlers that take their time: one after another per client, so that they
-  /// keep their order.
-  private var commands: [ClientID: CommandQueue] = [:]
+  /// Requests and commands to handlers that take their time: one after another per client, as they
+  /// came, so that no request overtakes the commands before it, nor a command the request.
+  private var lanes: [ClientID: Lane] = [:]
   /// Commands dropped because their handler was too slow.
   private(set) var droppedCommands: UInt64 = 0
 
@@ -51,11 +54,19 @@ final class HandlerTable: Application {
   private var running: [UInt64: (client: ClientID, task: Task<Void, Never>)] = [:]
   private var nextTask: UInt64 = 0
 
-  private final class CommandQueue {
-    var waiting: [(AsyncWrite, WriteRequestContext)] = []
+  private final class Lane {
+    var isBusy = false
+    var waiting: [Turn] = []
   }
 
-  /// Commands of one client that may wait for a handler. ATT lets a server drop commands that
+  /// What a handler does, and what is to be done with its answer.
+  private struct Turn {
+    /// nil for a command.
+    let question: Question?
+    let body: @Sendable () async -> @Sendable (HandlerTable) -> Void
+  }
+
+  /// Commands of one client that may wait for their turn. ATT lets a server drop commands that
   /// it has no room for (Vol 3, Part F, 3.3.2).
   static let commandLimit = 4096
 
@@ -165,7 +176,7 @@ final class HandlerTable: Application {
 
   /// A client is gone, and with it what it wanted.
   func forget(_ client: ClientID) {
-    commands[client] = nil
+    lanes[client] = nil
     for (_, handler) in running where handler.client == client { handler.task.cancel() }
   }
 
@@ -177,14 +188,14 @@ final class HandlerTable: Application {
     for client: ClientID, _ body: @escaping @Sendable () async -> @Sendable (HandlerTable) -> Void
   ) -> Bool {
     guard let core, running.count < core.server.limits.handlers else { return false }
-    let bound = LoopBound(self, core.loop)
+    let bound = LoopBound(core, core.loop)
     let number = nextTask
     nextTask += 1
     let task = Task(executorPreference: core.loop.tasks) {
       let end = await body()
       bound.loop.execute {
-        bound.value.running[number] = nil
-        end(bound.value)
+        bound.value.handlers.running[number] = nil
+        end(bound.value.handlers)
       }
     }
     running[number] = (client, task)
@@ -195,40 +206,57 @@ final class HandlerTable: Application {
   private func run(
     _ question: Question, _ body: @escaping @Sendable () async -> LateAnswer
   ) -> Bool {
-    begin(for: question.client) {
-      let answer = await body()
-      return { $0.core?.answer(question, answer) }
-    }
+    take(
+      Turn(question: question) {
+        let answer = await body()
+        return { $0.core?.answer(question, answer) }
+      }, of: question.client)
   }
 
   private func enqueue(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) {
-    if let queue = commands[context.client] {
-      if queue.waiting.count < Self.commandLimit {
-        queue.waiting.append((body, context))
+    let turn = Turn(question: nil) {
+      _ = await body([context])
+      return { _ in }
+    }
+    if !take(turn, of: context.client) { droppedCommands += 1 }
+  }
+
+  /// Carries a turn out, or has it wait behind others of its client. False if there is no room.
+  private func take(_ turn: Turn, of client: ClientID) -> Bool {
+    let lane = lanes[client] ?? Lane()
+    lanes[client] = lane
+    guard lane.isBusy else {
+      lane.isBusy = begin(turn, of: client)
+      return lane.isBusy
+    }
+    // Requests are few: each bearer has one.
+    guard turn.question != nil || lane.waiting.count < Self.commandLimit else { return false }
+    lane.waiting.append(turn)
+    return true
+  }
+
+  private func begin(_ turn: Turn, of client: ClientID) -> Bool {
+    begin(for: client) {
+      let end = await turn.body()
+      return { table in
+        end(table)
+        table.turnEnded(of: client)
+      }
+    }
+  }
+
+  private func turnEnded(of client: ClientID) {
+    guard let lane = lanes[client] else { return }
+    while !lane.waiting.isEmpty {
+      let turn = lane.waiting.removeFirst()
+      if begin(turn, of: client) { return }
+      if let question = turn.question {
+        core?.answer(question, .refused(.insufficientResources))
       } else {
         droppedCommands += 1
       }
-      return
     }
-    if runCommand(body, context) { commands[context.client] = CommandQueue() }
-  }
-
-  private func runCommand(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) -> Bool {
-    let isRunning = begin(for: context.client) {
-      _ = await body([context])
-      return { $0.commandEnded(context.client) }
-    }
-    if !isRunning { droppedCommands += 1 }
-    return isRunning
-  }
-
-  private func commandEnded(_ client: ClientID) {
-    guard let queue = commands[client] else { return }
-    while !queue.waiting.isEmpty {
-      let (body, context) = queue.waiting.removeFirst()
-      if runCommand(body, context) { return }
-    }
-    commands[client] = nil
+    lane.isBusy = false
   }
 }
 

@@ -20,7 +20,14 @@ extension LocalServer {
   public func notify(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
-    if let delivered = await notifyAtOnce(handle, value, to: client) { return delivered }
+    if loop.isCurrent {
+      let core = core.value
+      if let count = core.notifyAtOnce(handle, value.span.bytes, to: client) {
+        // One that sends and sends must let others have their turns.
+        if core.unwaited.note() { await loop.letOthersGo() }
+        return Delivered(count: count)
+      }
+    }
     var delivered = Delivered()
     var remaining: [ClientID] = try await onLoop { core in
       core.subscribers(of: handle, .notification, client)
@@ -44,19 +51,6 @@ extension LocalServer {
       }
     }
     return delivered
-  }
-
-  /// What ``notify(_:_:to:)`` does most often: the caller runs on the loop and every link has
-  /// room. Nothing is allocated, and nobody waits. nil, and nothing sent, otherwise.
-  private func notifyAtOnce(
-    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID?
-  ) async -> Delivered? {
-    guard loop.isCurrent else { return nil }
-    let core = core.value
-    guard let count = core.notifyAtOnce(handle, value.span.bytes, to: client) else { return nil }
-    // One that sends and sends must let others have their turns.
-    if core.unwaited.note() { await loop.letOthersGo() }
-    return Delivered(count: count)
   }
 
   /// Sends several values at once to a client that understands it (Multiple Handle Value
@@ -141,27 +135,35 @@ extension LocalServer {
 }
 
 extension ServerCore {
-  /// Notifies all clients that want it, if each has room; how many these were.
+  /// What ``LocalServer/notify(_:_:to:)`` does most often: notifies all clients that want it, if
+  /// each has room, and returns how many these were. Nothing is allocated, and nobody waits. nil,
+  /// and nothing sent, otherwise.
   func notifyAtOnce(
     _ handle: AttributeHandle, _ value: RawSpan, to only: ClientID?
   ) -> Int? {
-    var count = 0
-    var single: ConnectionCore?
+    // Most devices have one client at a time: it is asked once.
+    if connections.count == 1 {
+      let connection = connections[0]
+      guard connection.wants(handle, .notification, only, server) else { return 0 }
+      guard connection.session.notify(handle, value) else { return nil }
+      connection.settle()
+      return 1
+    }
+    var targets: [ConnectionCore] = []
+    swap(&targets, &spareTargets)
+    defer {
+      targets.removeAll(keepingCapacity: true)
+      swap(&targets, &spareTargets)
+    }
     for connection in connections where connection.wants(handle, .notification, only, server) {
       guard connection.session.hasRoomForValues else { return nil }
-      count += 1
-      single = connection
+      targets.append(connection)
     }
-    if count <= 1 {
-      _ = single?.session.notify(handle, value)
-      single?.settle()
-      return count
-    }
-    for connection in connections where connection.wants(handle, .notification, only, server) {
+    for connection in targets {
       _ = connection.session.notify(handle, value)
       connection.settle()
     }
-    return count
+    return targets.count
   }
 
   /// Clients that may be sent a value in this way now.

@@ -106,7 +106,8 @@ public final class LocalServer: Sendable {
     inline { $0.handlers.reads[handle] = .inline(body) }
   }
 
-  /// Answers reads of an attribute whose value the application has. May take its time.
+  /// Answers reads of an attribute whose value the application has. May take its time, and comes
+  /// after the writes of the same client whose handlers take theirs.
   public func onRead(
     of handle: AttributeHandle,
     _ body: @escaping @Sendable (ReadRequestContext) async -> LateAnswer
@@ -125,8 +126,9 @@ public final class LocalServer: Sendable {
 
   /// Judges writes to an attribute whose value the application has. May take its time.
   ///
-  /// Prepared writes come together, in order; all other writes alone. Commands of one client
-  /// come one after another; when 4096 wait, further ones are dropped, as ATT allows.
+  /// Prepared writes come together, in order; all other writes alone. Requests and commands of one
+  /// client come one after another, as it sent them, to all handlers that may take their time;
+  /// when 4096 wait, further commands are dropped, as ATT allows.
   ///
   /// - Parameter body: returns nil to accept, or why not. For commands the answer is dropped.
   public func onWrite(

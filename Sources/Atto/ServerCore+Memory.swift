@@ -13,7 +13,7 @@ extension ServerCore {
   /// Keeps what has changed of a client, if its link shows that it is who it says.
   func remember(_ client: ServerClient, of connection: ConnectionCore) {
     guard let memory, let addresses = connection.addresses else { return }
-    if client.security.level == .low, connection.end == nil {
+    if client.security.level == .low, !connection.hasEnded {
       client.security = connection.link.security
     }
     guard client.security.level > .low else { return }

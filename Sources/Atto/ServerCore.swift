@@ -9,12 +9,14 @@ final class ServerCore {
   let server: Server
   let handlers: HandlerTable
   let memory: (any ClientMemory)?
-  private(set) var connections: [ConnectionCore] = []
-  private var connectionOfClient: [ClientID: ConnectionCore] = [:]
+  @exclusivity(unchecked) private(set) var connections: [ConnectionCore] = []
+  @exclusivity(unchecked) private var connectionOfClient: [ClientID: ConnectionCore] = [:]
   @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
   private var nextObserver = 0
   @exclusivity(unchecked) private var isSettling = false
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
+  /// Empty: room for the clients that a value goes to, so that sending one allocates nothing.
+  @exclusivity(unchecked) var spareTargets: [ConnectionCore] = []
 
   init(
     _ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits,
@@ -74,12 +76,11 @@ final class ServerCore {
     isSettling = true
     defer { isSettling = false }
     var index = 0
-    while index < server.events.count {
-      let event = server.events[index]
+    while !observers.isEmpty, let event = server.event(at: index) {
       index += 1
       emit(.server(event))
     }
-    server.events.removeAll(keepingCapacity: true)
+    server.forgetEvents()
   }
 
   func observe(_ body: @escaping (ServedEvent) -> Void) -> Int {

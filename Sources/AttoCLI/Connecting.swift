@@ -64,8 +64,11 @@ struct Connecting: Sendable {
     // An agent answers for as long as it lives.
     defer { withExtendedLifetime(radio) {} }
     let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
+    let note = ConnectingNote(endpoint, on: loop)
+    defer { note.end() }
     let connection = try await Connection.connect(
       to: endpoint, options: options, adapter: radio, loop: loop)
+    note.end()
     defer { connection.close() }
     let result: Result<Value, any Error>
     do {

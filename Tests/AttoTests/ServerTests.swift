@@ -244,6 +244,59 @@ import Testing
     }
   }
 
+  /// Commands and requests of one client are carried out as they came, whichever handler they go
+  /// to: a request does not overtake commands that wait, nor a command the request before it.
+  @Test func requestsAndCommandsKeepTheirOrder() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      let taken = Log<Int>()
+      for handle in [bench.application, bench.second] {
+        bench.server.onWrite(of: handle) { writes in
+          for _ in 0..<3 { await Task.yield() }
+          taken.append(number(writes[0].value))
+          return nil
+        }
+      }
+      bench.server.onRead(of: bench.application) { _ in
+        await Task.yield()
+        return .value(counted(taken.count))
+      }
+      try await bench.settle()
+      var sent = 0
+      for round in 0..<20 {
+        for _ in 0..<20 {
+          try await connection.writeWithoutResponse(bench.application, counted(sent))
+          sent += 1
+        }
+        switch round % 4 {
+        case 0: try await connection.write(bench.application, counted(sent))
+        case 1: try await connection.write(bench.second, counted(sent))
+        case 2: try await connection.writeLong(bench.second, counted(sent))
+        default:
+          // A read sees all that was written before it.
+          #expect(try await connection.read(bench.application) == counted(sent))
+          continue
+        }
+        sent += 1
+      }
+      await taken.wait(count: sent)
+      #expect(taken.all == Array(0..<sent))
+
+      // Request and command in one breath.
+      let raw = try await RawConnection.connect(to: bench.endpoint)
+      let handle = UInt8(bench.application.rawValue)
+      for number in 0..<50 {
+        try await raw.send([number % 5 == 0 ? 0x12 : 0x52, handle, 0] + counted(1000 + number))
+        if number % 5 == 4 {
+          #expect(try await raw.receive(within: .seconds(20)) == [0x13])
+        }
+      }
+      await taken.wait(count: sent + 50)
+      #expect(Array(taken.all.suffix(50)) == Array(1000..<1050))
+    }
+  }
+
   /// A client that subscribes and never reads: others go on, and the server's memory does not.
   @Test func clientThatDoesNotReadIsWaitedFor() async throws {
     try await withDeadline {

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import time
 
 from harness import Failed, contains, equal, expect, script, test
 
@@ -222,24 +223,23 @@ def interrupted(b):
         contains(ended.err, "interrupted")
 
 
-@test("peers: Ctrl-C while connecting over the air ends at once")
+@test("peers: who is not there is waited for, which is said once, and Ctrl-C ends it at once")
 def interrupted_connecting(b):
-    running = b.start("read", "air:Nobody", "5")
-    watch(b, running)
-    ended = running.stop()
-    equal(ended.code, 3, f"status ({ended})")
+    for words, status in ((["read", "air:Nobody", "5"], 3), (["raw", "air:Nobody", "0a0500"], 3),
+                          (["fuzz", "air:Nobody"], 3), (["conform", "air:Nobody"], 4)):
+        running = b.start(*words)
+        said = running.line("waiting for air:Nobody", where="err")
+        contains(said, "not on the air yet", "atto scan air:")
+        began = time.monotonic()
+        ended = running.stop()
+        expect(time.monotonic() - began < 2, f"Ctrl-C took {time.monotonic() - began} s")
+        equal(ended.code, status, f"status of {words} ({ended})")
+        equal(ended.err.count("waiting for"), 1, f"{ended}")
 
 
-def watch(b, running):
-    """Waits until the program listens to signals: its signalfd is there."""
-    import time
-    deadline = time.monotonic() + 5
-    folder = f"/proc/{running.process.pid}/fd"
-    while time.monotonic() < deadline:
-        try:
-            if any("signalfd" in os.readlink(f"{folder}/{n}") for n in os.listdir(folder)):
-                return
-        except OSError:
-            pass
-        time.sleep(0.005)
-    raise Failed("it never listened to signals")
+@test("peers: nothing is said of a peer that answers, nor before its time")
+def not_waited(b):
+    server, at = b.serve("heart-rate.json")
+    equal(b.run("subscribe", at, "0x0012", "--for", 3.3, "--json").err, "")
+    ended = b.run("read", "air:Nobody", "5", "--timeout", 0.5)
+    expect("waiting for" not in ended.err, f"{ended}")

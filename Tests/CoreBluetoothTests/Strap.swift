@@ -35,7 +35,11 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
 
   let name: String
 
-  init(_ radio: CBRadio, name: String) {
+  /// What `willRestoreState` has told.
+  let restored = Guarded<[CBMutableService]>([])
+
+  /// - Parameter identifier: under which its state is kept.
+  init(_ radio: CBRadio, name: String, restoring identifier: String? = nil) {
     self.name = name
     super.init()
     let text = CBMutableDescriptor(type: CBUUID(string: "2901"), value: "long one")
@@ -48,7 +52,17 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
     ]
     service.includedServices = [battery]
     manager = CBPeripheralManager(
-      delegate: self, queue: DispatchQueue(label: "strap"), options: nil, radio: radio)
+      delegate: self, queue: DispatchQueue(label: "strap"),
+      options: identifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] },
+      radio: radio)
+  }
+
+  func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {
+    let services = dict[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService] ?? []
+    restored.value = services
+    let data = dict[CBPeripheralManagerRestoredStateAdvertisementDataKey] as? [String: Any]
+    let name = data?[CBAdvertisementDataLocalNameKey] as? String
+    log.add("restore \(services.map(\.uuid.uuidString)) \(name ?? "-") \(peripheral.isAdvertising)")
   }
 
   /// Lets go of the manager, as an app does that has done with it.
@@ -80,7 +94,7 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
 
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     log.add("state \(peripheral.state)")
-    guard peripheral.state == .poweredOn else { return }
+    guard peripheral.state == .poweredOn, restored.value.isEmpty else { return }
     peripheral.add(battery)
     peripheral.add(service)
     peripheral.startAdvertising([

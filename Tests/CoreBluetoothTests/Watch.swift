@@ -8,16 +8,24 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
   private(set) var manager: CBCentralManager!
   /// Kept, as an app must.
   let found = Guarded<CBPeripheral?>(nil)
+  /// What `willRestoreState` has told.
+  let restored = Guarded<[CBPeripheral]>([])
   let queue: DispatchQueue
 
   /// The name of the one it looks for: other tests have theirs in the air too.
   let wanted: String
 
-  init(_ radio: CBRadio, for wanted: String, queue: DispatchQueue = DispatchQueue(label: "watch")) {
+  /// - Parameter identifier: under which its state is kept.
+  init(
+    _ radio: CBRadio, for wanted: String, queue: DispatchQueue = DispatchQueue(label: "watch"),
+    restoring identifier: String? = nil
+  ) {
     self.queue = queue
     self.wanted = wanted
     super.init()
-    manager = CBCentralManager(delegate: self, queue: queue, options: nil, radio: radio)
+    manager = CBCentralManager(
+      delegate: self, queue: queue,
+      options: identifier.map { [CBCentralManagerOptionRestoreIdentifierKey: $0] }, radio: radio)
   }
 
   var peripheral: CBPeripheral { found.value! }
@@ -34,6 +42,9 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     found.value = nil
     manager = nil
   }
+
+  /// Lets go of the manager alone.
+  func releaseManager() { manager = nil }
 
   /// Scans for the strap, connects, and discovers its characteristics.
   func getReady() async throws {
@@ -68,6 +79,18 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     }
   }
 
+  func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+    let peripherals = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
+    restored.value = peripherals
+    found.value = peripherals.first { $0.services != nil }
+    for peripheral in peripherals { peripheral.delegate = self }
+    let scan = dict[CBCentralManagerRestoredStateScanServicesKey] as? [CBUUID]
+    let options = dict[CBCentralManagerRestoredStateScanOptionsKey] as? [String: Any]
+    let repeats = options?[CBCentralManagerScanOptionAllowDuplicatesKey] as? NSNumber
+    log.add(
+      "restore \(peripherals.map(\.state.rawValue)) \(scan?.map(\.uuidString) ?? [])"
+        + " \(repeats?.boolValue ?? false)")
+  }
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
     dispatchPrecondition(condition: .onQueue(queue))
     log.add("state \(central.state)")

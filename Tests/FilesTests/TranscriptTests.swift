@@ -229,6 +229,10 @@ import Testing
       "# A\n> 0a\nprofile b",
       "3:9: expected the profile before the case's first step, found it after line 2"
     ),
+    // A carriage return within a line was taken into the name, and lost when that was printed.
+    ("# a\r ", "1:4: expected text without control characters, found the byte 0x0d"),
+    ("# A\n> 0a \u{1B}[1m", "2:6: expected text without control characters, found the byte 0x1b"),
+    ("# A\u{7F}\n", "1:4: expected text without control characters, found the byte 0x7f"),
     ("# é\n> 0ä", #"2:3: expected pairs of hexadecimal digits, found "0ä""#),
   ]) func saysWhereAndWhat(_ text: String, _ message: String) {
     let error = #expect(throws: TranscriptError.self) {

@@ -85,7 +85,6 @@ import Testing
       target.server.disconnect(target.client)
       #expect(target.server.clients.isEmpty)
     }
-    if mtu == 517 { print("attacks: \(attacks.count)") }
   }
 
   @Test(arguments: [1, 2, 3, 4] as [UInt64]) func bySeed(seed: UInt64) {

@@ -8,6 +8,7 @@ more, so everything above it is Bumble's own.
 import asyncio
 import collections
 import logging
+import select
 import socket
 
 from bumble import att, gatt_client, gatt_server, utils
@@ -82,8 +83,9 @@ class SocketBearer(utils.EventEmitter):
         except BlockingIOError:
             return
         except OSError:
-            pdu = b""
-        if not pdu:
+            self.close()
+            return
+        if not pdu and self.has_ended():
             self.close()
             return
         self.received += 1
@@ -103,6 +105,12 @@ class SocketBearer(utils.EventEmitter):
                 self.server.on_gatt_pdu(self, parsed)
             except Exception:
                 logger.exception("Bumble's server failed on %s", pdu.hex())
+
+    def has_ended(self) -> bool:
+        """Whether no octets were the end of the link, and not an empty PDU."""
+        poll = select.poll()
+        poll.register(self.sock, select.POLLRDHUP)
+        return bool(poll.poll(0))
 
     def close(self) -> None:
         if self.is_closed.is_set():

@@ -35,8 +35,11 @@ enum RawCommand: Command {
     let radio = try await connecting.pairingRadio(on: loop)
     // Its agent answers for as long as it lives.
     defer { withExtendedLifetime(radio) {} }
+    let note = ConnectingNote(connecting.endpoint, on: loop)
+    defer { note.end() }
     let connection = try await RawConnection.connect(
       to: connecting.endpoint, options: connecting.options, loop: loop)
+    note.end()
     defer { connection.close() }
     var mtu = 23
     if let offered = try arguments.integer("mtu", in: 23...65535) {

@@ -49,6 +49,8 @@ final class RawPeer: Peer {
     _ endpoint: Endpoint, _ options: ConnectionOptions, _ patience: Duration
   ) async throws(PeerError) -> RawConnection {
     let start = loop.now
+    let note = ConnectingNote(endpoint, on: loop)
+    defer { note.end() }
     while true {
       let failure: AttoError
       do throws(AttoError) {

@@ -29,6 +29,8 @@ final class FuzzTarget {
   /// Opens a link, if there is none, and forgets what has passed on the last.
   func open() async throws {
     guard connection == nil else { return }
+    let note = ConnectingNote(connecting.endpoint, on: loop)
+    defer { note.end() }
     connection = try await RawConnection.connect(
       to: connecting.endpoint, options: connecting.options, loop: loop)
     links += 1

@@ -25,6 +25,11 @@ static inline int clinux_thread_start(void *(*body)(void *), void *context) {
   return -error;
 }
 
+// ThreadSanitizer's own: what came before the release of an address comes before what follows the
+// acquisition of it. They exist only in a program that was built with it.
+void __tsan_release(void *address);
+void __tsan_acquire(void *address);
+
 // Names the calling thread, cut to 15 bytes.
 void clinux_thread_name(const char *name);
 

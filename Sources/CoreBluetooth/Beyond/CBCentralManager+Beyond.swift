@@ -4,10 +4,15 @@ import Foundation
 /// Not Apple's: seconds after which a scan ends by itself; a number.
 public let CBCentralManagerScanOptionTimeoutKey: String = "AttoScanOptionTimeout"
 
+/// Not Apple's: seconds without a sign of a device after which a delegate that is a
+/// ``CBCentralManagerPresenceDelegate`` is told that it has gone; a number.
+public let CBCentralManagerScanOptionGoneTimeoutKey: String = "AttoScanOptionGoneTimeout"
+
 /// Not Apple's: a delegate that is also told when devices have gone, and scans have ended.
 public protocol CBCentralManagerPresenceDelegate: CBCentralManagerDelegate {
-  /// A device that this scan had discovered is on the air no more: on the virtual air at once, on
-  /// the kernel's radio some 25 s after it was last received.
+  /// A device that this scan had discovered is on the air no more: after the time of
+  /// `CBCentralManagerScanOptionGoneTimeoutKey`; without it on the virtual air at once, and on the
+  /// kernel's radio some 25 s after it was last received.
   func centralManager(_ central: CBCentralManager, didLose peripheral: CBPeripheral)
   /// A scan has ended by itself: its time was over, or the radio could not go on.
   func centralManagerDidEndScan(_ central: CBCentralManager)
@@ -31,6 +36,7 @@ extension CBCentralManager {
   func scanEnded() {
     guard isScanning else { return }
     own.withLock { $0.isScanning = false }
+    finishDiscoveries()
     (delegate as? any CBCentralManagerPresenceDelegate)?.centralManagerDidEndScan(self)
   }
 }

@@ -44,19 +44,54 @@ extension CBPeripheral {
     }
   }
 
-  /// Waits for a call's result.
-  private nonisolated(nonsending) func result<Output: Sendable>(
+  /// Waits for a call's result. Cancelled, it ends with `CancellationError`, and nothing more is
+  /// sent for it; a request that is on its way is answered still.
+  nonisolated(nonsending) func result<Output: Sendable>(
     _ work: @escaping RemotePeripheral.Work<Output>
   ) async throws -> Output {
-    guard state == .connected else { throw CBError(.notConnected) }
-    return try await withCheckedThrowingContinuation { continuation in
-      let number = register { _, error in continuation.resume(throwing: error) }
-      guard let number else { return continuation.resume(throwing: CBError(.notConnected)) }
+    try await call { (number, continuation) in
       let remote = remote
       let done = Carried<(CBPeripheral, Result<Output, any Error>) -> Void> { _, result in
         continuation.resume(with: result)
       }
       RadioLoop.later { remote.perform(number, work, done) }
     }
+  }
+
+  /// Registers a call that somebody awaits: `body` sees to it that who takes the registration
+  /// resumes the continuation. The end of the connection and cancellation do so too.
+  nonisolated(nonsending) func call<Output: Sendable>(
+    _ body: (UInt64, CheckedContinuation<Output, any Error>) -> Void
+  ) async throws -> Output {
+    try Task.checkCancellation()
+    guard state == .connected else { throw CBError(.notConnected) }
+    let held = Carried(self)
+    let place = Guarded<(number: UInt64?, isCancelled: Bool)>((nil, false))
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let number = register { _, error in continuation.resume(throwing: error) }
+        guard let number else { return continuation.resume(throwing: CBError(.notConnected)) }
+        body(number, continuation)
+        let isCancelled = place.withLock { place in
+          place.number = number
+          return place.isCancelled
+        }
+        if isCancelled { abandon(number) }
+      }
+    } onCancel: {
+      let number = place.withLock { place in
+        place.isCancelled = true
+        return place.number
+      }
+      if let number { held.content.abandon(number) }
+    }
+  }
+
+  /// Nobody awaits it any more.
+  private func abandon(_ number: UInt64) {
+    guard let call = takeCall(number) else { return }
+    call.fail(self, CancellationError())
+    let remote = remote
+    RadioLoop.later { remote.abandon(number) }
   }
 }

@@ -11,6 +11,8 @@ open class CBCentralManager: CBManager {
     var isScanning = false
     /// Those that the app holds, so that a peer has one object.
     var peripherals: [UUID: WeakReference<CBPeripheral>] = [:]
+    /// The sequence that follows the scan.
+    var discoveries: Handover<CBDiscovery>?
     /// How many may be there before those that are gone are swept out.
     var sweepAt = 64
   }
@@ -58,6 +60,7 @@ open class CBCentralManager: CBManager {
   }
 
   deinit {
+    finishDiscoveries(CBError(.operationCancelled))
     let engine = engine
     RadioLoop.later { engine.shutDown() }
   }
@@ -122,13 +125,15 @@ open class CBCentralManager: CBManager {
     withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil
   ) {
     guard acceptsCommands() else { return }
+    finishDiscoveries()
     own.withLock { $0.isScanning = true }
     let reader = OptionReader(options)
     let wish = ScanWish(
       services: (serviceUUIDs ?? []).map(\.bluetooth),
       solicited: reader.uuids(CBCentralManagerScanOptionSolicitedServiceUUIDsKey).map(\.bluetooth),
       allowsDuplicates: reader.flag(CBCentralManagerScanOptionAllowDuplicatesKey),
-      timeout: reader.seconds(CBCentralManagerScanOptionTimeoutKey))
+      timeout: reader.seconds(CBCentralManagerScanOptionTimeoutKey),
+      goneAfter: reader.seconds(CBCentralManagerScanOptionGoneTimeoutKey).map { max(0, $0) })
     let engine = engine
     RadioLoop.later { engine.scan(wish) }
   }
@@ -136,6 +141,7 @@ open class CBCentralManager: CBManager {
   /// Ends the scan; without one does nothing.
   open func stopScan() {
     own.withLock { $0.isScanning = false }
+    finishDiscoveries()
     let engine = engine
     RadioLoop.later { engine.stopScan() }
   }

@@ -93,7 +93,10 @@ extension CBPeripheral {
       try await Self.subscribe(enabled, found, connection, remote)
       if let kept { remote.note(kept, enabled) }
     } _: { peripheral, result in
-      if case .success = result { characteristic.state.withLock { $0.isNotifying = enabled } }
+      if case .success = result {
+        characteristic.state.withLock { $0.isNotifying = enabled }
+        if !enabled { peripheral.finishListeners(found.valueHandle) }
+      }
       peripheral.delegate?.peripheral(
         peripheral, didUpdateNotificationStateFor: characteristic, error: result.error)
     }

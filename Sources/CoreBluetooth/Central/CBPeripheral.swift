@@ -29,6 +29,12 @@ open class CBPeripheral: CBPeer {
     var wantsRoom = false
     var droppedCommands = 0
     var showsGenericServices = false
+    /// Sequences that are told of notified values.
+    var listeners: [AttributeHandle: [Handover<NotifiedValue>]] = [:]
+    /// Calls that wait for room.
+    var roomCalls: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
+    /// Those who wait for the connection.
+    var openings: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
 
     /// The longest value of a write without a response.
     var commandLimit: Int { min(512, mtu - 3) }
@@ -112,19 +118,34 @@ open class CBPeripheral: CBPeer {
       shown.commands = 0
       shown.wantsRoom = false
     }
+    tellOpen()
+  }
+
+  /// Those who have waited for the connection have it.
+  func tellOpen() {
+    let openings = shown.withLock { shown in
+      defer { shown.openings = [] }
+      return shown.openings
+    }
+    for opening in openings { opening.continuation.resume() }
   }
 
   /// Fails what was called and not answered, each once, in order.
   func endConnection(failing error: CBError, isReconnecting: Bool = false) {
-    let (calls, services) = shown.withLock { shown in
+    let (calls, services, listeners, openings) = shown.withLock { shown in
       defer {
+        shown.listeners = [:]
+        shown.roomCalls = []
+        if !isReconnecting { shown.openings = [] }
         shown.state = isReconnecting ? .connecting : .disconnected
         shown.services = nil
         shown.calls = []
         shown.commands = 0
         shown.wantsRoom = false
       }
-      return (shown.calls, shown.services)
+      return (
+        shown.calls, shown.services, shown.listeners, isReconnecting ? [] : shown.openings
+      )
     }
     for service in services ?? [] {
       for characteristic in service.characteristics ?? [] {
@@ -132,6 +153,8 @@ open class CBPeripheral: CBPeer {
       }
     }
     for call in calls { call.fail(self, error) }
+    for listener in listeners.values.joined() { listener.finish(error) }
+    for opening in openings { opening.continuation.resume(throwing: error) }
   }
 
   /// Services that reach into these handles are no more.
@@ -173,13 +196,15 @@ open class CBPeripheral: CBPeer {
   }
 
   /// Takes a call's registration; false if it is gone.
-  func take(_ number: UInt64) -> Bool {
+  func take(_ number: UInt64) -> Bool { takeCall(number) != nil }
+
+  func isRegistered(_ number: UInt64) -> Bool {
+    shown.value.calls.contains { $0.number == number }
+  }
+
+  func takeCall(_ number: UInt64) -> Call? {
     shown.withLock { shown in
-      guard let index = shown.calls.firstIndex(where: { $0.number == number }) else {
-        return false
-      }
-      shown.calls.remove(at: index)
-      return true
+      shown.calls.firstIndex { $0.number == number }.map { shown.calls.remove(at: $0) }
     }
   }
 
@@ -197,6 +222,8 @@ open class CBPeripheral: CBPeer {
   private func answered<Output>(
     _ done: (CBPeripheral, Result<Output, any Error>) -> Void, _ result: Result<Output, any Error>
   ) {
+    // Without its manager a delegate is not called any more.
+    guard manager != nil else { return }
     done(self, result)
   }
 

@@ -5,7 +5,7 @@ import Foundation
 @RadioLoop final class CentralEngine {
   /// Discoveries on their way to the app; further ones are dropped, since the next advertisement
   /// of the same device comes soon.
-  static let discoveryLimit = 1024
+  nonisolated static let discoveryLimit = 1024
 
   /// The app's side.
   nonisolated let object = Guarded(WeakReference<CBCentralManager>())
@@ -14,6 +14,10 @@ import Foundation
   private(set) var station: Station?
   private var box: StationObserverBox?
   private var scanning: Task<Void, Never>?
+  /// The addresses that the scan has told of.
+  private var told: Set<BluetoothAddress> = []
+  private var presence: Presence?
+  private var looking: Task<Void, Never>?
   private var remotes: [UUID: WeakReference<RemotePeripheral>] = [:]
   private let undelivered = Guarded(0)
   var connectionEvents = ConnectionEventWish()
@@ -59,6 +63,7 @@ import Foundation
     isShutDown = true
     scanning?.cancel()
     scanning = nil
+    looking?.cancel()
     for remote in remotes.values { remote.object?.released() }
     remotes = [:]
     box = nil
@@ -85,6 +90,7 @@ import Foundation
       if let wish { scan(wish) }
     }
     if station?.state == .poweredOn { toResume?() }
+    save()
   }
 
   /// Keeps what is wanted now.
@@ -105,6 +111,7 @@ import Foundation
 
   private func stateChanged(_ state: CBManagerState) {
     if state != .poweredOn {
+      looking?.cancel()
       scanning?.cancel()
       scanning = nil
     } else {
@@ -117,6 +124,7 @@ import Foundation
         // Below poweredOff nothing that the app holds is valid any more.
         if state.rawValue < CBManagerState.poweredOff.rawValue { own.peripherals = [:] }
       }
+      if state != .poweredOn { manager.finishDiscoveries(CBError(.operationCancelled)) }
       manager.delegate?.centralManagerDidUpdateState(manager)
     }
   }
@@ -129,20 +137,22 @@ import Foundation
     save()
     guard let station, station.state == .poweredOn, let adapter = station.adapter else { return }
     var options = ScanOptions()
-    options.reportsDuplicates = wish.allowsDuplicates
+    options.reportsDuplicates = wish.allowsDuplicates || wish.goneAfter != nil
     options.timeout = wish.timeout.map { .seconds($0) }
+    told = []
+    watchPresence(wish, adapter)
     let events = adapter.scan(options)
     scanning = Task { @RadioLoop [weak self] in
-      var told: Set<BluetoothAddress> = []
       do throws(RadioError) {
         for try await event in events {
           guard !Task.isCancelled else { return }
-          self?.take(event, wish, &told)
+          self?.take(event, wish)
         }
       } catch {
         if case .poweredOff = error {} else { Misuse.log("the scan has ended: \(error)") }
       }
       guard !Task.isCancelled else { return }
+      self?.looking?.cancel()
       self?.wish = nil
       self?.save()
       self?.post { $0.scanEnded() }
@@ -150,19 +160,41 @@ import Foundation
   }
 
   func stopScan() {
+    looking?.cancel()
     scanning?.cancel()
     scanning = nil
     wish = nil
     save()
   }
 
-  private func take(
-    _ event: ScanEvent, _ wish: ScanWish, _ told: inout Set<BluetoothAddress>
-  ) {
+  /// Looks now and then who is silent, if the scan says for how long one may be.
+  private func watchPresence(_ wish: ScanWish, _ adapter: any Adapter) {
+    looking?.cancel()
+    presence = nil
+    guard let seconds = wish.goneAfter else { return }
+    let presence = Presence(
+      after: .seconds(min(seconds, 1e9)), isToldOfEnds: adapter is AirAdapter)
+    self.presence = presence
+    looking = Task { @RadioLoop [weak self, pause = presence.pause] in
+      while (try? await Task.sleep(for: pause)) != nil {
+        guard let self else { return }
+        for peer in self.presence?.takeGone(at: .now) ?? [] { lose(peer) }
+      }
+    }
+  }
+
+  private func lose(_ peer: BluetoothAddress) {
+    guard told.remove(peer) != nil, let station else { return }
+    let identifier = station.identifier(of: peer)
+    post { manager in manager.lost(identifier, peer) }
+  }
+
+  private func take(_ event: ScanEvent, _ wish: ScanWish) {
     switch event {
     case .found(let discovery), .seen(let discovery):
       guard let station, wish.admits(discovery.data) else { return }
       let isNew = told.insert(discovery.address).inserted
+      presence?.received(discovery.address, at: .now)
       let identifier = station.identifier(of: discovery.address)
       KnownPeers.met(
         identifier, discovery.address, name: discovery.data.localName, rssi: Int(discovery.rssi))
@@ -171,9 +203,7 @@ import Foundation
       undelivered.withLock { $0 += 1 }
       deliver(discovery, identifier)
     case .gone(let address):
-      guard told.remove(address) != nil, let station else { return }
-      let identifier = station.identifier(of: address)
-      post { manager in manager.lost(identifier, address) }
+      if presence != nil { presence?.ended(address, at: .now) } else { lose(address) }
     case .missed: break
     }
   }
@@ -188,10 +218,12 @@ import Foundation
       let peripheral = manager.peripheral(
         identifier, discovery.address, name: discovery.data.localName)
       if let name = discovery.data.localName { peripheral.shown.withLock { $0.name = name } }
+      let data = AdvertisementDictionary.make(discovery)
+      let rssi = NSNumber(value: Int(discovery.rssi))
+      manager.own.value.discoveries?.add(
+        CBDiscovery(peripheral: peripheral, advertisementData: data, rssi: rssi))
       manager.delegate?.centralManager(
-        manager, didDiscover: peripheral,
-        advertisementData: AdvertisementDictionary.make(discovery),
-        rssi: NSNumber(value: Int(discovery.rssi)))
+        manager, didDiscover: peripheral, advertisementData: data, rssi: rssi)
     }
   }
 
@@ -228,6 +260,8 @@ struct ScanWish: Sendable {
   var allowsDuplicates = false
   /// Seconds.
   var timeout: Double?
+  /// Seconds of silence after which a device has gone.
+  var goneAfter: Double?
 
   func admits(_ data: AdvertisingData) -> Bool {
     if services.isEmpty, solicited.isEmpty { return true }

@@ -17,6 +17,8 @@ import Foundation
 @RadioLoop final class PeerLink {
   /// Before a failed attempt is repeated.
   nonisolated static let pause: Duration = .milliseconds(500)
+  /// Links in a row that may be lost before their first response.
+  nonisolated static let lossLimit = 3
   /// Values that wait for an app before the peer is held back.
   nonisolated static let valueLimit = 1024
 
@@ -88,6 +90,7 @@ import Foundation
   private static func connect(
     to peer: BluetoothAddress, with adapter: any Adapter, _ server: LocalServer
   ) async -> Result<Connection, CBError> {
+    var lost = 0
     while !Task.isCancelled {
       do throws(RadioError) {
         let link = try await adapter.connect(to: peer, timeout: nil)
@@ -100,7 +103,11 @@ import Foundation
           }
           return .success(connection)
         } catch {
-          return .failure(ErrorMapping.disconnection(error))
+          // A peer that was started again leaves us, for some seconds, the link of its former
+          // run, which nobody serves any more.
+          lost += 1
+          if lost > Self.lossLimit { return .failure(ErrorMapping.disconnection(error)) }
+          try? await Task.sleep(for: pause)
         }
       } catch {
         switch error {

@@ -22,6 +22,10 @@ import Foundation
   private var delay: OneTimer?
   private var outgoing = Outgoing()
   private var isWaitingForRoom = false
+  /// Operations whose turn on the link has come, of which one is under way at a time: so their
+  /// callbacks come in the order of the calls, though one may be several procedures.
+  private var operations = TurnQueue()
+  private var underWay: [UInt64: Task<Void, Never>] = [:]
   /// The subscriptions that stand; after a restoration those that are to be made again.
   private var subscriptions: [KeptSubscription] = []
   private var isRestoring = false
@@ -52,6 +56,7 @@ import Foundation
     manager.remember(self)
     if isConnected {
       return post { manager, peripheral in
+        peripheral.tellOpen()
         manager.delegate?.centralManager(manager, didConnect: peripheral)
       }
     }
@@ -137,8 +142,10 @@ import Foundation
   func released() {
     letGo()
     manager.forget(self)
-    // The manager may have gone first, and this object live on.
-    object.value.object?.endConnection(failing: CBError(.operationCancelled))
+    // The manager may have gone first, and this object live on. Nobody is called any more, but
+    // who awaits a result gets one.
+    let object = object
+    queue.post { object.value.object?.endConnection(failing: CBError(.operationCancelled)) }
   }
 
   private func letGo() {
@@ -147,6 +154,7 @@ import Foundation
     isConnected = false
     reconnects = false
     outgoing = Outgoing()
+    operations.end()
     subscriptions = []
     isRestoring = false
     let link = link
@@ -232,13 +240,15 @@ import Foundation
     _ handle: AttributeHandle, _ value: Data, _ delivered: @escaping @Sendable () -> Void
   ) {
     let object = object
+    // Told when the last who has it lets go of it.
+    let delivery = Lease(delivered)
     queue.post {
-      defer { delivered() }
       guard let peripheral = object.value.object, peripheral.manager != nil,
         peripheral.state == .connected,
         let characteristic = peripheral.characteristic(valueHandle: handle)
       else { return }
       characteristic.state.withLock { $0.value = value }
+      peripheral.hear(handle, value, delivery)
       peripheral.delegate?.peripheral(
         peripheral, didUpdateValueFor: characteristic, error: nil)
     }
@@ -259,9 +269,18 @@ import Foundation
     _ done: Carried<(CBPeripheral, Result<Output, any Error>) -> Void>
   ) {
     outgoing.append(
-      .start { [weak self] connection in
-        Task { @RadioLoop in
+      .start { [weak self] connection, turn in
+        self?.underWay[number] = Task { @RadioLoop in
           guard let self else { return }
+          defer {
+            self.underWay[number] = nil
+            self.operations.ended(turn)
+          }
+          // One that was cancelled while it waited.
+          guard self.object.value.object?.isRegistered(number) ?? false else { return }
+          // What the end of the connection has overtaken is told with that end, be it something
+          // that needs no peer.
+          guard connection.endReasonNow == nil else { return }
           let result: Result<Output, any Error>
           do throws(AttoError) {
             result = .success(try await Self.secured(connection, self, work))
@@ -297,6 +316,9 @@ import Foundation
     return try await work(connection, remote)
   }
 
+  /// Nobody waits for this operation any more.
+  func abandon(_ number: UInt64) { underWay[number]?.cancel() }
+
   /// Writes without a response, in the order of the calls.
   func command(_ handle: AttributeHandle, _ value: Data) {
     outgoing.append(.command(handle, Array(value)))
@@ -307,13 +329,14 @@ import Foundation
     guard let connection = link?.connection, isConnected else {
       // What was registered is failed by the block that tells the end.
       outgoing = Outgoing()
+      operations.end()
       return
     }
     while !isWaitingForRoom, let next = outgoing.first {
       switch next {
       case .start(let body):
         outgoing.removeFirst()
-        body(connection)
+        operations.append { turn in body(connection, turn) }
       case .command(let handle, let value):
         do throws(AttoError) {
           guard try connection.writeWithoutResponseNow(handle, value.span.bytes) else {
@@ -333,6 +356,7 @@ import Foundation
     guard let peripheral = object.value.object, peripheral.commandLeft() else { return }
     post { _, peripheral in
       guard peripheral.state == .connected else { return }
+      peripheral.tellRoom()
       peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
     }
   }
@@ -343,33 +367,6 @@ import Foundation
       try? await connection.awaitRoom()
       self?.isWaitingForRoom = false
       self?.pump()
-    }
-  }
-}
-
-/// What waits to be sent, first in, first out.
-private struct Outgoing {
-  enum Entry {
-    case command(AttributeHandle, [UInt8])
-    case start(@RadioLoop (Connection) -> Void)
-  }
-
-  private var entries: [Entry] = []
-  private var head = 0
-
-  var first: Entry? { head < entries.count ? entries[head] : nil }
-
-  mutating func append(_ entry: Entry) { entries.append(entry) }
-
-  mutating func removeFirst() {
-    head += 1
-    // The room of what has gone is used again when it is the greater part.
-    if head > 64, head * 2 > entries.count {
-      entries.removeFirst(head)
-      head = 0
-    } else if head == entries.count {
-      entries.removeAll(keepingCapacity: true)
-      head = 0
     }
   }
 }

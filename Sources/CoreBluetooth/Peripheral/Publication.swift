@@ -30,19 +30,21 @@ struct Publication {
       includes: includes.map { IncludeDefinition(service: $0) }, characteristics: parts)
   }
 
+  /// Whether a value may be given once for all: it cannot be written.
+  static func mayBeCached(
+    _ properties: CBCharacteristicProperties, _ permissions: CBAttributePermissions
+  ) -> Bool {
+    properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites])
+      && permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired])
+  }
+
   private static func definition(
     _ characteristic: CBMutableCharacteristic
   ) -> CharacteristicDefinition {
     let properties = characteristic.properties
-    let writes: CBCharacteristicProperties = [
-      .write, .writeWithoutResponse, .authenticatedSignedWrites,
-    ]
-    if characteristic.value != nil {
-      precondition(
-        properties.isDisjoint(with: writes)
-          && characteristic.permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired]),
-        "Characteristics with cached values must be read-only")
-    }
+    precondition(
+      characteristic.value == nil || mayBeCached(properties, characteristic.permissions),
+      "Characteristics with cached values must be read-only")
     var descriptors: [DescriptorDefinition] = []
     if properties.contains(.extendedProperties) {
       descriptors.append(DescriptorDefinition(0x2900, value: .constant([0, 0])))

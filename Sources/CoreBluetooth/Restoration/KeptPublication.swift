@@ -7,6 +7,11 @@ struct KeptPublications: Codable, Sendable {
   struct Advertisement: Codable, Sendable {
     var name: String?
     var services: [String]
+
+    init(_ wish: AdvertisingWish) {
+      name = wish.name
+      services = wish.services.map(\.fullDescription)
+    }
   }
 
   var services: [KeptService] = []
@@ -57,9 +62,12 @@ struct KeptService: Codable, Sendable {
     if !included.isEmpty { service.includedServices = included }
     service.characteristics = characteristics.compactMap { kept in
       guard let type = BluetoothUUID(kept.uuid) else { return nil }
+      let properties = CBCharacteristicProperties(rawValue: kept.properties)
+      let permissions = CBAttributePermissions(rawValue: kept.permissions)
       let characteristic = CBMutableCharacteristic(
-        type: CBUUID(type), properties: CBCharacteristicProperties(rawValue: kept.properties),
-        value: kept.value, permissions: CBAttributePermissions(rawValue: kept.permissions))
+        type: CBUUID(type), properties: properties,
+        value: Publication.mayBeCached(properties, permissions) ? kept.value : nil,
+        permissions: permissions)
       characteristic.descriptors = kept.descriptors.compactMap { descriptor in
         guard ["2901", "2904"].contains(descriptor.uuid) else { return nil }
         let type = CBUUID(string: descriptor.uuid)

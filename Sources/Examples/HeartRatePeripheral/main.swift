@@ -2,6 +2,7 @@
 import CoreBluetooth
 
 final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate {
+  private let heartRate = CBUUID(string: "180D")
   private var manager: CBPeripheralManager!
   private var measurement: CBMutableCharacteristic?
   private var timer: DispatchSourceTimer?
@@ -25,7 +26,12 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate {
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     switch peripheral.state {
     case .poweredOn:
-      if measurement == nil { publish() }
+      if measurement == nil {
+        publish()
+      } else if !peripheral.isAdvertising {
+        // Bluetooth was off meanwhile: that ends it.
+        advertise()
+      }
       beat()
     case .unauthorized: print("this process may not use Bluetooth")
     case .unsupported: print("there is no Bluetooth LE here")
@@ -39,7 +45,7 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate {
     let location = CBMutableCharacteristic(
       type: CBUUID(string: "2A38"), properties: [.read], value: Data([2]),
       permissions: [.readable])
-    let service = CBMutableService(type: CBUUID(string: "180D"), primary: true)
+    let service = CBMutableService(type: heartRate, primary: true)
     service.characteristics = [measurement, location]
     self.measurement = measurement
     manager.add(service)
@@ -49,9 +55,13 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate {
     _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
   ) {
     if let error { return print("not added: \(error.localizedDescription)") }
-    peripheral.startAdvertising([
+    advertise()
+  }
+
+  private func advertise() {
+    manager.startAdvertising([
       CBAdvertisementDataLocalNameKey: "Heart",
-      CBAdvertisementDataServiceUUIDsKey: [service.uuid],
+      CBAdvertisementDataServiceUUIDsKey: [heartRate],
     ])
   }
 

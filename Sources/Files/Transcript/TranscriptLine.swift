@@ -18,20 +18,32 @@ struct TranscriptLine {
     }
   }
 
-  init(_ line: ArraySlice<UInt8>, number: Int) {
+  /// Throws at a control character: none would be seen by whoever reads the file or a message
+  /// that quotes it, and a carriage return at the end of a name would be lost.
+  init(_ line: ArraySlice<UInt8>, number: Int) throws(TranscriptError) {
     var line = line
     // A file that was written on Windows.
     if line.last == 0x0D { line.removeLast() }
     bytes = line
     index = line.startIndex
     self.number = number
+    guard let place = line.firstIndex(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else {
+      return
+    }
+    throw TranscriptError(
+      position: TextPosition(line: number, column: column(of: place)),
+      expected: "text without control characters",
+      found: "the byte 0x" + EncodedBytes.hexadecimal([line[place]]))
   }
 
   /// The place of the next byte that is no space.
   var position: TextPosition {
     let start = skipped(from: index)
-    let column = bytes[..<start].count { $0 & 0xC0 != 0x80 } + 1
-    return TextPosition(line: number, column: column)
+    return TextPosition(line: number, column: column(of: start))
+  }
+
+  private func column(of index: Int) -> Int {
+    bytes[..<index].count { $0 & 0xC0 != 0x80 } + 1
   }
 
   private func skipped(from index: Int) -> Int {

@@ -44,7 +44,7 @@ struct TranscriptParser {
           position: TextPosition(line: number, column: 1), expected: "at most \(lineLimit) lines",
           found: "one more")
       }
-      try parser.take(TranscriptLine(line, number: number))
+      try parser.take(try TranscriptLine(line, number: number))
     }
     return parser.transcript
   }

@@ -29,7 +29,8 @@ open class ClientOperation {
 
 /// An operation that carries out one procedure.
 open class ProcedureOperation<P: Procedure>: ClientOperation {
-  private var procedure: P
+  /// Its accesses end before anybody is told anything, so that they need no check.
+  @exclusivity(unchecked) fileprivate var procedure: P
 
   public init(_ procedure: P) {
     self.procedure = procedure
@@ -48,18 +49,26 @@ open class ProcedureOperation<P: Procedure>: ClientOperation {
   }
 
   public final override func receive(_ response: borrowing PDU, mtu: Int) -> Bool {
-    do throws(ProcedureError) {
-      switch try procedure.receive(response, mtu: mtu) {
-      case .request: return true
-      case .finished(let output): finish(.success(output))
-      }
-    } catch {
-      finish(.failure(error))
-    }
-    return false
+    P.advance(self, response, mtu: mtu)
   }
 
   public final override func cancel() -> Bool { procedure.cancel() }
 
   public final override func fail(_ error: ProcedureError) { finish(.failure(error)) }
+}
+
+extension Procedure {
+  public static func advance(
+    _ operation: ProcedureOperation<Self>, _ response: borrowing PDU, mtu: Int
+  ) -> Bool {
+    do throws(ProcedureError) {
+      switch try operation.procedure.receive(response, mtu: mtu) {
+      case .request: return true
+      case .finished(let output): operation.finish(.success(output))
+      }
+    } catch {
+      operation.finish(.failure(error))
+    }
+    return false
+  }
 }

@@ -32,6 +32,16 @@ public protocol Procedure {
   ///   - mtu: the bearer's ATT_MTU.
   mutating func receive(_ response: borrowing PDU, mtu: Int) throws(ProcedureError) -> Step<Output>
 
+  /// Gives an operation's procedure a response, and tells the operation if that was the last.
+  /// True if there is another request to send. Every procedure has this; none writes its own.
+  ///
+  /// It is a requirement so that each procedure has it compiled for its own types. In
+  /// ``ProcedureOperation``, which is generic, the runtime would look up the types of the step
+  /// and of the result for each response: some 2,000 instructions.
+  static func advance(
+    _ operation: ProcedureOperation<Self>, _ response: borrowing PDU, mtu: Int
+  ) -> Bool
+
   /// Asks the procedure to end before it has done its work.
   ///
   /// - Returns: false, as most do, if the owner may drop it at once, together with the response

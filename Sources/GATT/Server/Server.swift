@@ -33,8 +33,19 @@ public final class Server {
   /// What has happened since it was last emptied, in order. Its owner takes it after each call.
   @exclusivity(unchecked) public var events: [ServerEvent] = []
 
+  // What a server's owner asks after each PDU looks at the events from here and not from the
+  // owner's module: only here does the compiler know that the access needs no check.
+
   /// Whether anything is in ``events``.
   public var hasEvents: Bool { !events.isEmpty }
+
+  /// One of ``events``; nil past the last.
+  public func event(at index: Int) -> ServerEvent? {
+    index < events.count ? events[index] : nil
+  }
+
+  /// Empties ``events``; their memory is used again.
+  public func forgetEvents() { events.removeAll(keepingCapacity: true) }
 
   /// Who is connected.
   public private(set) var clients: [ServerClient] = []

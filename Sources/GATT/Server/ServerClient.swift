@@ -49,6 +49,9 @@ public final class ServerClient {
   }
   /// Changes whenever ``Server/record(of:)`` or the security of the link may have.
   @exclusivity(unchecked) public private(set) var recordRevision: UInt32 = 0
+  /// Whether ``recordRevision`` has changed. Asked after each PDU, and so from within this
+  /// module, where the compiler knows that the access needs no check.
+  public func hasChanged(since revision: UInt32) -> Bool { recordRevision != revision }
   var queue = PrepareQueue()
   /// What Service Changed has to say to this client.
   @exclusivity(unchecked) var changed: HandleRange?

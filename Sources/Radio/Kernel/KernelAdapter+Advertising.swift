@@ -26,17 +26,17 @@ extension KernelAdapter {
     }
     instances.insert(instance)
     let id = nextID()
+    // Before anybody can come, who may be there before the kernel says that it advertises: a
+    // central that waits for this peer answers the first PDU.
+    advertisements[id] = KernelAdvertisement(instance, parameters, octets)
     do throws(RadioError) {
-      // Before anybody can come.
       if parameters.isConnectable { try listen() }
       try await publish(instance, parameters, octets)
       if let end { throw end }
     } catch {
-      instances.remove(instance)
-      endListeningIfUnused()
+      stopAdvertising(id)
       throw error
     }
-    advertisements[id] = KernelAdvertisement(instance, parameters, octets)
     refreshLater(id)
     return Advertisement(
       .init(

@@ -343,29 +343,6 @@ import Testing
   }
 
   // MARK: Named cases
-
-  /// H20: an invalid request, and then the link is gone at once.
-  @Test func h20InvalidRequestThenDisconnect() {
-    for pdu in ["0a", "3f", "06 0100", "16 0300 00", "", "12"] {
-      let server = Self.richServer()
-      let station = Station(server)
-      _ = station.session.receive(octets(pdu).span.bytes, at: .zero)
-      station.session.linkEnded()
-      server.disconnect(station.client)
-      #expect(station.sent == [])
-      #expect(server.clients.isEmpty)
-    }
-  }
-
-  /// H10: two exchanges back to back, in one breath.
-  @Test func h10TwoExchangesBackToBack() {
-    let station = Station(Self.richServer())
-    _ = station.session.receive(octets("02 6400").span.bytes, at: .zero)
-    _ = station.session.receive(octets("02 1700").span.bytes, at: .zero)
-    #expect(station.sent == ["03 05 02", "03 05 02"])
-    #expect(station.mtu == 100)
-  }
-
   /// The prepare queue exhausted by many clients: one more is refused, those there go on.
   @Test func thePrepareQueueExhaustedByMany() {
     let server = Self.richServer()

@@ -224,23 +224,6 @@ import Testing
   }
 
   // MARK: Answers to nobody
-
-  /// H17 and H4: the client is gone, the request answered, the question unknown.
-  @Test func h17AnswersToNobody() {
-    let station = Station(server)
-    application.reads[3] = .later
-    station.send("0a 0300")
-    let question = last
-    #expect(station.answer(QuestionID(rawValue: 999), .value([1])) == [])
-    #expect(station.answer(question, .value([1])) == ["0b 01"])
-    #expect(station.answer(question, .value([2])) == [])
-    station.send("0a 0300")
-    station.session.linkEnded()
-    server.disconnect(station.client)
-    #expect(station.answer(last, .value([1])) == [])
-    #expect(station.send("0a 0300") == [])
-  }
-
   /// The bearer has timed out of something else meanwhile.
   @Test func anAnswerOnADeadBearer() throws {
     let station = Station(server)

@@ -95,25 +95,6 @@ import Testing
   }
 
   // MARK: Who gets what
-
-  /// H23: the condition of a notification is the value's, not the declaration's.
-  @Test func h23NotifyPermissionOfTheValue() {
-    let station = Station(server)
-    station.send("12 0c00 0100")
-    station.send("12 0f00 0100")
-    station.send("12 1200 0100")
-    func deliveries() -> [ClientCharacteristicConfiguration] {
-      [0x0B, 0x0E, 0x11].map { server.deliveries(of: $0, to: station.client) }
-    }
-    #expect(deliveries() == [.notification, [], .notification])
-    station.client.security = LinkSecurity(level: .high, keySize: 9)
-    #expect(deliveries() == [.notification, [], .notification])
-    station.client.security = LinkSecurity(level: .high, keySize: 10)
-    #expect(deliveries() == [.notification, .notification, .notification])
-    #expect(server.deliveries(of: 0x0A, to: station.client) == [])
-    #expect(server.deliveries(of: 0x99, to: station.client) == [])
-  }
-
   // MARK: Indications
 
   @Test func indicationsOneAfterTheOther() throws {

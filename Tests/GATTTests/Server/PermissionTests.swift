@@ -139,46 +139,4 @@ import Testing
     #expect(station.send("0a 0300") == ["0b 07"])
     #expect(station.failure == nil)
   }
-
-  /// H3 and H24: no request and no way around gets at a value whose condition is not met.
-  @Test func h3h24SecureValuesStayShut() {
-    let secure = AttributePermissions(
-      read: .requires(AttributePermissions.Requirement(security: .fips)),
-      write: .requires(AttributePermissions.Requirement(security: .fips)))
-    let server = Server(
-      Database(
-        service(
-          0x1800, at: 1,
-          value(
-            0x2A00, .stored([0xC0]), secure, [.read, .write, .notify],
-            descriptors: [
-              DescriptorDefinition(
-                .characteristicUserDescription, value: .stored([0xC1]), permissions: secure)
-            ]))))
-    let station = Station(server, security: LinkSecurity(.high))
-    var random = ClientRandom(seed: 24)
-    station.send("12 0400 0100")
-    for _ in 0..<20_000 {
-      let opcode =
-        [0x08, 0x0A, 0x0C, 0x0E, 0x12, 0x16, 0x18, 0x20, 0x52, 0x06].randomElement(
-          using: &random)! as UInt8
-      var pdu: [UInt8] = [opcode]
-      for _ in 0..<Int.random(in: 1...4, using: &random) {
-        pdu += [UInt8.random(in: 0...6, using: &random), 0]
-      }
-      if opcode == 0x08 {
-        pdu = [
-          8, UInt8.random(in: 1...5, using: &random), 0, 0xFF, 0xFF,
-          [0, 1].randomElement(using: &random)!, [0x2A, 0x29].randomElement(using: &random)!,
-        ]
-      }
-      if opcode == 0x18 { pdu = [0x18, UInt8.random(in: 0...1, using: &random)] }
-      for answer in station.send(pdu) {
-        #expect(!answer.contains("c0") && !answer.contains("c1"), "\(hexText(pdu))")
-      }
-    }
-    #expect(server.database.value(of: 3) == [0xC0])
-    #expect(server.database.value(of: 5) == [0xC1])
-    #expect(server.deliveries(of: 3, to: station.client) == [])
-  }
 }

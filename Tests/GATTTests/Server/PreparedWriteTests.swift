@@ -328,27 +328,6 @@ import Testing
     #expect(third.send("16 1000 0000 01020304050607").first?.hasPrefix("17") == true)
     #expect(third.send("16 1000 0000 01") == ["01 16 10 00 09"])
   }
-
-  /// H1: a chain of prepared writes never makes a value of more than 512 octets.
-  @Test func h1PrepareChainPast512() {
-    let part = hexText([UInt8](repeating: 0xEE, count: 18))
-    var offset = 0
-    while offset <= 520 {
-      let text = hexText([UInt8(offset & 0xFF), UInt8(offset >> 8)])
-      #expect(station.send("16 1000 \(text) \(part)") == ["17 10 00 \(text) \(part)"])
-      offset += 18
-    }
-    #expect(station.send("18 01") == ["01 18 10 00 0d"])
-    #expect(server.database.value(of: 0x10) == [])
-    // Exactly 512 is fine.
-    for offset in stride(from: 0, to: 512, by: 16) {
-      let text = hexText([UInt8(offset & 0xFF), UInt8(offset >> 8)])
-      station.send("16 1000 \(text) \(hexText([UInt8](repeating: 0xEE, count: 16)))")
-    }
-    #expect(station.send("18 01") == ["19"])
-    #expect(server.database.value(of: 0x10)?.count == 512)
-  }
-
   /// Two long writes at once, of one client on two bearers: one queue, one order.
   @Test func twoLongWritesAtOnce() {
     let beside = Station(

@@ -52,24 +52,6 @@ import Testing
       """)
     #expect(Station(server).send("0a 0600") == ["0b 00"])
   }
-
-  /// H26: a write of many octets; only the first means anything.
-  @Test func h26ClientSupportedFeaturesOverflow() {
-    let station = Station(server)
-    station.exchange(517)
-    #expect(station.send([0x12, 6, 0, 1] + [UInt8](repeating: 0xFF, count: 511)) == ["13"])
-    #expect(station.send("0a 0600") == ["0b 01"])
-    for offset in stride(from: 0, to: 512, by: 64) {
-      station.send(
-        [0x16, 6, 0, UInt8(offset & 0xFF), UInt8(offset >> 8)] + [UInt8](repeating: 0xFF, count: 64)
-      )
-    }
-    #expect(station.send("18 01") == ["19"])
-    #expect(station.send("0a 0600") == ["0b 07"])
-    station.send([0x16, 6, 0, 0, 2, 0xFF])
-    #expect(station.send("18 01").first?.hasPrefix("01 18 06 00") == true)
-  }
-
   // MARK: What an unaware client is told
 
   static let refused = [

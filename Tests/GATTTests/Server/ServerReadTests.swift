@@ -49,38 +49,7 @@ import Testing
     station.exchange(517)
     #expect(station.send("0a 0b00") == ["0b " + aa(512)])
   }
-
-  /// H12: a value never has more than 512 octets, even if the application says so.
-  @Test func h12ReadValueLongerThan512() {
-    let application = ScriptedApplication()
-    application.reads[3] = .value([UInt8](repeating: 1, count: 600))
-    let station = Station(
-      Server(
-        Database(service(0x1800, at: 1, value(0x2A00, .application(ValueLimits())))),
-        application: application), BearerConfiguration(receiveMTU: 700))
-    station.exchange(700)
-    #expect(station.send("0a 0300") == ["0b " + aa(512, 1)])
-    #expect(station.send("0c 0300 fe01") == ["0d 01 01"])
-    #expect(station.send("0c 0300 0002") == ["0d"])
-    #expect(station.send("0c 0300 0102") == ["01 0c 03 00 07"])
-  }
-
   // MARK: Read Blob
-
-  /// H2: offsets around and far beyond the end of a value of one octet, by every request that
-  /// takes one.
-  @Test func h2OffsetBeyondAOneByteValue() {
-    let station = station(count(1))
-    for offset in [0, 1, 2, 22, 23, 255, 256, 511, 512, 513, 0x7FFF, 0x8000, 0xFFFF] {
-      let text = hexText([UInt8(offset & 0xFF), UInt8(offset >> 8)])
-      let expected = offset == 0 ? "0d aa" : offset == 1 ? "0d" : "01 0c 03 00 07"
-      #expect(station.send("0c 0300 \(text)") == [expected], "\(offset)")
-      #expect(station.send("16 0300 \(text) bb") == ["17 03 00 \(text) bb"])
-      #expect(station.send("18 01") == [offset < 2 ? "19" : "01 18 03 00 07"], "\(offset)")
-      #expect(station.send("12 0300 aa") == ["13"])
-    }
-  }
-
   /// Rule 21: an offset beyond the value.
   @Test func readsBlobs() {
     let station = station(.stored([1, 2, 3]), count(40), .constant([]), count(1), count(512))
@@ -161,21 +130,6 @@ import Testing
       < 01 0e 0c00 01
       """)
   }
-
-  /// H7: permissions past the room of the response count all the same.
-  @Test func h7ReadMultiplePermissionsPastTheMTU() {
-    let server = Server(
-      Database(
-        service(
-          0x1800, at: 1, value(0x2A00, count(512)), value(0x2A00, count(512)),
-          value(0x2A00, .stored([1]), .writeOnly))))
-    let station = Station(server)
-    for opcode in ["0e", "20"] {
-      #expect(station.send("\(opcode) 0300 0500 0700") == ["01 \(opcode) 07 00 02"])
-      #expect(station.send("\(opcode) 0300 0500 0900") == ["01 \(opcode) 09 00 01"])
-    }
-  }
-
   @Test func readsMultipleVariable() {
     let station = station(.stored([1, 2]), .constant([]), .stored([3]), count(20), count(16))
     station.play(
@@ -303,16 +257,5 @@ import Testing
       > 08 0100 ffff feeeddcc bbaa 9988 7766 5544 33221100
       < 01 08 0100 0a
       """)
-  }
-
-  /// H8: each bearer of a client builds its responses with its own ATT_MTU.
-  @Test func h8EachBearersOwnMTU() {
-    let first = station(count(200))
-    let second = Station(
-      beside: first, BearerConfiguration(channel: .enhanced(mtu: 64)))
-    first.exchange(100)
-    #expect(first.send("0a 0300") == ["0b " + aa(99)])
-    #expect(second.send("0a 0300") == ["0b " + aa(63)])
-    #expect(first.send("0a 0300") == ["0b " + aa(99)])
   }
 }

@@ -38,32 +38,6 @@ import Testing
     #expect(pair.right.actions == [.confirmed(id)])
     #expect(pair.now > .zero + .milliseconds(100))
   }
-
-  /// H29: clients that come and go quickly, with requests and indications under way.
-  @Test func h29RapidReconnecting() throws {
-    let server = Server(Self.database)
-    for round in 0..<200 {
-      let one = Pair(server: server)
-      let two = Pair(server: server)
-      one.left.session.start(RecordedOperation(ReadLongValue(0x15)), at: .zero)
-      two.left.session.start(
-        RecordedOperation(WriteLongValue(0x15, value: [UInt8](0..<50))), at: .zero)
-      _ = try one.right.session.indicate(0x12, [1], at: .zero)
-      for _ in 0..<round % 7 {
-        _ = one.step()
-        _ = two.step()
-      }
-      for pair in round % 2 == 0 ? [one, two] : [two, one] {
-        let client = try #require(pair.right.session.client)
-        pair.disconnect()
-        server.disconnect(client)
-      }
-      #expect(server.clients.isEmpty)
-    }
-    let last = Pair(server: server)
-    #expect(last.perform(ReadCharacteristicValue(0x12)) == .success([1, 2, 3]))
-  }
-
   /// A peer that hears nothing: the request ends at 30 s of its time, not of ours.
   @Test func aDeafPeer() {
     let pair = Pair(server: Server(Self.database))

@@ -259,35 +259,6 @@ import Testing
       then()
     }
   }
-
-  /// H4: whoever is told of an end may end the session, cancel others and begin new ones; each
-  /// operation is told once.
-  @Test func h4CallbacksThatCallAgain() {
-    for end in ["response", "refusal", "link", "timeout", "cancel"] {
-      let bench = Bench()
-      var others: [Calling] = []
-      var id: TransactionID?
-      let first = Calling(3) {
-        if let id { bench.session.cancel(id, at: .zero) }
-        if !others.isEmpty { bench.session.start(Calling(9) {}, at: .zero) }
-        bench.session.linkEnded()
-      }
-      id = bench.session.start(first, at: .zero)
-      others = [5, 7].map { handle in Calling(handle) { bench.session.linkEnded() } }
-      for other in others { bench.session.start(other, at: .zero) }
-      switch end {
-      case "response": bench.receive("0b")
-      case "refusal": bench.receive("01 0a 03 00 01")
-      case "link": bench.session.linkEnded()
-      case "timeout": _ = bench.session.advance(to: .zero + .seconds(31))
-      default: bench.session.cancel(id!, at: .zero)
-      }
-      #expect(first.ends == 1, "\(end)")
-      #expect(others.map(\.ends) == [1, 1], "\(end)")
-      #expect(bench.session.operationCount == 0, "\(end)")
-    }
-  }
-
   /// An operation that begins the next one from its end: a chain of a thousand.
   @Test func aChainOfReads() {
     let bench = Bench()
@@ -329,21 +300,6 @@ import Testing
   }
 
   // MARK: Values
-
-  /// H28: a notification before the response to the write that asked for it.
-  @Test func h28ANotificationBeforeTheResponse() {
-    let bench = Bench()
-    let write = RecordedOperation(WriteValue(4, value: [1, 0]))
-    bench.session.start(write, at: .zero)
-    #expect(bench.receive("1b 03 00 05") == .notification)
-    #expect(write.result == nil)
-    #expect(bench.receive("13") == .none)
-    guard case .success = write.result else {
-      Issue.record("not written")
-      return
-    }
-  }
-
   @Test func valuesAreHandedOn() {
     let bench = Bench()
     #expect(bench.receive("1b 03 00") == .notification)

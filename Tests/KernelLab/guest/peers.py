@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import queue
+import re
 import signal
 import socket
 import struct
@@ -27,6 +28,7 @@ import bumble_python
 
 ATTO = os.environ.get("ATTO", "atto")
 FIXTURES = os.environ.get("FIXTURES", "Fixtures")
+EXAMPLES = os.environ.get("EXAMPLES", ".build/checked/debug")
 ADDRESSES = [f"00:AA:01:{index:02X}:00:{index:02X}" for index in range(10)]
 
 
@@ -115,6 +117,29 @@ class Process:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
+    def expect(self, pattern: str, count: int = 1, seconds: float = 20) -> list[str]:
+        """Lines until as many of this kind have come; others are passed over."""
+        deadline = time.monotonic() + seconds
+        passed: list[str] = []
+        while count:
+            try:
+                line = self.lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                line = None
+            check(
+                line is not None, f"{count} more of \"{pattern}\" within {seconds} s; what came:",
+                passed[-20:], "on standard error:", self.errors[-2000:])
+            passed.append(line)
+            count -= re.search(pattern, line) is not None
+        return passed
+
+    def drain(self) -> list[str]:
+        """The lines that have come and were not taken."""
+        found = []
+        while not self.lines.empty():
+            found.append(self.lines.get_nowait())
+        return found
+
     def wait(self, seconds: float = 10) -> int:
         try:
             status = self.process.wait(seconds)
@@ -135,6 +160,25 @@ class Process:
 def client(*words) -> Process:
     """The command as a client that goes on."""
     return Process(ATTO, *map(str, words))
+
+
+class Example(Process):
+    """A program written for Apple's framework, on an adapter, with a state folder that the next
+    run of it finds again."""
+
+    def __init__(self, name: str, adapter: int, *words: str):
+        program = os.path.join(EXAMPLES, name)
+        check(os.access(program, os.X_OK), f"{program} is missing: build the package first")
+        os.environ["ATTO_STATE"] = os.path.join(os.getcwd(), "state")
+        os.environ["ATTO_RADIO"] = f"hci{adapter}"
+        # Lines as they come, though it is no terminal that they go to.
+        super().__init__("stdbuf", "-oL", program, *words)
+
+    def __enter__(self) -> "Example":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.end()
 
 
 class Server(Process):

@@ -31,7 +31,6 @@ with Server("bench", listen="le:@hci1") as server:
     row = atto("bench", endpoint(), "--test", "write", *BRIEF, "--json",
                "--link", "phy=2M&interval=15ms&dle=251").objects()[0]
     check((row["link"]["source"], row["link"]["phy"]) == ("stated", "2M"), row)
-    reset()
 
     # The kernel has kept the link: it is older than the one who asks. The rest is still measured.
     told = atto("bench", endpoint(), "--test", "ping", *BRIEF).output
@@ -39,9 +38,11 @@ with Server("bench", listen="le:@hci1") as server:
     reset()
 
     # The link dies in the middle: what there is so far, marked, and status 3.
+    server.events("of before", quiet=0.5)
     running = client("bench", endpoint(), "--test", "notify", "--seconds", "30", "--warm-up", "0",
                      "--json")
-    server.event("subscribed")
+    server.event("configured")
+    # For values to be counted, of which nobody tells before the end.
     time.sleep(0.5)
     reset()
     status = running.wait()

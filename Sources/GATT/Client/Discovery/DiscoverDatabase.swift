@@ -203,9 +203,9 @@ extension DiscoverDatabase {
       throw .violation(.limit(.services, limits.services))
     }
     if !secondary.isEmpty { services.sort { $0.handle < $1.handle } }
-    for (service, next) in zip(services, services.dropFirst())
-    where next.handle <= service.endGroupHandle {
-      throw .violation(.overlappingGroups(next.handle))
+    for index in services.indices.dropFirst()
+    where services[index].handle <= services[index - 1].endGroupHandle {
+      throw .violation(.overlappingGroups(services[index].handle))
     }
     guard let discovery = DiscoverCharacteristics(inServices: services, limits: limits) else {
       return try beginIncludes()
@@ -303,8 +303,9 @@ extension DiscoverDatabase {
       known.append(.init(handle: characteristic.valueHandle, type: characteristic.uuid))
     }
     known.sort { $0.handle < $1.handle }
-    for (one, next) in zip(known, known.dropFirst()) where one.handle == next.handle {
-      throw .violation(.contradiction(one.handle))
+    for index in known.indices.dropFirst()
+    where known[index].handle == known[index - 1].handle {
+      throw .violation(.contradiction(known[index].handle))
     }
     return known
   }
@@ -312,18 +313,20 @@ extension DiscoverDatabase {
   /// Puts characteristics and includes into their services.
   private func database() throws(ProcedureError) -> RemoteDatabase {
     var tree = services
-    var characteristic = characteristics[...]
-    var include = includes[...]
+    var characteristic = 0
+    var include = 0
     for index in tree.indices {
       let end = tree[index].endGroupHandle
-      while let next = characteristic.first, next.handle <= end {
-        tree[index].characteristics.append(next)
-        characteristic = characteristic.dropFirst()
+      let firstCharacteristic = characteristic
+      while characteristic < characteristics.count, characteristics[characteristic].handle <= end {
+        characteristic += 1
       }
-      while let next = include.first, next.handle <= end {
-        tree[index].includes.append(next)
-        include = include.dropFirst()
+      if characteristic > firstCharacteristic {
+        tree[index].characteristics = Array(characteristics[firstCharacteristic..<characteristic])
       }
+      let firstInclude = include
+      while include < includes.count, includes[include].handle <= end { include += 1 }
+      if include > firstInclude { tree[index].includes = Array(includes[firstInclude..<include]) }
     }
     return RemoteDatabase(services: tree, databaseHash: databaseHash)
   }

@@ -29,7 +29,7 @@ public struct FindIncludedServices: Procedure, Sendable {
     in range: HandleRange, knownServices: [Service] = [], limits: DiscoveryLimits = .standard
   ) {
     self.limits = limits
-    self.knownServices = knownServices.sorted { $0.handle < $1.handle }
+    self.knownServices = knownServices.sortedByHandle { $0.handle }
     progress = DiscoveryProgress(range, requestLimit: limits.requests)
   }
 

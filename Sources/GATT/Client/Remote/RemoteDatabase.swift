@@ -15,7 +15,7 @@ public struct RemoteDatabase: Hashable, Sendable {
   ///   - services: in any order.
   ///   - databaseHash: as a server sent it.
   public init(services: [Service], databaseHash: [UInt8]? = nil) {
-    self.services = services.sorted { $0.handle < $1.handle }
+    self.services = services.sortedByHandle { $0.handle }
     self.databaseHash = databaseHash
   }
 

@@ -14,4 +14,13 @@ extension Array {
     }
     return low == 0 ? nil : low - 1
   }
+
+  /// The elements in the order of their handles; the array itself, which costs one look at each,
+  /// if that is how they stand.
+  func sortedByHandle(_ key: (Element) -> AttributeHandle) -> [Element] {
+    for index in indices.dropFirst() where key(self[index]) < key(self[index - 1]) {
+      return sorted { key($0) < key($1) }
+    }
+    return self
+  }
 }

@@ -1,0 +1,4 @@
+// A C target has a C file.
+#include "os-lock.h"
+#include "os-log.h"
+#include "os-signpost.h"

@@ -1,0 +1,308 @@
+import Atto
+import Foundation
+import Testing
+
+@testable import CoreBluetooth
+
+/// What this module adds to Apple's: sequences, calls that are awaited, messages.
+@Suite struct AsyncTests {
+  let strap: Strap
+  let watch: Watch
+
+  init() {
+    let radio = Sandbox.radio()
+    let name = "Async \(Sandbox.number(of: radio))"
+    strap = Strap(radio, name: name)
+    watch = Watch(Sandbox.radio(), for: name)
+  }
+
+  /// Scans, connects and discovers without a delegate's help.
+  private func open() async throws -> CBPeripheral {
+    try await strap.log.next("advertising begun")
+    if watch.manager.state != .poweredOn { try await watch.log.next("state poweredOn") }
+    for try await found in watch.manager.discoveries(withServices: [CBUUID(string: "180D")])
+    where found.peripheral.name == strap.name {
+      #expect(found.rssi == -50)
+      #expect(found.advertisementData[CBAdvertisementDataLocalNameKey] as? String == strap.name)
+      watch.found.value = found.peripheral
+      break
+    }
+    let peripheral = watch.peripheral
+    try await watch.manager.openConnection(to: peripheral)
+    #expect(peripheral.state == .connected)
+    // It is there already.
+    try await watch.manager.openConnection(to: peripheral)
+    _ = try await peripheral.discoverAll()
+    return peripheral
+  }
+
+  /// Takes values in a task of its own until it has `count`, its task is cancelled, or it ends.
+  private func collect(
+    _ peripheral: CBPeripheral, _ characteristic: CBCharacteristic, _ count: Int = .max
+  ) -> Task<[Data], any Error> {
+    let carried = Carried((peripheral, characteristic))
+    return Task {
+      var values: [Data] = []
+      for try await value in carried.content.0.notifications(for: carried.content.1) {
+        values.append(value)
+        if values.count == count { break }
+      }
+      return values
+    }
+  }
+
+  @Test func followsNotifications() async throws {
+    let peripheral = try await open()
+    #expect(!watch.manager.isScanning, "the scan ends with the loop")
+    let rate = watch.characteristic("2A37")
+    let values = collect(peripheral, rate, 50)
+    try await strap.log.next("subscribed 2A37")
+    for number in 0..<50 {
+      while !strap.manager.updateValue(
+        Data([UInt8(number)]), for: strap.rate, onSubscribedCentrals: nil)
+      {
+        try await strap.log.next("ready")
+      }
+    }
+    #expect(try await values.value == (0..<50).map { Data([UInt8($0)]) })
+    // Left, the loop has ended the subscription that it had made.
+    try await strap.log.next("unsubscribed 2A37")
+    // One that stands is left standing.
+    peripheral.delegate = watch
+    peripheral.setNotifyValue(true, for: rate)
+    try await watch.log.next("notifying 2A37 true well")
+    let one = collect(peripheral, rate, 1)
+    while peripheral.shown.value.listeners.isEmpty { await Task.yield() }
+    strap.manager.updateValue(Data([7]), for: strap.rate, onSubscribedCentrals: nil)
+    #expect(try await one.value == [Data([7])])
+    try await watch.log.next("value 2A37 [7]")
+    #expect(rate.isNotifying)
+    // And the app's own unsubscribing ends a sequence.
+    let rest = collect(peripheral, rate)
+    while peripheral.shown.value.listeners.isEmpty { await Task.yield() }
+    peripheral.setNotifyValue(false, for: rate)
+    #expect(try await rest.value.isEmpty)
+  }
+
+  @Test func endsSequencesWithTheConnection() async throws {
+    let peripheral = try await open()
+    let rate = watch.characteristic("2A37")
+    let values = collect(peripheral, rate)
+    try await strap.log.next("subscribed 2A37")
+    await strap.manager.engine.station!.set(.poweredOff)
+    await #expect(throws: CBError(.peripheralDisconnected)) { _ = try await values.value }
+    // Without a connection there is none.
+    let none = collect(peripheral, rate)
+    await #expect(throws: CBError.self) { _ = try await none.value }
+  }
+
+  @Test func cancelsSequences() async throws {
+    try await watch.log.next("state poweredOn")
+    let held = Carried(watch.manager!)
+    let scan = Task {
+      var count = 0
+      for try await _ in held.content.discoveries(withServices: [CBUUID(string: "FEED")]) {
+        count += 1
+      }
+      return count
+    }
+    while !watch.manager.isScanning { await Task.yield() }
+    scan.cancel()
+    #expect(try await scan.value == 0)
+    while watch.manager.isScanning { await Task.yield() }
+
+    // Another scan ends it too, and so does its time.
+    let other = Task {
+      for try await _ in held.content.discoveries(withServices: [CBUUID(string: "FEED")]) {}
+    }
+    while !watch.manager.isScanning { await Task.yield() }
+    for try await _ in watch.manager.discoveries(
+      withServices: [CBUUID(string: "FEED")],
+      options: [CBCentralManagerScanOptionTimeoutKey: 0.05])
+    {}
+    try await other.value
+    #expect(!watch.manager.isScanning)
+
+    let peripheral = try await open()
+    let values = collect(peripheral, watch.characteristic("2A37"))
+    try await strap.log.next("subscribed 2A37")
+    values.cancel()
+    #expect(try await values.value == [])
+    try await strap.log.next("unsubscribed 2A37")
+    #expect(peripheral.shown.value.listeners.isEmpty)
+  }
+
+  @Test func cancelsCalls() async throws {
+    let peripheral = try await open()
+    let carried = Carried((peripheral, watch.characteristic("FF05")))
+    let reading = Task { try await carried.content.0.read(carried.content.1) }
+    try await strap.log.next("read FF05")
+    let waiting = Task { try await carried.content.0.read(carried.content.1) }
+    while peripheral.shown.value.calls.count < 2 { await Task.yield() }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await waiting.value }
+    reading.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await reading.value }
+    #expect(peripheral.shown.value.calls.isEmpty)
+    // The request that was on the wire is answered, and what comes after it goes on.
+    strap.kept.withLock { $0 = [] }
+    #expect(try await peripheral.read(watch.characteristic("2A38")) == Data([1]))
+    let before = Task {
+      try await Task.sleep(for: .seconds(60))
+      _ = try await carried.content.0.discoverAll()
+    }
+    before.cancel()
+    await #expect(throws: CancellationError.self) { try await before.value }
+  }
+
+  @Test func cancelsConnections() async throws {
+    try await watch.log.next("state poweredOn")
+    let identifier = UUID()
+    KnownPeers.met(identifier, .init(0xC0_11_22_33_44_66, kind: .random), name: "Nobody")
+    let peripheral = try #require(
+      watch.manager.retrievePeripherals(withIdentifiers: [identifier]).first)
+    let carried = Carried((watch.manager!, peripheral))
+    let opening = Task { try await carried.content.0.openConnection(to: carried.content.1) }
+    let beside = Task { try await carried.content.0.openConnection(to: carried.content.1) }
+    while peripheral.shown.value.openings.count < 2 { await Task.yield() }
+    opening.cancel()
+    await #expect(throws: CancellationError.self) { try await opening.value }
+    await #expect(throws: CBError(.operationCancelled)) { try await beside.value }
+    try await watch.log.next("disconnected well")
+    #expect(peripheral.state == .disconnected)
+    // Ended by another part of the app.
+    let second = Task { try await carried.content.0.openConnection(to: carried.content.1) }
+    while peripheral.shown.value.openings.isEmpty { await Task.yield() }
+    watch.manager.cancelPeripheralConnection(peripheral)
+    await #expect(throws: CBError(.operationCancelled)) { try await second.value }
+    // And while the radio is off.
+    await watch.manager.engine.station!.set(.poweredOff)
+    try await watch.log.next("state poweredOff")
+    await #expect(throws: CBError(.operationCancelled)) {
+      try await carried.content.0.openConnection(to: carried.content.1)
+    }
+    await #expect(throws: CBError(.operationCancelled)) {
+      for try await _ in carried.content.0.discoveries() {}
+    }
+  }
+
+  @Test func sendsMessages() async throws {
+    let peripheral = try await open()
+    let message = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 13) })
+    try await peripheral.sendMessage(message, to: watch.characteristic("FF03"))
+    try await peripheral.sendMessage(Data("EOM".utf8), to: watch.characteristic("FF03"))
+    // A request comes after all commands.
+    try await peripheral.write(Data([1]), to: watch.characteristic("2A39"))
+    var framing = MessageFraming()
+    let messages = try framing.take(strap.received.value)
+    let isSame = messages == [message, Data("EOM".utf8)]
+    #expect(isSame, "\(messages.map(\.count))")
+
+    let carried = Carried((peripheral, watch.characteristic("2A37")))
+    let receiving = Task {
+      var messages: [Data] = []
+      for try await message in carried.content.0.messages(from: carried.content.1) {
+        messages.append(message)
+        if messages.count == 2 { break }
+      }
+      return messages
+    }
+    try await strap.log.next("subscribed 2A37")
+    let replies = [Data(count: 3000), Data("EOM".utf8)]
+    for piece in replies.flatMap({ MessageFraming.pieces(of: $0, size: 100) }) {
+      while !strap.manager.updateValue(piece, for: strap.rate, onSubscribedCentrals: nil) {
+        try await strap.log.next("ready")
+      }
+    }
+    #expect(try await receiving.value == replies)
+  }
+
+  @Test func showsAddressesAndGenericServices() async throws {
+    let peripheral = try await open()
+    #expect(peripheral.hasRandomAddress)
+    #expect(peripheral.address.split(separator: ":").count == 6)
+    peripheral.showsGenericServices = true
+    #expect(
+      try await peripheral.discoverAll().map(\.uuid.uuidString) == ["1800", "1801", "180D"])
+    peripheral.delegate = watch
+    peripheral.discoverServices([CBUUID(string: "1800")])
+    try await watch.log.next("services")
+    #expect(peripheral.services?.contains { $0.uuid == CBUUID(string: "1800") } == true)
+  }
+
+  @Test func choosesRadios() {
+    #expect(CBRadio("hci") == .adapter(nil))
+    #expect(CBRadio("hci1") == .adapter(1))
+    #expect(CBRadio("air") == .air(nil))
+    #expect(CBRadio("air:Name") == .air("Name"))
+    for wrong in ["", "hci-1", "hcix", "air:", "usb", "hci99999"] { #expect(CBRadio(wrong) == nil) }
+  }
+
+  @Test func tellsWhoHasGone() async throws {
+    let presence = PresenceDelegate(Sandbox.radio())
+    let peer = try await ScriptedPeer("Brief")
+    try await presence.log.next("state")
+    presence.manager.scanForPeripherals(
+      withServices: [CBUUID(string: "180D")],
+      options: [CBCentralManagerScanOptionGoneTimeoutKey: 0.2])
+    try await presence.log.next("found Brief")
+    let start = ContinuousClock.now
+    peer.end()
+    try await presence.log.next("lost Brief")
+    #expect(.now - start >= .milliseconds(200))
+    // Without a time at once; and a scan that ends by itself says so.
+    let second = try await ScriptedPeer("Short")
+    presence.manager.scanForPeripherals(
+      withServices: [CBUUID(string: "180D")], options: [CBCentralManagerScanOptionTimeoutKey: 2])
+    try await presence.log.next("found Short")
+    second.end()
+    try await presence.log.next("lost Short")
+    try await presence.log.next("scan ended")
+    #expect(!presence.manager.isScanning)
+  }
+
+  @Test func devicesAreGoneWhenTheirTimeIsOver() {
+    let start = ContinuousClock.now
+    let (one, two) = (BluetoothAddress(1), BluetoothAddress(2))
+    var kernel = Presence(after: .seconds(4), isToldOfEnds: false)
+    kernel.received(one, at: start)
+    kernel.received(two, at: start + .seconds(2))
+    #expect(kernel.takeGone(at: start + .seconds(3)).isEmpty)
+    kernel.ended(one, at: start + .seconds(3))
+    #expect(kernel.takeGone(at: start + .seconds(4)) == [one])
+    kernel.received(two, at: start + .seconds(5))
+    #expect(kernel.takeGone(at: start + .seconds(8)).isEmpty)
+    #expect(kernel.takeGone(at: start + .seconds(9)) == [two])
+    #expect(kernel.takeGone(at: start + .seconds(20)).isEmpty)
+    var air = Presence(after: .seconds(4), isToldOfEnds: true)
+    air.received(one, at: start)
+    #expect(air.takeGone(at: start + .seconds(100)).isEmpty)
+    air.ended(one, at: start + .seconds(100))
+    air.received(one, at: start + .seconds(101))
+    #expect(air.takeGone(at: start + .seconds(200)).isEmpty)
+    air.ended(one, at: start + .seconds(200))
+    #expect(air.takeGone(at: start + .seconds(204)) == [one])
+  }
+}
+
+private final class PresenceDelegate: NSObject, CBCentralManagerPresenceDelegate {
+  let log = EventLog()
+  private(set) var manager: CBCentralManager!
+
+  init(_ radio: CBRadio) {
+    super.init()
+    manager = CBCentralManager(
+      delegate: self, queue: DispatchQueue(label: "presence"), options: nil, radio: radio)
+  }
+  func centralManagerDidUpdateState(_ central: CBCentralManager) { log.add("state") }
+  func centralManager(
+    _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
+    advertisementData: [String: Any], rssi RSSI: NSNumber
+  ) {
+    log.add("found \(peripheral.name ?? "-")")
+  }
+  func centralManager(_ central: CBCentralManager, didLose peripheral: CBPeripheral) {
+    log.add("lost \(peripheral.name ?? "-")")
+  }
+  func centralManagerDidEndScan(_ central: CBCentralManager) { log.add("scan ended") }
+}

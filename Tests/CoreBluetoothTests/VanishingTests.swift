@@ -1,0 +1,305 @@
+import Atto
+import Foundation
+import Testing
+
+@testable import CoreBluetooth
+
+/// A peer that vanishes at each stage of each operation: each call has its one callback, in the
+/// order of the calls and with an error if it came too late, then `didDisconnect` comes, and then
+/// nothing.
+@Suite struct VanishingTests {
+  /// What is called, in this order, and how each callback is noted.
+  private static let expected = [
+    "services", "services", "included", "characteristics", "descriptors", "value 2A37",
+    "written FF01", "written 2A37", "notifying 2A37", "descriptor ", "described", "rssi",
+    "notifying 2A37", "value FF01",
+  ]
+
+  /// Discovers what the calls are about, by a peer that answers.
+  private func ready(_ name: String) async throws -> (ScriptedPeer, Watch) {
+    let peer = try await ScriptedPeer(name)
+    let watch = Watch(Sandbox.radio(), for: name)
+    try await watch.log.next("state poweredOn")
+    watch.manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
+    try await watch.log.next("found")
+    watch.manager.stopScan()
+    try await connect(watch)
+    return (peer, watch)
+  }
+
+  private func connect(_ watch: Watch) async throws {
+    watch.manager.connect(watch.peripheral)
+    try await watch.log.next("connected")
+    let peripheral = watch.peripheral
+    peripheral.delegate = watch
+    peripheral.discoverServices([CBUUID(string: "180D")])
+    try await watch.log.next("services [\"180D\"] well")
+    peripheral.discoverCharacteristics(nil, for: peripheral.services![0])
+    try await watch.log.next("characteristics 2 well")
+    peripheral.discoverDescriptors(for: watch.characteristic("2A37"))
+    try await watch.log.next("descriptors [\"2902\", \"2901\"] well")
+  }
+
+  /// Calls everything, from within the queue of the callbacks: none may come from within a call.
+  private func callAll(_ watch: Watch) -> Int {
+    let peripheral = watch.peripheral
+    let rate = watch.characteristic("2A37")
+    let point = watch.characteristic("FF01")
+    let text = rate.descriptors![1]
+    return watch.queue.sync {
+      let before = watch.log.all.count
+      peripheral.discoverServices(nil)
+      peripheral.discoverServices([CBUUID(string: "180D"), CBUUID(string: "180F")])
+      peripheral.discoverIncludedServices(nil, for: rate.service!)
+      peripheral.discoverCharacteristics(nil, for: rate.service!)
+      peripheral.discoverDescriptors(for: rate)
+      peripheral.readValue(for: rate)
+      peripheral.writeValue(Data([1]), for: point, type: .withResponse)
+      peripheral.writeValue(Data(count: 60), for: rate, type: .withResponse)
+      peripheral.setNotifyValue(true, for: rate)
+      peripheral.readValue(for: text)
+      peripheral.writeValue(Data("x".utf8), for: text)
+      peripheral.readRSSI()
+      peripheral.setNotifyValue(false, for: rate)
+      peripheral.readValue(for: point)
+      #expect(watch.log.all.count == before, "called back from within a call")
+      return before
+    }
+  }
+
+  /// What has come since, when all has come that was on its way.
+  private func settled(_ watch: Watch, since count: Int) async -> [String] {
+    for _ in 0..<5 {
+      await Task { @RadioLoop in await Task.yield() }.value
+      await withCheckedContinuation { continuation in
+        watch.queue.async { continuation.resume() }
+      }
+    }
+    return Array(watch.log.all[count...])
+  }
+
+  /// - Returns: how many calls went well.
+  @discardableResult
+  private func judge(_ entries: [String], _ what: String) -> Int {
+    // The name is told when it is known, beside all calls.
+    let entries = entries.filter { !$0.hasPrefix("name") }
+    let callbacks = entries.dropLast()
+    #expect(entries.last?.hasPrefix("disconnected CBError") == true, "\(what): \(entries)")
+    #expect(callbacks.count == Self.expected.count, "\(what): \(entries)")
+    var well = 0
+    var hasFailed = false
+    for (callback, expected) in zip(callbacks, Self.expected) {
+      #expect(callback.hasPrefix(expected), "\(what): \(callback) and not \(expected)")
+      // The strength of the signal is told without one.
+      if callback == "rssi 127" {
+        hasFailed = true
+      } else if callback.hasSuffix(" CBError 7") {
+        hasFailed = true
+      } else {
+        #expect(callback.hasSuffix(" well") || callback.hasPrefix("rssi"), "\(what): \(callback)")
+        #expect(!hasFailed, "\(what): \(callback) after one that failed: \(entries)")
+        well += 1
+      }
+    }
+    return well
+  }
+
+  @Test(arguments: [ScriptedPeer.Vanishing.unanswered, .answered])
+  func atEveryRequestOfEveryOperation(_ how: ScriptedPeer.Vanishing) async throws {
+    let (peer, watch) = try await ready("Vanishing \(how)")
+    // All of it once, to know how many requests it is.
+    peer.begin(ScriptedPeer.Plan())
+    let before = callAll(watch)
+    try await watch.log.next("value FF01")
+    let count = peer.state.value.counted
+    #expect(count >= 30, "\(peer.state.value.requests)")
+    #expect(
+      watch.log.all[before...].filter { $0.hasSuffix("well") }.count == Self.expected.count - 1)
+    peer.vanish()
+    try await watch.log.next("disconnected CBError 7")
+    var last = 0
+    for place in 0..<count {
+      try await connect(watch)
+      peer.begin(ScriptedPeer.Plan(after: place, how: how))
+      let before = callAll(watch)
+      try await watch.log.next("disconnected")
+      let entries = await settled(watch, since: before)
+      let well = judge(entries, "request \(place), \(how)")
+      #expect(well >= last, "request \(place), \(how): \(entries)")
+      last = well
+      peer.begin(ScriptedPeer.Plan())
+    }
+    #expect(last >= Self.expected.count - 1)
+    peer.end()
+  }
+
+  /// The link has ended and the app has not been told yet: it calls what it likes.
+  @Test func beforeTheRequest() async throws {
+    let (peer, watch) = try await ready("Vanished before")
+    peer.begin(ScriptedPeer.Plan())
+    let peripheral = watch.peripheral
+    let rate = watch.characteristic("2A37")
+    let remote = peripheral.remote
+    // The app is busy, so that it learns of nothing.
+    watch.queue.suspend()
+    peer.vanish()
+    while await Task(operation: { @RadioLoop in remote.isConnected }).value { await Task.yield() }
+    #expect(peripheral.state == .connected)
+    let before = watch.log.all.count
+    peripheral.readValue(for: rate)
+    peripheral.setNotifyValue(true, for: rate)
+    peripheral.writeValue(Data([1]), for: rate, type: .withResponse)
+    peripheral.writeValue(Data([1]), for: watch.characteristic("FF01"), type: .withoutResponse)
+    peripheral.discoverServices(nil)
+    peripheral.readRSSI()
+    watch.queue.resume()
+    try await watch.log.next("disconnected")
+    let entries = await settled(watch, since: before).filter { !$0.hasPrefix("name") }
+    #expect(entries.count == 6, "\(entries)")
+    #expect(entries.first?.hasPrefix("value 2A37") == true)
+    #expect(entries.dropLast().allSatisfy { $0.hasSuffix("CBError 7") || $0 == "rssi 127" })
+    #expect(entries.last == "disconnected CBError 7")
+    // And after it: a word to the developer, and no callback.
+    peripheral.readValue(for: rate)
+    peripheral.readRSSI()
+    #expect(await settled(watch, since: before).filter { !$0.hasPrefix("name") } == entries)
+    #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 0)
+    #expect(!peripheral.canSendWriteWithoutResponse)
+    peer.end()
+  }
+
+  /// Writes without response wait for room that never comes.
+  @Test func whileWritesWaitForRoom() async throws {
+    let (peer, watch) = try await ready("Vanishing deaf")
+    peer.begin(ScriptedPeer.Plan(isDeaf: true))
+    let point = watch.characteristic("FF01")
+    // More than the socket takes: it is full when none has left for a while.
+    for _ in 0..<4000 {
+      watch.peripheral.writeValue(Data(count: 20), for: point, type: .withoutResponse)
+    }
+    #expect(!watch.peripheral.canSendWriteWithoutResponse)
+    let before = watch.log.all.count
+    watch.peripheral.readValue(for: point)
+    peer.vanish()
+    peer.begin(ScriptedPeer.Plan())
+    try await watch.log.next("disconnected")
+    let entries = await settled(watch, since: before).filter { !$0.hasPrefix("name") }
+    #expect(entries.last == "disconnected CBError 7", "\(entries)")
+    #expect(entries.filter { $0.hasPrefix("value") }.count == 1, "\(entries)")
+    #expect(!watch.peripheral.canSendWriteWithoutResponse)
+    peer.end()
+  }
+
+  /// Links that are lost before their first response: the wish fails, once.
+  @Test func whileConnecting() async throws {
+    let (peer, watch) = try await ready("Vanishing early")
+    peer.vanish()
+    try await watch.log.next("disconnected")
+    peer.begin(ScriptedPeer.Plan(refusesToBegin: true))
+    let before = watch.log.all.count
+    watch.manager.connect(watch.peripheral)
+    try await watch.log.next("failed")
+    #expect(await settled(watch, since: before) == ["failed CBError 7"])
+    #expect(watch.peripheral.state == .disconnected)
+    // It may be had again.
+    peer.begin(ScriptedPeer.Plan())
+    try await connect(watch)
+    peer.end()
+  }
+
+  /// A manager that is released in the middle of everything: nobody is called any more, though
+  /// peripheral and delegate live on; who awaits gets an error.
+  @Test func managersReleasedMeanwhile() async throws {
+    let (peer, watch) = try await ready("Released")
+    peer.begin(ScriptedPeer.Plan(isDeaf: true))
+    let peripheral = watch.peripheral
+    let carried = Carried((peripheral, watch.characteristic("2A37")))
+    let reading = Task { try await carried.content.0.read(carried.content.1) }
+    while peripheral.shown.value.calls.isEmpty { await Task.yield() }
+    let before = callAll(watch)
+    watch.releaseManager()
+    await #expect(throws: CBError(.operationCancelled)) { _ = try await reading.value }
+    peer.begin(ScriptedPeer.Plan())
+    #expect(await settled(watch, since: before).filter { !$0.hasPrefix("name") }.isEmpty)
+    #expect(peripheral.state == .disconnected)
+    peripheral.readValue(for: carried.content.1)
+    #expect(await settled(watch, since: before).filter { !$0.hasPrefix("name") }.isEmpty)
+    peer.end()
+  }
+
+  /// A central that vanishes: with a question unanswered, a write prepared and not executed, and
+  /// the queue of updates full.
+  @Test func centralsToo() async throws {
+    let strap = Strap(Sandbox.radio(), name: "Left alone")
+    let watch = Watch(Sandbox.radio(), for: "Left alone")
+    try await watch.getReady()
+    let rate = watch.characteristic("2A37").found!.valueHandle.rawValue
+    let silent = UInt8(watch.characteristic("FF05").found!.valueHandle.rawValue)
+    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try await watch.log.next("disconnected well")
+    guard case .air(let name?) = Sandbox.radio() else { return }
+    let adapter = try AirAdapter(name: name, loop: RadioLoop.loop)
+    let connected = try await adapter.connect(to: watch.peripheral.remote.address, timeout: nil)
+    let link = await Task { @RadioLoop in Carried(connected.take()) }.value
+    func send(_ pdu: [UInt8]) async {
+      await Task { @RadioLoop in _ = try? link.content.send(pdu.span.bytes) }.value
+    }
+    // A subscription, a part of a write, a read. Nothing is received.
+    await send([0x12, UInt8(rate + 1), 0, 1, 0])
+    try await strap.log.next("subscribed 2A37")
+    await send([0x16, silent, 0, 0, 0, 1, 2, 3])
+    await send([0x0A, silent, 0])
+    try await strap.log.next("read FF05")
+    var taken = 0
+    while taken < 100_000,
+      strap.manager.updateValue(Data(count: 20), for: strap.rate, onSubscribedCentrals: nil)
+    {
+      taken += 1
+      await Task { @RadioLoop in }.value
+    }
+    #expect(taken < 100_000)
+    await Task { @RadioLoop in link.content.close() }.value
+    try await strap.log.next("unsubscribed 2A37")
+    if !strap.log.all.contains("ready") { try await strap.log.next("ready") }
+    #expect(strap.rate.subscribedCentrals?.isEmpty == true)
+    #expect(strap.manager.updateValue(Data([1]), for: strap.rate, onSubscribedCentrals: nil))
+    // An answer that comes too late does no harm, and the write never happened.
+    strap.manager.respond(to: strap.kept.value[0], withResult: .success)
+    strap.kept.value = []
+    #expect(strap.log.all.filter { $0.hasPrefix("unsubscribed") }.count == 1)
+    #expect(!strap.log.all.contains { $0.hasPrefix("write FF05") })
+    // The next one finds all as it was.
+    watch.manager.connect(watch.peripheral)
+    try await watch.log.next("connected")
+    #expect(try await watch.peripheral.discoverAll().count == 1)
+    await adapter.close()
+  }
+
+  /// Those who await have one result each, too.
+  @Test(arguments: 0..<6) func whileAwaited(_ place: Int) async throws {
+    let (peer, watch) = try await ready("Awaited \(place)")
+    peer.begin(ScriptedPeer.Plan(after: place))
+    let carried = Carried((watch.peripheral, watch.characteristic("2A37")))
+    let errors = await withTaskGroup(of: (any Error)?.self) { group in
+      group.addTask { await error { _ = try await carried.content.0.discoverAll() } }
+      group.addTask { await error { _ = try await carried.content.0.read(carried.content.1) } }
+      group.addTask {
+        await error { try await carried.content.0.write(Data(count: 60), to: carried.content.1) }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(errors.count == 3)
+    #expect(errors.contains { $0 != nil })
+    for case let error? in errors { #expect(error as? CBError == CBError(.peripheralDisconnected)) }
+    peer.end()
+  }
+}
+
+private func error(_ body: () async throws -> Void) async -> (any Error)? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return error
+  }
+}
