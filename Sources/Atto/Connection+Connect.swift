@@ -52,6 +52,16 @@ extension Connection {
     }
   }
 
+  /// Takes over a link that stands and serves its peer, without waiting: whoever observes the
+  /// server is told of the client within the call, and of what it asks later.
+  ///
+  /// Traps off the loop's thread. Throws as ``adopt(_:options:server:loop:)`` does.
+  public static func adoptNow(
+    _ link: any Link, options: ConnectionOptions = ConnectionOptions(), server: LocalServer
+  ) throws(AttoError) -> Connection {
+    try make(link, options, server, server.loop).get()
+  }
+
   static func make(
     _ link: any Link, _ options: ConnectionOptions, _ server: LocalServer?, _ loop: Loop,
     _ pairing: PairingSource? = nil

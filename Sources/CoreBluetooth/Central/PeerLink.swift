@@ -78,24 +78,24 @@ import Foundation
     guard attempt == nil, let adapter = station.adapter else { return }
     attempts += 1
     let number = attempts
-    let server = station.server
+    let host = station.host
     let peer = peer
     let task = Task { @RadioLoop [weak self] in
-      let result = await Self.connect(to: peer, with: adapter, server)
+      let result = await Self.connect(to: peer, with: adapter, host)
       self?.attemptEnded(number, result)
     }
     attempt = (number, task)
   }
 
   private static func connect(
-    to peer: BluetoothAddress, with adapter: any Adapter, _ server: LocalServer
+    to peer: BluetoothAddress, with adapter: any Adapter, _ host: Hosting
   ) async -> Result<Connection, CBError> {
     var lost = 0
     while !Task.isCancelled {
       do throws(RadioError) {
         let link = try await adapter.connect(to: peer, timeout: nil)
         do throws(AttoError) {
-          let connection = try await Connection.adopt({ link.take() }, server: server)
+          let connection = try host.serve(link)
           do throws(AttoError) {
             try await connection.exchangeMTU()
           } catch .refused {
@@ -144,7 +144,6 @@ import Foundation
       return
     }
     self.connection = connection
-    if let client = connection.clientNow { station.host.know(client, peer) }
     let bound = LoopBound(WeakReference(self), RadioLoop.loop)
     connection.observeValues { handle, value in
       let octets = Data(value.owned)

@@ -13,6 +13,8 @@ import Foundation
   /// The connections of centrals, which live as long as they are here.
   private var connections: [ClientID: Connection] = [:]
   private var peers: [ClientID: BluetoothAddress] = [:]
+  /// Whose link is being taken over.
+  private var arriving: BluetoothAddress?
   private var owners: [AttributeHandle: WeakReference<PublishingEngine>] = [:]
   private var engines: [WeakReference<PublishingEngine>] = []
   private var commands: [ClientID: Int] = [:]
@@ -41,23 +43,30 @@ import Foundation
     owners[handle] = engine.map { WeakReference($0) }
   }
 
-  /// Serves a central that has connected.
-  func take(_ link: ConnectedLink) {
-    Task { @RadioLoop in
-      do throws(AttoError) {
-        let connection = try await Connection.adopt({ link.take() }, server: server)
-        guard connection.endReasonNow == nil, let client = connection.clientNow else { return }
-        connections[client] = connection
-        peers[client] = link.peer
-        station?.tellConnectionEvent(.peerConnected, link.peer)
-      } catch {
-        Misuse.log("the central \(link.peer) could not be served: \(error)")
-      }
+  /// Serves a peer, whichever of us has connected. Who it is, is known before its first PDU is
+  /// read.
+  func serve(_ link: ConnectedLink) throws(AttoError) -> Connection {
+    arriving = link.peer
+    defer { arriving = nil }
+    let connection = try Connection.adoptNow(link.take(), server: server)
+    // Before the server is observed, nobody has told.
+    if connection.endReasonNow == nil, let client = connection.clientNow {
+      peers[client] = link.peer
     }
+    return connection
   }
 
-  /// A peer to which we are central may use our services too.
-  func know(_ client: ClientID, _ peer: BluetoothAddress) { peers[client] = peer }
+  /// Serves a central that has connected.
+  func take(_ link: ConnectedLink) {
+    do throws(AttoError) {
+      let connection = try serve(link)
+      guard connection.endReasonNow == nil, let client = connection.clientNow else { return }
+      connections[client] = connection
+      station?.tellConnectionEvent(.peerConnected, link.peer)
+    } catch {
+      Misuse.log("the central \(link.peer) could not be served: \(error)")
+    }
+  }
 
   /// What an app calls the client; nil if it is gone.
   func identifier(of client: ClientID) -> UUID? {
@@ -80,7 +89,7 @@ import Foundation
 
   private func take(_ event: ServedEvent) {
     switch event {
-    case .connected: break
+    case .connected(let client, _): peers[client] = arriving
     case .disconnected(let client, _):
       for engine in engines { engine.object?.left(client) }
       if connections.removeValue(forKey: client) != nil, let peer = peers[client] {
