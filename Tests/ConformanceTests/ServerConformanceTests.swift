@@ -78,7 +78,7 @@ import Testing
       pdu.first == 0x20 && answers.first?.first == 0x21 && pdu.count > 20
         ? [answers[0] + [1, 2, 3, 4]] : answers
     },
-    Fault(name: "a second exchange shrinks", found: "mtu/repeated") { pdu, answers in
+    Fault(name: "a second exchange is not answered", found: "mtu/repeated") { pdu, answers in
       pdu == [0x02, 0x17, 0x00] ? [] : answers
     },
     Fault(name: "wrong errors", found: "read/unknown-handle") { pdu, answers in
@@ -148,6 +148,20 @@ import Testing
     #expect(report.isBroken, "\(report)")
     #expect(!report.exchange.isEmpty)
     if case .broken(let finding) = report.outcome { #expect(finding.section != nil) }
+  }
+
+  /// The first of these values that fills a response is no longer than that: it must not be taken
+  /// for the one that shows the agreed length.
+  @Test(arguments: ["edges.json", "transcripts/bench.json"])
+  func aSecondExchangeThatShrinksIsFound(_ profile: String) async throws {
+    let peer = try VirtualServer(Fixtures.profile(profile))
+    var hasShrunk = false
+    peer.fault = { pdu, answers in
+      if pdu.first == 0x02 { hasShrunk = pdu == [0x02, 0x17, 0x00] }
+      return hasShrunk ? answers.map { Array($0.prefix(23)) } : answers
+    }
+    let reports = try await Self.run(peer, cases: "mtu/repeated")
+    #expect(reports.last?.isBroken == true, "\(reports)")
   }
 
   @Test func aServerThatDiesDoesNotEndTheRun() async throws {

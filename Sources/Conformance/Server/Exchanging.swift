@@ -10,11 +10,10 @@ extension ServerCase {
     },
     ServerCase("mtu/used", "after the exchange, long values fill the agreed length") {
       bench throws(CaseStop) in
-      guard let value = bench.known.readable.first(where: { $0.octets?.count == 22 }) else {
+      try await bench.exchange(100)
+      guard try await longValue(bench) != nil else {
         throw .skipped("no readable value is longer than a response at the default ATT_MTU")
       }
-      try await bench.exchange(100)
-      _ = try await bench.ask([0x0A] + octets(value.handle))
     },
     ServerCase("mtu/small", "an offer below 23 leaves the default") { bench throws(CaseStop) in
       _ = try await bench.exchange(5)
@@ -34,19 +33,17 @@ extension ServerCase {
       let rule = Rule(
         "ATT_MTU is agreed on once: a further request is answered and changes nothing",
         "Vol 3, Part F, 3.4.2.1")
-      guard let value = bench.known.readable.first(where: { $0.octets?.count == 22 }) else {
-        try await bench.exchange(100)
+      try await bench.exchange(100)
+      guard let (value, before) = try await longValue(bench) else {
         _ = try await bench.ask([0x02, 0x17, 0x00])
         return
       }
-      try await bench.exchange(100)
-      let before = try await bench.ask([0x0A] + octets(value.handle))
       guard let answer = try await bench.tryAsking([0x02, 0x17, 0x00]) else {
         throw rule.broken("the second request got no response within \(bench.patience)")
       }
       guard answer[0] == 0x03 else { return }
       let after = try await bench.ask([0x0A] + octets(value.handle))
-      guard after.count >= before.count || before.count <= 23 else {
+      guard after.count >= before.count else {
         throw rule.broken(
           "a value that was answered in \(before.count) octets is answered in \(after.count) now",
           got: after)
@@ -67,4 +64,16 @@ extension ServerCase {
       guard count > 0 else { throw Rule.answered.broken("neither request was answered") }
     },
   ]
+
+  /// A value that fills more than a response at the default ATT_MTU, and what a Read Request brings
+  /// of it now. The survey read 22 octets of it, and 22 may be all: each is read until one is longer.
+  private static func longValue(
+    _ bench: ServerBench
+  ) async throws(CaseStop) -> (value: KnownServer.Value, response: [UInt8])? {
+    for value in bench.known.readable where value.octets?.count == 22 {
+      let response = try await bench.ask([0x0A] + octets(value.handle))
+      if response.count > 23 { return (value, response) }
+    }
+    return nil
+  }
 }

@@ -48,6 +48,9 @@ final class KernelPairings {
 
   init(on loop: Loop) { self.loop = loop }
 
+  /// Peers of which something is known.
+  var count: Int { pairings.count }
+
   /// A peer has connected: what was before is forgotten.
   func connected(_ peer: BluetoothAddress) { pairings[peer] = nil }
 
