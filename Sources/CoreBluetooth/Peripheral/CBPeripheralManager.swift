@@ -175,14 +175,16 @@ open class CBPeripheralManager: CBManager {
 
   // MARK: L2CAP
 
-  /// Takes channels at a PSM that is told to the delegate.
+  /// Takes channels at a PSM that is told to the delegate. That ends with the power of the radio,
+  /// which the delegate is told by `didUnpublishL2CAPChannel` with `CBError.operationCancelled`;
+  /// and it is not restored: publish anew when the state is `poweredOn`.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     guard acceptsCommands() else { return }
     let engine = engine
     RadioLoop.later { engine.publishChannel(isEncrypted: encryptionRequired) }
   }
 
-  /// Takes no more channels there; those that are open stay.
+  /// Takes no more channels there, and ends those that are open.
   open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
     guard acceptsCommands() else { return }
     let engine = engine
