@@ -15,7 +15,7 @@ open class CBPeripheralManager: CBManager {
 
   let own = Guarded(Own())
   let engine: PublishingEngine
-  private let window: UpdateWindow
+  let window: UpdateWindow
 
   /// A manager without a delegate, on the main queue.
   public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
@@ -165,12 +165,20 @@ open class CBPeripheralManager: CBManager {
   ) -> Bool {
     guard acceptsCommands() else { return false }
     guard let ticket = window.take() else { return false }
+    send(value, for: characteristic, to: centrals, ticket)
+    return true
+  }
+
+  /// Sends a value that has its place.
+  func send(
+    _ value: Data, for characteristic: CBMutableCharacteristic, to centrals: [CBCentral]?,
+    _ ticket: UpdateTicket
+  ) {
     let engine = engine
     let clients = centrals.map { $0.map(\.client) }
     let carried = Carried(characteristic)
     let octets = Array(value)
     RadioLoop.later { engine.update(octets, carried, clients, ticket) }
-    return true
   }
 
   // MARK: L2CAP
