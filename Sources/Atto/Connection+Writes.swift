@@ -39,7 +39,9 @@ extension Connection {
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: [UInt8]
   ) async throws(AttoError) {
-    if loop.isCurrent, try coreHere.writeWithoutResponse(handle, value.span.bytes).get() {
+    if loop.isCurrent,
+      try coreHere.writeWithoutResponse(handle, value.span.bytes, isGathered: true).get()
+    {
       if coreHere.unwaited.note() { await loop.letOthersGo() }
       return
     }
@@ -81,8 +83,9 @@ extension Connection {
 extension ConnectionCore {
   var valueLimit: Int { queueLimit }
 
+  /// - Parameter isGathered: whether it may wait for more of its kind until the loop's turn ends.
   func writeWithoutResponse(
-    _ handle: AttributeHandle, _ value: RawSpan
+    _ handle: AttributeHandle, _ value: RawSpan, isGathered: Bool = false
   ) -> Result<Bool, AttoError> {
     let result: Result<Bool, AttoError>
     do throws(ProcedureError) {
@@ -90,7 +93,7 @@ extension ConnectionCore {
     } catch {
       result = .failure(AttoError(error, end: end))
     }
-    settle()
+    if isGathered { settleLater() } else { settle() }
     return result
   }
 
