@@ -31,10 +31,9 @@ struct Attribute {
 
   /// The value, if it is a constant that every client may read: nobody has to be asked then.
   @inline(__always) var constantForAll: [UInt8]? {
-    guard case .constant(let octets) = storage, case .requires(let requirement) = permissions.read,
-      requirement.isNone
-    else { return nil }
-    return octets
+    guard case .requires(let requirement) = permissions.read, requirement.isNone else { return nil }
+    if case .constant(let octets) = storage { return octets }
+    return nil
   }
 }
 
