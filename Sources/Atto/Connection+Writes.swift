@@ -7,10 +7,9 @@ extension Connection {
   ///
   /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3.
   public func write(_ handle: AttributeHandle, _ value: [UInt8]) async throws(AttoError) {
-    try await complete { core, completion in
-      let id = core.start(AwaitedWrite(handle, value, core, completion))
-      completion.whenCancelled = { core.cancel(id) }
-    }
+    let write = AwaitedWrite(handle, value, core)
+    await write.carriedOut()
+    if let failure = write.failure { throw await explained(failure) }
   }
 
   /// Writes a value of up to 512 octets in parts. Vol 3, Part G, 4.9.4.
