@@ -31,6 +31,13 @@ final class LinkMonitor {
     }
   }
 
+  /// Why a peer has refused a channel: the oldest such answer that was not asked for yet.
+  func takeRefusal(by peer: BluetoothAddress) -> ChannelRefusal? {
+    // The answer was shown before the socket was told.
+    receive()
+    return links.takeRefusal(by: peer)
+  }
+
   func close() {
     socket?.end()
     socket = nil
