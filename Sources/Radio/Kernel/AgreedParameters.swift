@@ -48,7 +48,9 @@ public struct AgreedParameters: Hashable, Sendable {
 ///
 /// Beside events it is told what a peer answers when a channel is to be opened: the kernel's sockets
 /// learn of any refusal but ECONNREFUSED only in part. A peer that wants security is asked again by
-/// the kernel when there is some, so that a later answer takes the place of that one.
+/// the kernel when there is some, so that a later answer takes the place of that one. Over a link
+/// whose beginning was not seen an answer has no name; it is taken for one to this process, which
+/// forgets what was said before it asks.
 ///
 /// # Limits
 /// ``limit`` links, further ones are not kept; ``refusalLimit`` refusals of each, of which the
@@ -67,6 +69,8 @@ struct LinkTable {
   }
 
   private var entries: [UInt16: Entry] = [:]
+  /// Refusals over links whose peers are not known.
+  private var strangers: [ChannelRefusal] = []
 
   subscript(peer: BluetoothAddress) -> AgreedParameters? {
     entries.values.first { $0.peer == peer }?.parameters
@@ -74,11 +78,18 @@ struct LinkTable {
 
   /// The oldest refusal of a channel by this peer, which is forgotten then.
   mutating func takeRefusal(by peer: BluetoothAddress) -> ChannelRefusal? {
-    guard let handle = entries.first(where: { $0.value.peer == peer })?.key,
-      let first = entries[handle]?.refusals.first
-    else { return nil }
+    guard let handle = entries.first(where: { $0.value.peer == peer })?.key else {
+      return strangers.isEmpty ? nil : strangers.removeFirst()
+    }
+    guard let first = entries[handle]?.refusals.first else { return nil }
     entries[handle]?.refusals.removeFirst()
     return first
+  }
+
+  /// What was refused until now was refused to others.
+  mutating func forgetRefusals() {
+    strangers = []
+    for handle in entries.keys { entries[handle]?.refusals = [] }
   }
 
   /// Takes a datagram of the monitor: a header and an HCI event, or data that came. What is no such
@@ -120,12 +131,13 @@ struct LinkTable {
     guard !reader.isShort, handle & 0x3000 != 0x1000, channel == 5, code == 0x15, length == 10
     else { return }
     let number = handle & 0x0FFF
-    guard var refusals = entries[number]?.refusals else { return }
+    var refusals = entries[number]?.refusals ?? strangers
     if refusals.last?.isForSecurity == true { refusals.removeLast() }
     if result != 0 {
       refusals.append(ChannelRefusal(rawValue: UInt8(clamping: result)) ?? .unspecified)
     }
-    entries[number]?.refusals = refusals.suffix(Self.refusalLimit)
+    refusals = refusals.suffix(Self.refusalLimit)
+    if entries[number] == nil { strangers = refusals } else { entries[number]?.refusals = refusals }
   }
 
   /// HCI_Disconnection_Complete. Vol 4, Part E, 7.7.5.

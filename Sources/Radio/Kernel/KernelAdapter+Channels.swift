@@ -52,6 +52,7 @@ extension KernelAdapter {
             }
             continuation.resume(returning: .failure(failure))
           })
+        if channelAttempts.isEmpty { monitor?.forgetRefusals() }
         channelAttempts[id] = attempt
         attempt.start()
       }

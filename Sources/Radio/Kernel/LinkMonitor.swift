@@ -38,6 +38,12 @@ final class LinkMonitor {
     return links.takeRefusal(by: peer)
   }
 
+  /// Before this process asks for a channel, and nothing that it has asked for is open.
+  func forgetRefusals() {
+    receive()
+    links.forgetRefusals()
+  }
+
   func close() {
     socket?.end()
     socket = nil

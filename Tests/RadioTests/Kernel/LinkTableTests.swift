@@ -66,10 +66,19 @@ import Testing
     table.take(Self.response(0))
     #expect(table.takeRefusal(by: Self.peer) == nil)
     table.take(Self.response(5))
-    #expect(table.takeRefusal(by: BluetoothAddress("00:AA:01:01:00:02")!) == nil)
+    let stranger = BluetoothAddress("00:AA:01:01:00:02")!
+    #expect(table.takeRefusal(by: stranger) == nil)
     #expect(table.takeRefusal(by: Self.peer) == .insufficientAuthentication)
-    // Another link, another signal, a later fragment, and what is cut off.
-    table.take(Self.response(2, handle: 0x2041))
+    // A link whose beginning was not seen.
+    table.take(Self.response(4, handle: 0x2041))
+    #expect(table.takeRefusal(by: Self.peer) == nil)
+    #expect(table.takeRefusal(by: stranger) == .noResources)
+    #expect(table.takeRefusal(by: stranger) == nil)
+    table.take(Self.response(4, handle: 0x2041))
+    table.take(Self.response(4))
+    table.forgetRefusals()
+    #expect(table.takeRefusal(by: Self.peer) == nil && table.takeRefusal(by: stranger) == nil)
+    // Another signal, a later fragment, and what is cut off.
     table.take(Self.response(2, code: 0x16))
     table.take(Self.response(2, handle: 0x1040))
     let whole = Self.response(2)
