@@ -46,6 +46,25 @@ import Testing
     #expect(response.map { octets($0).count } == [1 + (Int(mtu) - 1) / 4 * 4])
   }
 
+  /// The last handle of a range belongs to it.
+  @Test func rangesThatEndAtWhatIsLookedFor() {
+    station.play(
+      """
+      > 06 0100 3000 0028 0d18
+      < 07 3000 3200
+      > 06 3000 3000 0028 0d18
+      < 07 3000 3200
+      > 06 0100 2f00 0028 0d18
+      < 01 06 0100 0a
+      > 04 3000 3000
+      < 05 01 3000 0028
+      > 10 2100 3000 0028
+      < 11 06 3000 3200 0d18
+      > 08 2100 3000 0028
+      < 09 04 3000 0d18
+      """)
+  }
+
   // MARK: Rule 16
 
   @Test(arguments: ["04 %", "06 % 0028", "08 % 0328", "10 % 0028"]) func rule16(_ request: String) {
