@@ -3,7 +3,7 @@
 /// `@unchecked Sendable`: `value` traps on every other thread, and a reference that is carried
 /// along is only counted, which is atomic. Values must bear to be released on another thread.
 public struct LoopBound<Value>: @unchecked Sendable {
-  private let stored: Value
+  @usableFromInline let stored: Value
   public let loop: Loop
 
   public init(_ value: Value, _ loop: Loop) {
@@ -12,7 +12,10 @@ public struct LoopBound<Value>: @unchecked Sendable {
   }
 
   /// The value; traps off the loop's thread.
-  public var value: Value {
+  ///
+  /// Inlinable, because it is asked for each value sent: not specialised, it would copy by way of
+  /// the runtime.
+  @inlinable public var value: Value {
     precondition(loop.isCurrent, "touched off the thread of loop \(loop.name)")
     return stored
   }

@@ -27,6 +27,15 @@ struct Attribute {
     case databaseHash
   }
 
+  /// Replaces a kept value in place, in one access to its row. Does nothing to other values.
+  mutating func overwrite(from start: Int, _ octets: RawSpan, resizing: Bool) {
+    guard case .stored(var value, let limits) = storage else { return }
+    // Whatever has no memory of its own: so that the value has one owner, and is not copied.
+    storage = .databaseHash
+    value.overwrite(from: start, octets, resizing: resizing)
+    storage = .stored(value, limits)
+  }
+
   var beginsService: Bool { type == .primaryService || type == .secondaryService }
 
   /// The value, if it is a constant that every client may read: nobody has to be asked then.
