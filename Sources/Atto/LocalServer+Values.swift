@@ -16,6 +16,9 @@ extension LocalServer {
   /// Returns when the value is on its way to all of them; where a link has no room, waits for
   /// it, so that a server cannot run ahead of its links. The value is cut at each client's
   /// ATT_MTU - 3.
+  ///
+  /// - Throws: `cancelled`, and nothing else: a client whose connection ends meanwhile is counted
+  ///   in ``Delivered``.
   @discardableResult
   public func notify(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
@@ -55,6 +58,9 @@ extension LocalServer {
 
   /// Sends several values at once to a client that understands it (Multiple Handle Value
   /// Notification), or one after another to one that does not. Vol 3, Part G, 4.10.2.
+  ///
+  /// - Throws: `disconnected` if the client is gone, what ended its connection while there was no
+  ///   room, `cancelled`.
   public func notify(
     _ values: [(handle: AttributeHandle, value: [UInt8])], to client: ClientID
   ) async throws(AttoError) {
@@ -195,6 +201,8 @@ extension ServerCore {
 
 extension LocalServer {
   /// Whether any client would be sent this value now, in either way.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public func hasSubscribers(to handle: AttributeHandle) async throws(AttoError) -> Bool {
     try await onLoop { core in
       !core.subscribers(of: handle, .notification, nil).isEmpty
