@@ -107,7 +107,8 @@ let package = Package(
 
     // Programs as one would write them for Apple's framework.
     .example("HeartRatePeripheral"), .example("HeartRateCentral"), .example("TransferSender"),
-    .example("TransferReceiver"), .example("ReconnectingLogger"),
+    .example("TransferReceiver"), .example("ReconnectingLogger"), .example("ChannelPublisher"),
+    .example("ChannelOpener"),
 
     .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
     .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),

@@ -36,6 +36,9 @@ final class ChannelCopy: ReadinessHandler {
     }
   }
 
+  /// Ends it; the channel is the caller's to close.
+  func cancel() { finish(.failure(CancellationError())) }
+
   func ready(_ readiness: Readiness) {
     attempt {
       if self.pending.isEmpty { self.read() }

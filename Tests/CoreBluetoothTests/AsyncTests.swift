@@ -217,6 +217,126 @@ import Testing
     #expect(try await receiving.value == replies)
   }
 
+  /// Takes messages in a task of its own until it has `count`.
+  private func messages(
+    _ peripheral: CBPeripheral, _ characteristic: CBCharacteristic, _ count: Int
+  ) -> Task<[Data], any Error> {
+    let carried = Carried((peripheral, characteristic))
+    return Task {
+      var messages: [Data] = []
+      for try await message in carried.content.0.messages(from: carried.content.1) {
+        messages.append(message)
+        if messages.count == count { break }
+      }
+      return messages
+    }
+  }
+
+  @Test func peripheralsSendMessages() async throws {
+    let peripheral = try await open()
+    let carried = Carried((strap.manager!, strap.rate, strap.alarm))
+    // Nobody has subscribed.
+    await #expect(throws: CBError(.notConnected)) {
+      try await carried.content.0.sendMessage(Data([1]), for: carried.content.1)
+    }
+    let big = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 17 &+ $0 >> 9) })
+    // By notification and by indication, several at once, which do not mix; an empty one, too.
+    for (uuid, isIndication) in [("2A37", false), ("FF01", true)] {
+      let all = isIndication ? [big.prefix(20_000), Data()] : [big, Data("EOM".utf8), Data(), big]
+      let received = messages(peripheral, watch.characteristic(uuid), all.count)
+      try await strap.log.next("subscribed \(uuid)")
+      let sends = all.map { message in
+        Task {
+          try await carried.content.0.sendMessage(
+            message, for: isIndication ? carried.content.2 : carried.content.1)
+        }
+      }
+      for send in sends { try await send.value }
+      let came = try await received.value
+      let isSame = came.sorted { $0.count < $1.count } == all.sorted { $0.count < $1.count }
+      #expect(isSame, "\(came.map(\.count))")
+      try await strap.log.next("unsubscribed \(uuid)")
+    }
+    // Only waiting of the app's own is told of.
+    #expect(!strap.log.all.contains("ready"))
+    // Not on: a command that is ignored.
+    await strap.manager.engine.station!.set(.poweredOff)
+    try await strap.log.next("state poweredOff")
+    await #expect(throws: CBError(.operationCancelled)) {
+      try await carried.content.0.sendMessage(Data([1]), for: carried.content.1)
+    }
+  }
+
+  /// One who stops reading holds a message up; its leaving, or a cancellation, ends it.
+  @Test func messagesToOneWhoDoesNotListen() async throws {
+    let peripheral = try await open()
+    let carried = Carried((strap.manager!, strap.rate))
+    peripheral.delegate = watch
+    peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await strap.log.next("subscribed 2A37")
+    try await watch.log.next("notifying")
+    let big = Data(count: 4_000_000)
+    watch.queue.suspend()
+    let first = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
+    // Stuck: it has begun, and no place becomes free.
+    while !strap.manager.window.isAwaited { await Task.yield() }
+    let second = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
+    let third = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    // What follows would be taken for its rest.
+    await #expect(throws: MessageFraming.CutShort()) { try await third.value }
+    watch.queue.resume()
+    watch.manager.cancelPeripheralConnection(peripheral)
+    try await watch.log.next("disconnected well")
+    try await strap.log.next("unsubscribed 2A37")
+    // Connected anew, there is nothing that was cut short; and its going ends a message.
+    try await watch.manager.openConnection(to: peripheral)
+    _ = try await peripheral.discoverAll()
+    peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await strap.log.next("subscribed 2A37")
+    try await watch.log.next("notifying")
+    watch.queue.suspend()
+    let last = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
+    while !strap.manager.window.isAwaited { await Task.yield() }
+    watch.manager.cancelPeripheralConnection(peripheral)
+    await #expect(throws: CBError(.peripheralDisconnected)) { try await last.value }
+    watch.queue.resume()
+  }
+
+  /// A message of a central that is cancelled midway, and what comes after it.
+  @Test func messagesThatAreCutShort() async throws {
+    let peripheral = try await open()
+    let carried = Carried((peripheral, watch.characteristic("FF03")))
+    let slow = Carried((peripheral, watch.characteristic("FF05")))
+    // Not on its way yet: nothing is cut short.
+    let early = Task {
+      try await Task.sleep(for: .seconds(60))
+      try await carried.content.0.sendMessage(Data(count: 10), to: carried.content.1)
+    }
+    early.cancel()
+    await #expect(throws: CancellationError.self) { try await early.value }
+    try await peripheral.sendMessage(Data("one".utf8), to: carried.content.1)
+    // A write with response that nobody answers: the first piece is out.
+    let stuck = Task {
+      try await slow.content.0.sendMessage(Data(count: 2000), to: slow.content.1)
+    }
+    try await strap.log.next("write FF05")
+    stuck.cancel()
+    await #expect(throws: CancellationError.self) { try await stuck.value }
+    await #expect(throws: MessageFraming.CutShort()) {
+      try await slow.content.0.sendMessage(Data([1]), to: slow.content.1)
+    }
+    strap.kept.value = []
+    // Others are as they were.
+    try await peripheral.sendMessage(Data("two".utf8), to: carried.content.1)
+    try await peripheral.write(Data([1]), to: watch.characteristic("2A39"))
+    var framing = MessageFraming()
+    #expect(try framing.take(strap.received.value) == [Data("one".utf8), Data("two".utf8)])
+  }
+
   @Test func showsAddressesAndGenericServices() async throws {
     let peripheral = try await open()
     #expect(peripheral.hasRandomAddress)

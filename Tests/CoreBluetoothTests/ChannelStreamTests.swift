@@ -81,6 +81,113 @@ import Testing
   }
 }
 
+/// Publications and their ends.
+@Suite struct ChannelPublicationTests {
+  let strap: Strap
+  let watch: Watch
+  let radio = Sandbox.radio()
+  let identifier: String
+
+  init() {
+    identifier = "Publisher \(Sandbox.number(of: radio))"
+    strap = Strap(radio, name: identifier)
+    watch = Watch(Sandbox.radio(), for: identifier)
+  }
+
+  /// As Apple's: no more channels are taken, and those that are open end.
+  @Test(.timeLimit(.minutes(5))) func unpublishingEndsOpenChannels() async throws {
+    try await watch.getReady()
+    strap.manager.publishL2CAPChannel(withEncryption: false)
+    strap.manager.publishL2CAPChannel(withEncryption: false)
+    let one = UInt16(try await strap.log.next("published ").dropFirst(10))!
+    let other = UInt16(try await strap.log.next("published ").dropFirst(10))!
+    #expect(one != other)
+    var sides: [(near: Side, far: Side)] = []
+    for psm in [one, other] {
+      watch.peripheral.openL2CAPChannel(psm)
+      #expect(try await watch.log.next("channel") == "channel \(psm) well")
+      #expect(try await strap.log.next("channel") == "channel \(psm) well")
+      sides.append(
+        (Side(try #require(watch.channel.value)), Side(try #require(strap.channel.value))))
+    }
+    sides[0].near.send(Data([1, 2, 3]))
+    try await sides[0].far.log.next("received 3")
+    strap.manager.unpublishL2CAPChannel(one)
+    #expect(try await strap.log.next("unpublished") == "unpublished \(one) well")
+    try await sides[0].near.log.next("end")
+    try await sides[0].far.log.next("end")
+    // The other one is as it was.
+    sides[1].near.send(Data([4, 5]))
+    try await sides[1].far.log.next("received 2")
+  }
+
+  /// It is told that nothing is published any more, and the next publication has a place again.
+  @Test(arguments: [CBManagerState.poweredOff, .resetting])
+  func aRadioThatGoesOff(_ state: CBManagerState) async throws {
+    try await strap.log.next("advertising begun")
+    strap.manager.publishL2CAPChannel(withEncryption: false)
+    strap.manager.publishL2CAPChannel(withEncryption: false)
+    let first = try await strap.log.next("published ").dropFirst(10)
+    let second = try await strap.log.next("published ").dropFirst(10)
+    let station = try #require(await strap.manager.engine.station)
+    await station.set(state)
+    try await strap.log.next("state \(state)")
+    #expect(try await strap.log.next("unpublished") == "unpublished \(first) CBError 5")
+    #expect(try await strap.log.next("unpublished") == "unpublished \(second) CBError 5")
+    strap.restored.value = [strap.service]  // Once is enough: nothing is added again.
+    await station.set(.poweredOn)
+    try await strap.log.next("state poweredOn")
+    strap.manager.publishL2CAPChannel(withEncryption: false)
+    #expect(try await strap.log.next("published ").dropFirst(10) == first)
+    strap.restored.value = []
+  }
+
+  /// One that is asked for while the radio goes off has its callback all the same.
+  @Test func publishingWhileTheRadioGoesOff() async throws {
+    try await strap.log.next("advertising begun")
+    let station = try #require(await strap.manager.engine.station)
+    let manager = Carried(strap.manager!)
+    await Task { @RadioLoop in
+      manager.content.publishL2CAPChannel(withEncryption: false)
+      station.set(.poweredOff)
+    }.value
+    #expect(try await strap.log.next("published") == "published 0 CBError 5")
+    #expect(!strap.log.all.contains { $0.hasPrefix("unpublished") })
+    // And once it is off there is none: a command that is ignored.
+    strap.manager.publishL2CAPChannel(withEncryption: false)
+    strap.manager.unpublishL2CAPChannel(0x80)
+    await Task { @RadioLoop in await Task.yield() }.value
+    #expect(strap.log.all.filter { $0.hasPrefix("published") }.count == 1)
+  }
+
+  /// Apple's restoration has no key for channels: the app publishes anew.
+  @Test func publicationsAreNotRestored() async throws {
+    let other = Sandbox.radio()
+    let name = "Restored channels"
+    var kept: Strap? = Strap(other, name: name, restoring: name)
+    try await kept!.log.next("advertising begun")
+    kept!.manager.publishL2CAPChannel(withEncryption: false)
+    let psm = UInt16(try await kept!.log.next("published ").dropFirst(10))!
+    for _ in 0..<5 { await Task { @RadioLoop in await Task.yield() }.value }
+    let file = "peripheral-Restored_20channels.json"
+    let data = try #require(StateFolder.read(file))
+    // Released, it keeps nothing; killed, it does.
+    kept!.release()
+    kept = nil
+    while StateFolder.read(file) != nil { await Task.yield() }
+    StateFolder.write(data, to: file)
+    let again = Strap(other, name: name, restoring: name)
+    try await again.log.next("state poweredOn")
+    let watch = Watch(Sandbox.radio(), for: name)
+    try await watch.getReady()
+    watch.peripheral.openL2CAPChannel(psm)
+    #expect(try await watch.log.next("channel") == "channel CBError 1")
+    #expect(!again.log.all.contains { $0.hasPrefix("published") })
+    again.manager.publishL2CAPChannel(withEncryption: false)
+    #expect(try await again.log.next("published") == "published \(psm)")
+  }
+}
+
 /// One end of a channel, in a run loop of its own thread, as an app has it.
 final class Side: NSObject, StreamDelegate, @unchecked Sendable {
   let channel: CBL2CAPChannel

@@ -35,27 +35,30 @@ final class ScriptedPeer: Sendable {
 
   let name: String
   let state = Guarded(State())
-  private let adapter: AirAdapter
+  let adapter: AirAdapter
   private let advertisement: Advertisement
+  private let loop: Loop
 
-  init(_ name: String) async throws {
+  /// - Parameter loop: where its radio lives; one of its own can be held up by a test.
+  init(_ name: String, on loop: Loop = RadioLoop.loop) async throws {
     self.name = name
+    self.loop = loop
     guard case .air(let radio?) = Sandbox.radio() else { preconditionFailure("no air") }
-    adapter = try AirAdapter(name: radio, loop: RadioLoop.loop)
+    adapter = try AirAdapter(name: radio, loop: loop)
     var data = AdvertisingData()
     data.localName = name
     data.serviceUUIDs = [0x180D]
     advertisement = try await adapter.advertise(AdvertisingParameters(data))
     let links = advertisement.links
     let state = state
-    Task { @RadioLoop in
+    Task(executorPreference: loop.tasks) {
       for await connected in links {
         let link = connected.take()
         guard let descriptor = link.descriptor.map({ dup($0) }) else { continue }
         state.withLock { $0.descriptor = descriptor }
         Thread.detachNewThread { [held = Carried(link)] in
           Self.serve(descriptor, state)
-          Task { @RadioLoop in held.content.close() }
+          loop.execute { held.content.close() }
         }
       }
     }

@@ -74,7 +74,8 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
     _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM,
     error: (any Error)?
   ) {
-    log.add("published \(PSM)\(error.map { " \($0)" } ?? "")")
+    let code = (error as? CBError)?.code.rawValue
+    log.add("published \(PSM)\(code.map { " CBError \($0)" } ?? error.map { " \($0)" } ?? "")")
   }
 
   func peripheralManager(

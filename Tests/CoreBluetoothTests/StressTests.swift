@@ -43,6 +43,19 @@ import Testing
     #expect(station == nil)
   }
 
+  /// An app that makes its manager anew gets the radio, and with it the address, that it had.
+  @Test func aManagerThatIsMadeAnewHasItsRadioAgain() async throws {
+    let radio = Sandbox.radio()
+    var addresses: Set<String> = []
+    for turn in 0..<20 {
+      let watch = Watch(radio, for: "nobody")
+      #expect(try await watch.log.next("state", within: 20) == "state poweredOn", "turn \(turn)")
+      addresses.insert("\(await watch.manager.engine.station!.address)")
+      watch.release()
+    }
+    #expect(addresses.count == 1)
+  }
+
   @Test func callsBackInOrderOnAConcurrentQueue() async throws {
     let radio = Sandbox.radio()
     let name = "Many \(Sandbox.number(of: radio))"

@@ -16,8 +16,10 @@ import Testing
   ]
 
   /// Discovers what the calls are about, by a peer that answers.
-  private func ready(_ name: String) async throws -> (ScriptedPeer, Watch) {
-    let peer = try await ScriptedPeer(name)
+  private func ready(
+    _ name: String, on loop: Loop = RadioLoop.loop
+  ) async throws -> (ScriptedPeer, Watch) {
+    let peer = try await ScriptedPeer(name, on: loop)
     let watch = Watch(Sandbox.radio(), for: name)
     try await watch.log.next("state poweredOn")
     watch.manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
@@ -152,16 +154,18 @@ import Testing
     peripheral.writeValue(Data([1]), for: watch.characteristic("FF01"), type: .withoutResponse)
     peripheral.discoverServices(nil)
     peripheral.readRSSI()
+    peripheral.openL2CAPChannel(0x80)
     watch.queue.resume()
     try await watch.log.next("disconnected")
     let entries = await settled(watch, since: before).filter { !$0.hasPrefix("name") }
-    #expect(entries.count == 6, "\(entries)")
+    #expect(entries.count == 7, "\(entries)")
     #expect(entries.first?.hasPrefix("value 2A37") == true)
     #expect(entries.dropLast().allSatisfy { $0.hasSuffix("CBError 7") || $0 == "rssi 127" })
     #expect(entries.last == "disconnected CBError 7")
     // And after it: a word to the developer, and no callback.
     peripheral.readValue(for: rate)
     peripheral.readRSSI()
+    peripheral.openL2CAPChannel(0x80)
     #expect(await settled(watch, since: before).filter { !$0.hasPrefix("name") } == entries)
     #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 0)
     #expect(!peripheral.canSendWriteWithoutResponse)
@@ -275,6 +279,81 @@ import Testing
     await adapter.close()
   }
 
+  /// Where a peer vanishes from whom a channel is wanted.
+  enum ChannelStage: CaseIterable {
+    /// It was asked and has not looked.
+    case asked
+    /// It wants the link encrypted, and nobody says whether to pair.
+    case pairing
+    /// It has taken the channel, and goes in the same moment.
+    case taken
+  }
+
+  @Test(arguments: ChannelStage.allCases)
+  func whileAChannelIsOpened(_ stage: ChannelStage) async throws {
+    let loop = try Loop(name: "vanishing")
+    Thread.detachNewThread { loop.run() }
+    defer { loop.stop() }
+    let (peer, watch) = try await ready("Vanishing \(stage)", on: loop)
+    let asked = Guarded(0)
+    let isOver = DispatchSemaphore(value: 0)
+    if stage == .pairing { try await peer.adapter.setAgent(Undecided(asked)) }
+    let published = try await peer.adapter.publishChannel(requiresEncryption: stage == .pairing)
+    if stage == .taken {
+      Task(executorPreference: loop.tasks) {
+        for await _ in published.channels { peer.vanish() }
+      }
+    }
+    if stage == .asked {
+      loop.execute {
+        asked.value = 1
+        isOver.wait()
+      }
+      while asked.value == 0 { await Task.yield() }
+    }
+    let peripheral = watch.peripheral
+    let before = watch.queue.sync {
+      let before = watch.log.all.count
+      peripheral.openL2CAPChannel(published.psm)
+      peripheral.openL2CAPChannel(published.psm)
+      peripheral.readValue(for: watch.characteristic("2A37"))
+      #expect(watch.log.all.count == before, "called back from within a call")
+      return before
+    }
+    switch stage {
+    case .asked:
+      // The question is out after some turns of our loop; no harm is done if it is not.
+      for _ in 0..<20 { await Task { @RadioLoop in await Task.yield() }.value }
+      peer.vanish()
+    case .pairing:
+      while asked.value == 0 { await Task.yield() }
+      peer.vanish()
+    case .taken: break
+    }
+    try await watch.log.next("disconnected")
+    isOver.signal()
+    let entries = await settled(watch, since: before).filter { !$0.hasPrefix("name") }
+    let lost = "channel CBError 7"
+    let first = stage == .taken && entries.first != lost ? "channel \(published.psm) well" : lost
+    #expect(
+      entries == [
+        first, lost, "value 2A37 [] of 0 CBError 7", "disconnected CBError 7",
+      ], "\(stage)")
+    if let channel = watch.channel.value {
+      // It came, and has ended.
+      channel.inputStream.open()
+      var octet: UInt8 = 0
+      #expect(channel.inputStream.read(&octet, maxLength: 1) <= 0)
+    }
+    // The peer may be had again, and channels too.
+    if stage == .asked {
+      try await connect(watch)
+      watch.peripheral.openL2CAPChannel(published.psm)
+      try await watch.log.next("channel \(published.psm) well")
+    }
+    peer.end()
+  }
+
   /// Those who await have one result each, too.
   @Test(arguments: 0..<6) func whileAwaited(_ place: Int) async throws {
     let (peer, watch) = try await ready("Awaited \(place)")
@@ -292,6 +371,20 @@ import Testing
     #expect(errors.contains { $0 != nil })
     for case let error? in errors { #expect(error as? CBError == CBError(.peripheralDisconnected)) }
     peer.end()
+  }
+}
+
+/// Is asked and never answers.
+private final class Undecided: PairingAgent {
+  private let asked: Guarded<Int>
+  let capability = PairingCapability.keyboardDisplay
+
+  init(_ asked: Guarded<Int>) { self.asked = asked }
+
+  func accepts(_ peer: BluetoothAddress) async -> Bool {
+    asked.withLock { $0 += 1 }
+    try? await Task.sleep(for: .seconds(600))
+    return false
   }
 }
 

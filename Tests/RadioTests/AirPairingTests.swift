@@ -11,13 +11,19 @@ actor PlayedAgent: PairingAgent {
   private let says: Bool
   /// What is entered; nil: what the other agent shows.
   private let entry: UInt32?
+  /// Compares numbers until pairing has failed.
+  private let hesitates: Bool
   private var other: PlayedAgent?
   private(set) var told: [String] = []
   private var shown: UInt32?
   private var waiters: [(until: String, CheckedContinuation<Void, Never>)] = []
   private var shownWaiters: [CheckedContinuation<UInt32, Never>] = []
 
-  init(_ capability: PairingCapability, says: Bool = true, enters entry: UInt32? = nil) {
+  init(
+    _ capability: PairingCapability, says: Bool = true, enters entry: UInt32? = nil,
+    hesitates: Bool = false
+  ) {
+    self.hesitates = hesitates
     self.capability = capability
     self.says = says
     self.entry = entry
@@ -50,6 +56,7 @@ actor PlayedAgent: PairingAgent {
   func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool {
     note("matches")
     shown = value
+    if hesitates { await wait(for: "failed") }
     return says
   }
 
@@ -189,6 +196,17 @@ actor PlayedAgent: PairingAgent {
       throws: RadioError.pairing(scene.strap.address, .disagreement(.refused))
     ) { try await scene.pair() }
     await strap.wait(for: "failed")
+    scene.advertisement.stop()
+  }
+
+  /// The asker refuses while the other end still compares: there, too, it is known who refused.
+  @Test func refusedByTheAskerBeforeTheOtherHasAnswered() async throws {
+    let strap = PlayedAgent(.displayYesNo, hesitates: true)
+    let scene = try await scene(strap, PlayedAgent(.displayYesNo, says: false))
+    await #expect(
+      throws: RadioError.pairing(scene.strap.address, .disagreement(.refused))
+    ) { try await scene.pair() }
+    await strap.wait(for: "failed \(PairingFailure.disagreement(.compared))")
     scene.advertisement.stop()
   }
 

@@ -65,10 +65,22 @@ enum ChannelCommand: Command {
 
   private static func copy(_ channel: Channel, _ closesAtEnd: Bool) async throws {
     let loop = channel.loop
-    try await withCheckedThrowingContinuation {
-      (continuation: CheckedContinuation<Void, any Error>) in
+    let place = LoopBound(CopyPlace(), loop)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation {
+        (continuation: CheckedContinuation<Void, any Error>) in
+        loop.execute {
+          let copy = ChannelCopy(channel, closesAtEnd: closesAtEnd) {
+            continuation.resume(with: $0)
+          }
+          place.value.copy = copy
+          if place.value.isCancelled { copy.cancel() } else { copy.start() }
+        }
+      }
+    } onCancel: {
       loop.execute {
-        ChannelCopy(channel, closesAtEnd: closesAtEnd) { continuation.resume(with: $0) }.start()
+        place.value.isCancelled = true
+        place.value.copy?.cancel()
       }
     }
     // What the process leaves unsent the kernel drops.
@@ -81,4 +93,10 @@ enum ChannelCommand: Command {
     }
     loop.execute { channel.close() }
   }
+}
+
+/// The copy that an interruption ends, be it begun or not. The loop's thread only.
+private final class CopyPlace {
+  var copy: ChannelCopy?
+  var isCancelled = false
 }

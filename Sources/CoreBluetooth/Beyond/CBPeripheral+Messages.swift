@@ -6,9 +6,11 @@ import Foundation
 extension CBPeripheral {
   /// Sends a message in as many writes as it takes: without response where the characteristic
   /// offers that, as fast as there is room; else with. The other end puts it together with
-  /// ``MessageFraming``. One message at a time: two at once would mix.
+  /// ``MessageFraming``. Messages over one characteristic go one after another; writes of one's own
+  /// would mix with them.
   ///
-  /// - Throws: `CBError`, `CBATTError`, `CancellationError`, after which a part may have gone.
+  /// - Throws: `CBError`, `CBATTError`, `CancellationError`. If a part had gone by then, further
+  ///   messages of this connection fail with ``MessageFraming/CutShort``.
   public nonisolated(nonsending) func sendMessage(
     _ message: Data, to characteristic: CBCharacteristic
   ) async throws {
@@ -17,14 +19,26 @@ extension CBPeripheral {
     let size = maximumWriteValueLength(for: .withoutResponse)
     guard size > 0 else { throw CBError(.notConnected) }
     guard mine(characteristic) != nil else { throw CBError(.invalidParameters) }
+    try await characteristic.messageTurns.begin()
+    defer { characteristic.messageTurns.end() }
+    let connection = shown.value.connections
+    guard characteristic.cutMessages.value != connection else { throw MessageFraming.CutShort() }
+    var hasBegun = false
+    var isWhole = false
+    defer { if hasBegun, !isWhole { characteristic.cutMessages.value = connection } }
     for piece in MessageFraming.pieces(of: message, size: size) {
       if isQuick {
         while !canSendWriteWithoutResponse { try await awaitRoom() }
+        try Task.checkCancellation()
+        hasBegun = true
         writeValue(piece, for: characteristic, type: .withoutResponse)
       } else {
+        try Task.checkCancellation()
+        hasBegun = true
         try await write(piece, to: characteristic)
       }
     }
+    isWhole = true
   }
 
   /// Waits until there is room for writes without response.

@@ -40,6 +40,14 @@ public struct MessageFraming: Sendable {
     return messages
   }
 
+  /// An earlier message was not sent to its end: the other end takes what follows for its rest.
+  public struct CutShort: Error, Equatable, CustomStringConvertible {
+    public var description: String {
+      "an earlier message over this characteristic was cut short, and the other end would take this"
+        + " one for its rest: connect anew first"
+    }
+  }
+
   /// A message that is longer than what is taken.
   public struct TooLong: Error, Equatable, CustomStringConvertible {
     public let length: Int

@@ -20,6 +20,8 @@ open class CBPeripheral: CBPeer {
     var state = CBPeripheralState.disconnected
     var services: [CBService]?
     var mtu = 23
+    /// How many there have been.
+    var connections = 0
     /// Calls that have not been answered, in the order of their making.
     var calls: [Call] = []
     var lastCall: UInt64 = 0
@@ -113,6 +115,7 @@ open class CBPeripheral: CBPeer {
   func beginConnection(mtu: Int, keepsServices: Bool) {
     shown.withLock { shown in
       shown.state = .connected
+      shown.connections += 1
       shown.mtu = mtu
       if !keepsServices { shown.services = nil }
       shown.commands = 0

@@ -343,7 +343,10 @@ import Foundation
             return awaitRoom(connection)
           }
         } catch {
-          Misuse.log("a write without response was dropped: \(error)")
+          // With the end of the connection, which is told, all goes that waits.
+          if connection.endReasonNow == nil {
+            Misuse.log("a write without response was dropped: \(error)")
+          }
         }
         outgoing.removeFirst()
         commandLeft()

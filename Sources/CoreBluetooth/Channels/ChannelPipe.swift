@@ -191,6 +191,12 @@ final class ChannelPipe: @unchecked Sendable {
     channel.close()
   }
 
+  /// Ends it at this end, whatever the streams are: what can be sent or received at once is.
+  @RadioLoop func endNow() {
+    pump()
+    end(nil)
+  }
+
   @RadioLoop private func finish() {
     pump()
     guard condition.withLock({ !outgoing.isEmpty }) else { return end(nil) }

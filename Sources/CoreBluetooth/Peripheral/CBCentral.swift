@@ -5,6 +5,8 @@ import Foundation
 open class CBCentral: CBPeer {
   let client: ClientID
   private let mtu: Guarded<Int>
+  /// Characteristics whose last message to it was not sent to its end.
+  let cutMessages = Guarded<Set<ObjectIdentifier>>([])
 
   init(_ client: ClientID, identifier: UUID, mtu: Int) {
     self.client = client

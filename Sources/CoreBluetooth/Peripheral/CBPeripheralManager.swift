@@ -15,7 +15,7 @@ open class CBPeripheralManager: CBManager {
 
   let own = Guarded(Own())
   let engine: PublishingEngine
-  private let window: UpdateWindow
+  let window: UpdateWindow
 
   /// A manager without a delegate, on the main queue.
   public convenience init() { self.init(delegate: nil, queue: nil, options: nil) }
@@ -165,24 +165,34 @@ open class CBPeripheralManager: CBManager {
   ) -> Bool {
     guard acceptsCommands() else { return false }
     guard let ticket = window.take() else { return false }
+    send(value, for: characteristic, to: centrals, ticket)
+    return true
+  }
+
+  /// Sends a value that has its place.
+  func send(
+    _ value: Data, for characteristic: CBMutableCharacteristic, to centrals: [CBCentral]?,
+    _ ticket: UpdateTicket
+  ) {
     let engine = engine
     let clients = centrals.map { $0.map(\.client) }
     let carried = Carried(characteristic)
     let octets = Array(value)
     RadioLoop.later { engine.update(octets, carried, clients, ticket) }
-    return true
   }
 
   // MARK: L2CAP
 
-  /// Takes channels at a PSM that is told to the delegate.
+  /// Takes channels at a PSM that is told to the delegate. That ends with the power of the radio,
+  /// which the delegate is told by `didUnpublishL2CAPChannel` with `CBError.operationCancelled`;
+  /// and it is not restored: publish anew when the state is `poweredOn`.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     guard acceptsCommands() else { return }
     let engine = engine
     RadioLoop.later { engine.publishChannel(isEncrypted: encryptionRequired) }
   }
 
-  /// Takes no more channels there; those that are open stay.
+  /// Takes no more channels there, and ends those that are open.
   open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
     guard acceptsCommands() else { return }
     let engine = engine

@@ -27,12 +27,16 @@ public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
     _ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest])
   /// There is room again for `updateValue`.
   func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager)
+  /// Channels are taken at this PSM; with an error they are not, and it is 0.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM,
     error: (any Error)?)
+  /// Channels are not taken there any more: as wished; with `operationCancelled` because the
+  /// radio is off; with `invalidParameters` they never were.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM,
     error: (any Error)?)
+  /// A central has opened a channel. Keep it.
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
 }

@@ -1,28 +1,51 @@
 internal import Atto
 import Foundation
 
+/// A PSM that is published, and what was opened there.
+struct ChannelPublication {
+  let published: PublishedChannel
+  var pipes: [WeakReference<ChannelPipe>] = []
+
+  /// No more channels, and an end to those that there are, as on Apple's systems.
+  @RadioLoop func end() {
+    published.stop()
+    for pipe in pipes { pipe.object?.endNow() }
+  }
+}
+
+// Channels that centrals open. Their publication ends with the power of the radio, and is not
+// restored: neither Apple's dictionary nor a PSM, which is assigned anew, would have a place for it.
+
 extension PublishingEngine {
   func publishChannel(isEncrypted: Bool) {
-    guard let adapter = station?.adapter else { return }
+    guard let station, station.state == .poweredOn, let adapter = station.adapter else {
+      return notPublished(CBError(.operationCancelled))
+    }
     Task { @RadioLoop [weak self] in
       do throws(RadioError) {
         let published = try await adapter.publishChannel(requiresEncryption: isEncrypted)
         self?.publish(published)
       } catch {
-        let mapped = Carried(ErrorMapping.channel(error))
-        self?.post { manager in
-          manager.delegate?.peripheralManager(
-            manager, didPublishL2CAPChannel: 0, error: mapped.content)
-        }
+        self?.notPublished(ErrorMapping.channel(error))
       }
+    }
+  }
+
+  private func notPublished(_ error: any Error) {
+    let carried = Carried(error)
+    post { manager in
+      manager.delegate?.peripheralManager(
+        manager, didPublishL2CAPChannel: 0, error: carried.content)
     }
   }
 
   private func publish(_ published: PublishedChannel) {
     // Released, it is not published any more.
-    guard station?.state == .poweredOn else { return }
+    guard !isShutDown, station?.state == .poweredOn else {
+      return notPublished(CBError(.operationCancelled))
+    }
     let psm = published.psm
-    channels[psm] = published
+    channels[psm] = ChannelPublication(published: published)
     post { manager in
       manager.delegate?.peripheralManager(manager, didPublishL2CAPChannel: psm, error: nil)
     }
@@ -41,16 +64,34 @@ extension PublishingEngine {
       Misuse.log("\(channel.peer) opened a channel and is not served: closed")
       return
     }
-    let made = Carried(CBL2CAPChannel(peer: central, channel))
+    // One that was on its way when the PSM was unpublished is closed as those that stood.
+    guard channels[channel.psm] != nil else { return }
+    let made = CBL2CAPChannel(peer: central, channel)
+    channels[channel.psm]?.pipes.removeAll { $0.object == nil }
+    channels[channel.psm]?.pipes.append(WeakReference(made.pipe))
+    let carried = Carried(made)
     post { manager in
-      manager.delegate?.peripheralManager(manager, didOpen: made.content, error: nil)
+      manager.delegate?.peripheralManager(manager, didOpen: carried.content, error: nil)
     }
   }
 
   func unpublishChannel(_ psm: CBL2CAPPSM) {
-    let wasPublished = channels.removeValue(forKey: psm)
-    wasPublished?.stop()
-    let error = wasPublished == nil ? CBError(.invalidParameters) : nil
+    let publication = channels.removeValue(forKey: psm)
+    publication?.end()
+    tellUnpublished(psm, publication == nil ? CBError(.invalidParameters) : nil)
+  }
+
+  /// The radio is not on any more.
+  func unpublishAll() {
+    let all = channels
+    channels = [:]
+    for (psm, publication) in all.sorted(by: { $0.key < $1.key }) {
+      publication.end()
+      tellUnpublished(psm, CBError(.operationCancelled))
+    }
+  }
+
+  private func tellUnpublished(_ psm: CBL2CAPPSM, _ error: CBError?) {
     post { manager in
       manager.delegate?.peripheralManager(manager, didUnpublishL2CAPChannel: psm, error: error)
     }

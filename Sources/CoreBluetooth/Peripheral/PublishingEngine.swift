@@ -24,7 +24,7 @@ import Foundation
   var advertisement: Advertisement?
   var advertising: Task<Void, Never>?
   /// The PSMs that are published.
-  var channels: [CBL2CAPPSM: PublishedChannel] = [:]
+  var channels: [CBL2CAPPSM: ChannelPublication] = [:]
   var isShutDown = false
   /// The last of the changes that are carried out one after another.
   var changes: Task<Void, Never>?
@@ -93,10 +93,7 @@ import Foundation
   }
 
   private func stateChanged(_ state: CBManagerState) {
-    if state != .poweredOn {
-      stopAdvertising()
-      channels = [:]
-    }
+    if state != .poweredOn { stopAdvertising() }
     let isInvalid = state.rawValue < CBManagerState.poweredOff.rawValue && state != .unknown
     if isInvalid { removeAll() }
     if state == .poweredOn { toResume?() }
@@ -106,5 +103,6 @@ import Foundation
       if isInvalid { manager.own.withLock { $0.services = [] } }
       manager.delegate?.peripheralManagerDidUpdateState(manager)
     }
+    if state != .poweredOn { unpublishAll() }
   }
 }

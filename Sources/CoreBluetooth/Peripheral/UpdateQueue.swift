@@ -104,6 +104,8 @@ final class UpdateWindow: Sendable {
   private struct State {
     var count = 0
     var wantsRoom = false
+    var lastWaiter: UInt64 = 0
+    var waiters: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
   }
   private let state = Guarded(State())
   private let isReady: @Sendable () -> Void
@@ -113,10 +115,12 @@ final class UpdateWindow: Sendable {
   init(isReady: @escaping @Sendable () -> Void) { self.isReady = isReady }
 
   /// A place for one value; nil if there is none.
-  func take() -> UpdateTicket? {
+  ///
+  /// - Parameter tells: whether the app is to be told then that there is one.
+  func take(tells: Bool = true) -> UpdateTicket? {
     let isTaken = state.withLock { state in
       guard state.count < Self.limit else {
-        state.wantsRoom = true
+        if tells { state.wantsRoom = true }
         return false
       }
       state.count += 1
@@ -125,13 +129,49 @@ final class UpdateWindow: Sendable {
     return isTaken ? UpdateTicket(self) : nil
   }
 
-  fileprivate func left() {
-    let isWanted = state.withLock { state in
-      state.count -= 1
-      guard state.wantsRoom, state.count <= Self.limit / 2 else { return false }
-      state.wantsRoom = false
-      return true
+  /// A place for one value, waited for.
+  ///
+  /// - Throws: `CancellationError`.
+  nonisolated(nonsending) func awaitPlace() async throws -> UpdateTicket {
+    while true {
+      try Task.checkCancellation()
+      if let ticket = take(tells: false) { return ticket }
+      let number = state.withLock { state in
+        state.lastWaiter += 1
+        return state.lastWaiter
+      }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let mayGoOn = state.withLock { state in
+            if Task.isCancelled || state.count < Self.limit { return true }
+            state.waiters.append((number, continuation))
+            return false
+          }
+          if mayGoOn { continuation.resume() }
+        }
+      } onCancel: {
+        let waiter = state.withLock { state in
+          state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+        }
+        waiter?.continuation.resume()
+      }
     }
+  }
+
+  /// Whether somebody waits for a place; for tests.
+  var isAwaited: Bool { !state.value.waiters.isEmpty }
+
+  fileprivate func left() {
+    let (isWanted, waiters) = state.withLock { state in
+      state.count -= 1
+      guard state.count <= Self.limit / 2 else { return (false, state.waiters.prefix(0)) }
+      defer {
+        state.wantsRoom = false
+        state.waiters = []
+      }
+      return (state.wantsRoom, state.waiters[...])
+    }
+    for waiter in waiters { waiter.continuation.resume() }
     if isWanted { isReady() }
   }
 }

@@ -12,25 +12,27 @@ enum StationOpening {
 
   /// Names that are tried on the air, if other processes of the same program have the first ones.
   static let nameLimit = 64
+  /// How long a radio that this process has itself is waited for.
+  static let handoverTime: Duration = .seconds(1)
 
   static func open(_ choice: CBRadio) async -> Result {
     switch choice {
-    case .air(let name): return openAir(name)
+    case .air(let name): return await openAir(name)
     case .adapter(let index): return await openKernel(index)
     case .automatic:
-      return Station.kernelHasAdapters ? await openKernel(nil) : openAir(nil)
+      return Station.kernelHasAdapters ? await openKernel(nil) : await openAir(nil)
     }
   }
 
   /// A name that was asked for is taken as it is. The program's name gets a number if another
   /// process has it, so that each process has the same address in every run.
-  private static func openAir(_ name: String?) -> Result {
+  private static func openAir(_ name: String?) async -> Result {
     let program = String(ProcessInfo.processInfo.processName.prefix(40))
     let names = name.map { [$0] } ?? [program] + (2...nameLimit).map { "\(program)-\($0)" }
     var last: RadioError?
     for name in names {
       do throws(RadioError) {
-        return .air(try AirAdapter(name: name, loop: RadioLoop.loop))
+        return .air(try await openAirInTurn(name))
       } catch {
         last = error
         guard case .addressInUse = error else { break }
@@ -38,6 +40,24 @@ enum StationOpening {
     }
     return .unusable(
       .unsupported, "the virtual air cannot be used: \(last.map(\.description) ?? "")")
+  }
+
+  /// Opens a radio that a manager of this process, released just now, may not have closed yet: it
+  /// is waited for.
+  private static func openAirInTurn(_ name: String) async throws(RadioError) -> AirAdapter {
+    let end = ContinuousClock.now + handoverTime
+    while true {
+      do throws(RadioError) {
+        return try AirAdapter(name: name, loop: RadioLoop.loop)
+      } catch {
+        // One without a record is on its way in or out.
+        guard case .addressInUse(_, _, let process) = error, process ?? getpid() == getpid(),
+          ContinuousClock.now < end
+        else { throw error }
+        try? await Task.sleep(for: .milliseconds(10))
+        if Task.isCancelled { throw error }
+      }
+    }
   }
 
   /// Switches the adapter on if it is off, as a phone's would be.

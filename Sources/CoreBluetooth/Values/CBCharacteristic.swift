@@ -15,6 +15,10 @@ open class CBCharacteristic: CBAttribute {
   /// Where it is in the peer's database; nil for our own.
   let found: Characteristic?
   let state: Guarded<State>
+  /// Of those that are sent by it; not Apple's.
+  let messageTurns = MessageTurns()
+  /// The connection in which a message was not sent to its end.
+  let cutMessages = Guarded<Int?>(nil)
 
   init(
     type: CBUUID, properties: CBCharacteristicProperties, value: Data? = nil,

@@ -10,11 +10,13 @@ public typealias CBL2CAPPSM = UInt16
 /// streams are scheduled, which must run; without that `read` and `write` wait, on any thread but
 /// the one that would have to serve them. The channel ends when both streams are closed or
 /// released (what was written before is sent first, for ten seconds at most), when the other end
-/// closes it, and with the connection.
+/// closes it or unpublishes its PSM, and with the connection.
 open class CBL2CAPChannel: NSObject {
   private let other: CBPeer
   private let streams: (input: InputStream, output: OutputStream)
   private let number: CBL2CAPPSM
+  /// What lies between the channel and the streams, which hold it too.
+  let pipe: ChannelPipe
 
   /// On any thread.
   init(peer: CBPeer, _ channel: Channel) {
@@ -22,6 +24,7 @@ open class CBL2CAPChannel: NSObject {
     other = peer
     streams = (ChannelInputStream(pipe), ChannelOutputStream(pipe))
     number = channel.psm
+    self.pipe = pipe
     super.init()
     RadioLoop.later { pipe.start() }
   }

@@ -181,9 +181,11 @@ extension AirLink {
     yes: PairingStep, _ body: @escaping @Sendable (any PairingAgent) async -> Bool,
     _ accepted: @escaping (AirLink) -> Void
   ) {
+    // While nobody has answered here, it is the peer who refuses.
+    step = yes
     question = pairings.ask(body) { [weak self] answer in
       guard let self, !hasEnded else { return }
-      step = answer ? yes : .refused
+      if !answer { step = .refused }
       if answer { accepted(self) } else { refuse(.disagreement(.refused)) }
     }
   }

@@ -123,6 +123,8 @@ extension KernelAdapter {
     guard isOurs(peer) else { return pairings.noted(peer) }
     let agent = agent
     let isBondable = settings.contains(.bondable)
+    // While nobody has answered here, it is the peer who refuses.
+    pairings.noted(peer, value == nil ? .accepted : .compared)
     ask(peer) { adapter in
       let isAccepted =
         if let value {
@@ -131,7 +133,7 @@ extension KernelAdapter {
           await agent?.accepts(peer) ?? isBondable
         }
       guard !Task.isCancelled else { return }
-      await adapter.note(peer, !isAccepted ? .refused : value == nil ? .accepted : .compared)
+      if !isAccepted { await adapter.note(peer, .refused) }
       await adapter.reply(isAccepted ? .confirm : .refuseConfirmation, peer.managementOctets)
     }
   }

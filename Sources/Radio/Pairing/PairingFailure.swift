@@ -16,7 +16,7 @@ public enum PairingFailure: Hashable, Sendable {
 public enum PairingStep: Hashable, Sendable {
   /// It was not asked for anything.
   case nothing
-  /// It took the peer without a comparison (Just Works).
+  /// It was to take the peer without a comparison (Just Works), and has not refused.
   case accepted
   /// It refused.
   case refused
@@ -24,7 +24,7 @@ public enum PairingStep: Hashable, Sendable {
   case shown
   /// It entered a passkey.
   case entered
-  /// It found the peer's number equal to its own.
+  /// It was given the peer's number to compare with its own, and has not refused.
   case compared
 }
 
