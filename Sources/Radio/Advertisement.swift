@@ -1,4 +1,4 @@
-public import Links
+package import Links
 
 /// An advertisement that is in the air until it is stopped or released.
 public final class Advertisement: Sendable {

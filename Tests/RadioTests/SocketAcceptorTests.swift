@@ -16,6 +16,8 @@ import Testing
     /// What the next trials come to: true for a connection, false for no room, nil: nobody waits.
     var results: [Bool?] = []
     var acceptor: SocketAcceptor<Int>?
+    /// Who waits for nobody to be waiting any more.
+    var waiter: CheckedContinuation<Void, Never>?
 
     init(on loop: Loop) throws(LoopError) {
       // Never ready by itself.
@@ -27,7 +29,10 @@ import Testing
           switch results.isEmpty ? nil : results.removeFirst() {
           case true: return calls
           case false: throw LinkError(.accept, .system(EMFILE), endpoint: "unix:test")
-          case nil: return nil
+          case nil:
+            waiter?.resume()
+            waiter = nil
+            return nil
           }
         }, close: { _ = close(descriptor) }, { [unowned self] _ in taken += 1 },
         failure: { [unowned self] in told.append($0.errno) })
@@ -60,7 +65,7 @@ import Testing
       #expect(!loop.timers.isEmpty)
     }
     // Two pauses without room, then two connections, and no room again: that is told anew.
-    while try await on(loop, { bound.value.calls < 8 }) { await Task.yield() }
+    await withCheckedContinuation { waiter in loop.execute { bound.value.waiter = waiter } }
     try await on(loop) {
       let trial = bound.value
       #expect((trial.calls, trial.taken, trial.told) == (8, 3, [EMFILE, EMFILE]))
