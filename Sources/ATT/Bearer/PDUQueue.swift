@@ -90,6 +90,8 @@ public struct PDUQueue: ~Copyable {
 
   /// Shows all that wait, in order and in place: for each PDU two octets of its length, in the
   /// machine's order, and then the PDU.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable
   public borrowing func withEntries<R, E: Error>(
     _ body: (RawSpan) throws(E) -> R
