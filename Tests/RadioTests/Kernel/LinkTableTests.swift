@@ -94,6 +94,24 @@ import Testing
     #expect(table.takeRefusal(by: Self.peer) == nil)
   }
 
+  @Test func linksBeyondTheLimit() {
+    var table = LinkTable()
+    let peers = (0...UInt8(LinkTable.limit)).map { number in
+      let octets = [number] + Self.octets.dropFirst()
+      table.take(
+        Self.event(0x3E, [0x01, 0, number, 0] + [0, 0] + octets + Self.times + [0]))
+      return BluetoothAddress(littleEndian: octets, kind: .public)!
+    }
+    #expect(peers.count { table[$0] != nil } == LinkTable.limit)
+    #expect(table[peers.last!] == nil)
+    // One that is known keeps its place, and one that ends makes room.
+    table.take(Self.event(0x3E, [0x03, 0, 0, 0, 6, 0, 0, 0, 0xC8, 0]))
+    #expect(table[peers[0]]?.interval == 6)
+    table.take(Self.event(0x05, [0, 0, 0, 0x13]))
+    table.take(Self.event(0x3E, Self.complete))
+    #expect(table[Self.peer] != nil)
+  }
+
   @Test func enhancedEventsAndIdentities() {
     for subevent: UInt8 in [0x0A, 0x29] {
       var table = LinkTable()
