@@ -1,4 +1,3 @@
-import CLinux
 import EventLoop
 
 /// What a caller waits for, once. All but the waiting happens on the loop.
@@ -7,11 +6,12 @@ import EventLoop
 /// each function checks.
 final class Completion<Value: Sendable>: @unchecked Sendable {
   private let loop: Loop
-  private var continuation: UnsafeContinuation<Result<Value, AttoError>, Never>?
-  private var isCancelled = false
+  @exclusivity(unchecked) private var continuation:
+    UnsafeContinuation<Result<Value, AttoError>, Never>?
+  @exclusivity(unchecked) private var isCancelled = false
   /// What ends the work before its time, if the caller's task is cancelled. It may complete;
   /// if it does not, the caller gets `cancelled`.
-  var whenCancelled: (() -> Void)?
+  @exclusivity(unchecked) var whenCancelled: (() -> Void)?
 
   init(_ loop: Loop) { self.loop = loop }
 
@@ -21,25 +21,8 @@ final class Completion<Value: Sendable>: @unchecked Sendable {
     guard let continuation else { return }
     self.continuation = nil
     whenCancelled = nil
-    handOver()
+    HandOver.done(self)
     continuation.resume(returning: result)
-  }
-
-  // A continuation puts what its resumer has done before what its waiter does next. It does so by
-  // an atomic in the runtime's own library, which is not built with ThreadSanitizer: told nothing,
-  // that takes every result which reaches a task on another thread for a race. So a build for it
-  // (`Tests/run thread`) is told of this one order, and every other still has to be there.
-
-  private func handOver() {
-    #if THREAD_SANITIZER
-      __tsan_release(Unmanaged.passUnretained(self).toOpaque())
-    #endif
-  }
-
-  fileprivate func takeOver() {
-    #if THREAD_SANITIZER
-      __tsan_acquire(Unmanaged.passUnretained(self).toOpaque())
-    #endif
   }
 
   fileprivate func begin(
@@ -81,7 +64,7 @@ extension Loop {
     } onCancel: {
       execute { completion.cancel() }
     }
-    completion.takeOver()
+    HandOver.taken(completion)
     return try result.get()
   }
 }

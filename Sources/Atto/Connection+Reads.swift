@@ -6,10 +6,10 @@ extension Connection {
   ///
   /// - Throws: `refused` with the peer's code, and what ``perform(_:)`` throws.
   public func read(_ handle: AttributeHandle) async throws(AttoError) -> [UInt8] {
-    try await complete { core, completion in
-      let id = core.start(AwaitedRead(handle, core, completion))
-      completion.whenCancelled = { core.cancel(id) }
-    }
+    let read = AwaitedRead(handle, core)
+    await read.carriedOut()
+    if let value = read.value { return value }
+    throw await explained(read.failure ?? .cancelled)
   }
 
   /// Reads a value to its end, 512 octets at the most. Vol 3, Part G, 4.8.3.

@@ -38,23 +38,31 @@ public final class ReceivedValues: AsyncSequence, Sendable {
 
     /// The next value; nil at the end.
     public mutating func next() async throws(AttoError) -> ReceivedValue? {
-      try await next(isolation: nil)
+      if position == batch.count, try await !fetch() { return nil }
+      return takeNext()
     }
 
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(AttoError) -> ReceivedValue? {
-      if position == batch.count {
-        // One hop to the loop fetches all that waits.
-        let queue = values.queue
-        guard
-          let fetched: [ReceivedValue] = try await queue.loop.complete({ completion in
-            queue.value.take(completion)
-          })
-        else { return nil }
-        batch = fetched
-        position = 0
-      }
+      if position == batch.count, try await !fetch() { return nil }
+      return takeNext()
+    }
+
+    /// One hop to the loop fetches all that waits; false at the end.
+    private mutating func fetch() async throws(AttoError) -> Bool {
+      let queue = values.queue
+      guard
+        let fetched: [ReceivedValue] = try await queue.loop.complete({ completion in
+          queue.value.take(completion)
+        })
+      else { return false }
+      batch = fetched
+      position = 0
+      return true
+    }
+
+    private mutating func takeNext() -> ReceivedValue {
       defer { position += 1 }
       return batch[position]
     }

@@ -7,10 +7,9 @@ extension Connection {
   ///
   /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3.
   public func write(_ handle: AttributeHandle, _ value: [UInt8]) async throws(AttoError) {
-    try await complete { core, completion in
-      let id = core.start(AwaitedWrite(handle, value, core, completion))
-      completion.whenCancelled = { core.cancel(id) }
-    }
+    let write = AwaitedWrite(handle, value, core)
+    await write.carriedOut()
+    if let failure = write.failure { throw await explained(failure) }
   }
 
   /// Writes a value of up to 512 octets in parts. Vol 3, Part G, 4.9.4.
@@ -39,7 +38,9 @@ extension Connection {
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: [UInt8]
   ) async throws(AttoError) {
-    if loop.isCurrent, try coreHere.writeWithoutResponse(handle, value.span.bytes).get() {
+    if loop.isCurrent,
+      try coreHere.writeWithoutResponse(handle, value.span.bytes, isGathered: true).get()
+    {
       if coreHere.unwaited.note() { await loop.letOthersGo() }
       return
     }
@@ -81,8 +82,9 @@ extension Connection {
 extension ConnectionCore {
   var valueLimit: Int { queueLimit }
 
+  /// - Parameter isGathered: whether it may wait for more of its kind until the loop's turn ends.
   func writeWithoutResponse(
-    _ handle: AttributeHandle, _ value: RawSpan
+    _ handle: AttributeHandle, _ value: RawSpan, isGathered: Bool = false
   ) -> Result<Bool, AttoError> {
     let result: Result<Bool, AttoError>
     do throws(ProcedureError) {
@@ -90,7 +92,7 @@ extension ConnectionCore {
     } catch {
       result = .failure(AttoError(error, end: end))
     }
-    settle()
+    if isGathered { settleLater() } else { settle() }
     return result
   }
 

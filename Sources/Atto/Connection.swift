@@ -15,7 +15,7 @@ public final class Connection: Sendable {
   public let loop: Loop
   /// The peer, as people write it.
   public let peerName: String
-  private let core: LoopBound<ConnectionCore>
+  let core: LoopBound<ConnectionCore>
 
   /// The radio, which knows why pairing has failed.
   private let pairing: PairingSource?
@@ -46,7 +46,7 @@ public final class Connection: Sendable {
   }
 
   /// What lies behind the end of a link that was being raised: the radio knows more.
-  private func explained(_ error: AttoError) async -> AttoError {
+  func explained(_ error: AttoError) async -> AttoError {
     guard let pairing, error.isEndOfLink else { return error }
     let core = core
     let wasRaising = try? await loop.complete { completion in

@@ -15,6 +15,11 @@ import Radio
 /// system call is tried first; only when the link has no room does anything wait for its
 /// readiness.
 ///
+/// Notifications and commands that code on the loop sends one after another are gathered, up to
+/// ``gatheredPDUs`` or the outbox' limit, until the loop's turn ends at the latest, and go with one
+/// system call: the peer is woken once, and a sender on the same processor is not interrupted for
+/// each. Whatever else is sent takes them along; the order is that of the calls.
+///
 /// Back-pressure: while the link takes no more and the outbox is at its limit, nothing is read,
 /// so that a peer that does not read cannot make this end collect responses. While a consumer
 /// of values has all it may hold, nothing is read either, unless a response or confirmation is
@@ -42,8 +47,9 @@ final class ConnectionCore {
   private let buffer: ReceiveBuffer
   private let holdsBackPeer: Bool
   @exclusivity(unchecked) private var watch: WatchID?
-  /// Whether the link is a socket and nothing but that, of which the kernel knows what is ready.
-  private let isSocket: Bool
+  /// The link, if it is a socket and nothing but that, of which the kernel knows what is ready.
+  private let socket: SocketLink?
+  private var isSocket: Bool { socket != nil }
   /// What the descriptor is watched for.
   @exclusivity(unchecked) private var interest: Readiness
   @exclusivity(unchecked) private var trigger: Trigger
@@ -53,6 +59,8 @@ final class ConnectionCore {
   @exclusivity(unchecked) private var isReadable = true
   @exclusivity(unchecked) private var isReading = false
   @exclusivity(unchecked) private var isFlushing = false
+  /// Whether what was gathered goes at the end of this turn.
+  @exclusivity(unchecked) private var isGathering = false
   /// Whether the peer has gone: what it has left is read to the end.
   @exclusivity(unchecked) private var isDraining = false
   /// Why nothing can be sent any more.
@@ -96,6 +104,8 @@ final class ConnectionCore {
   @exclusivity(unchecked) private var ending: Ending?
   @exclusivity(unchecked) private(set) var counters = ConnectionCounters()
 
+  /// PDUs that are gathered before they are sent.
+  static let gatheredPDUs = 16
   /// PDUs of one turn, after which other connections have theirs.
   static let pdusPerTurn = 64
   /// How long what a client has changed may wait to be remembered while nobody is told of it.
@@ -111,11 +121,11 @@ final class ConnectionCore {
     self.server = server
     peerName = link.peerName
     var configuration = options.bearer
-    isSocket = link is SocketLink
-    trigger = isSocket ? .level : .edge
-    interest = isSocket ? .readable : [.readable, .writable]
-    holdsBackPeer = (link as? SocketLink)?.carrier != .l2cap
-    configuration.linkMayBeReused = (link as? SocketLink)?.mayBeReused ?? false
+    socket = link as? SocketLink
+    trigger = socket == nil ? .edge : .level
+    interest = socket == nil ? [.readable, .writable] : .readable
+    holdsBackPeer = socket?.carrier != .l2cap
+    configuration.linkMayBeReused = socket?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
     rememberedRevision = client?.recordRevision ?? 0
     session.asksForSecurity = options.securityOnDemand ?? .low > .low
@@ -265,6 +275,16 @@ final class ConnectionCore {
     server?.settle()
   }
 
+  /// After a notification or a command that code on the loop wants sent, which more may follow.
+  func settleLater() {
+    guard isSocket, options.monitor == nil, session.outputCount < Self.gatheredPDUs,
+      !session.isCongested
+    else { return settle() }
+    guard !isGathering else { return }
+    isGathering = true
+    loop.atEndOfTurn(self)
+  }
+
   /// Has the server remember what its client has changed: before a response goes out that tells
   /// the client so. What nobody is told of waits a little for more of its kind, so that a client
   /// cannot keep the disk busy with commands.
@@ -306,6 +326,12 @@ final class ConnectionCore {
     do throws(LinkError) {
       if options.monitor != nil {
         try flushMonitored()
+      } else if let socket, session.outputCount > 1 {
+        isBlocked = try !session.transmit(together: { (entries) throws(LinkError) in
+          let count = try socket.send(together: entries)
+          counters.sent += UInt64(count)
+          return count
+        })
       } else if session.hasOutput {
         isBlocked = try !session.transmit { (pdu) throws(LinkError) in
           guard try link.send(pdu) == .sent else { return false }
@@ -441,8 +467,11 @@ final class ConnectionCore {
     timer = (loop.schedule(at: deadline, self), deadline)
   }
 
-  /// Closes the link; the peer sees its end.
-  func close() { finish(nil) }
+  /// Closes the link; the peer sees its end, behind what was gathered.
+  func close() {
+    if isGathering { flush() }
+    finish(nil)
+  }
 
   func awaitClose(_ completion: Completion<Void>) {
     if hasEnded { return completion.resume(.success(())) }
@@ -504,6 +533,14 @@ extension ConnectionCore: ReadinessHandler {
     if !readiness.isDisjoint(with: [.hangup, .error]) { isDraining = true }
     if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { isReadable = true }
     read()
+  }
+}
+
+extension ConnectionCore: TurnHandler {
+  func turnEnds() {
+    isGathering = false
+    // On a link without room, what was gathered waits for it with the rest.
+    if session.hasOutput, !isBlocked { settle() }
   }
 }
 

@@ -146,7 +146,7 @@ extension ServerCore {
       let connection = connections[0]
       guard connection.wants(handle, .notification, only, server) else { return 0 }
       guard connection.session.notify(handle, value) else { return nil }
-      connection.settle()
+      connection.settleLater()
       return 1
     }
     var targets: [ConnectionCore] = []
@@ -161,7 +161,7 @@ extension ServerCore {
     }
     for connection in targets {
       _ = connection.session.notify(handle, value)
-      connection.settle()
+      connection.settleLater()
     }
     return targets.count
   }

@@ -23,14 +23,14 @@ final class ValueQueue {
   /// The values it takes; nil for all.
   let handle: AttributeHandle?
   private let limit: Int
-  private var queue = PDUQueue()
-  private var missed = 0
+  @exclusivity(unchecked) private var queue = PDUQueue()
+  @exclusivity(unchecked) private var missed = 0
   /// Those who wait for the next value, in the order of their coming.
-  private var waiting: [Completion<[ReceivedValue]?>] = []
+  @exclusivity(unchecked) private var waiting: [Completion<[ReceivedValue]?>] = []
   /// Set once nothing more will come: nil inside for an orderly end.
-  private var end: AttoError??
+  @exclusivity(unchecked) private var end: AttoError??
   /// Called when there is room again.
-  var whenDrained: (() -> Void)?
+  @exclusivity(unchecked) var whenDrained: (() -> Void)?
 
   init(handle: AttributeHandle?, limit: Int) {
     self.handle = handle
@@ -82,15 +82,17 @@ final class ValueQueue {
     let wasFull = isFull
     var values: [ReceivedValue] = []
     values.reserveCapacity(queue.count)
-    var entry: [UInt8] = []
     while !queue.isEmpty {
-      queue.removeFirst(into: &entry)
-      let octets = entry.span.bytes
-      values.append(
-        ReceivedValue(
-          handle: AttributeHandle(UInt16(entry[0]) | UInt16(entry[1]) << 8),
-          value: Array(entry[7...]), isIndication: entry[2] == 1,
-          missed: Int(octets.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self))))
+      queue.withFirst { entry in
+        let handle = entry.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt16.self)
+        let missed = entry.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self)
+        values.append(
+          ReceivedValue(
+            handle: AttributeHandle(UInt16(littleEndian: handle)),
+            value: entry.extracting(droppingFirst: 7).owned, isIndication: entry.octet(at: 2) == 1,
+            missed: Int(missed)))
+      }
+      queue.removeFirst()
     }
     completion.resume(.success(values))
     if wasFull { whenDrained?() }

@@ -16,41 +16,25 @@ int clinux_accept(int fd) {
   return accepted < 0 ? -errno : accepted;
 }
 
-int clinux_send_several(int fd, const struct clinux_pdu *pdus, int count) {
-  struct mmsghdr entries[CLINUX_BATCH];
+int clinux_send_entries(int fd, const void *entries, size_t length) {
+  struct mmsghdr headers[CLINUX_BATCH];
   struct iovec vectors[CLINUX_BATCH];
-  if (count > CLINUX_BATCH) count = CLINUX_BATCH;
-  memset(entries, 0, sizeof *entries * (size_t)count);
-  for (int i = 0; i < count; i++) {
-    vectors[i] = (struct iovec){.iov_base = pdus[i].bytes, .iov_len = pdus[i].capacity};
-    entries[i].msg_hdr.msg_iov = &vectors[i];
-    entries[i].msg_hdr.msg_iovlen = 1;
+  const char *next = entries, *end = next + length;
+  int count = 0;
+  for (; count < CLINUX_BATCH && end - next >= 2; count++) {
+    uint16_t octets;
+    memcpy(&octets, next, sizeof octets);
+    next += sizeof octets;
+    if (end - next < octets) break;
+    vectors[count] = (struct iovec){.iov_base = (void *)next, .iov_len = octets};
+    headers[count] =
+        (struct mmsghdr){.msg_hdr = {.msg_iov = &vectors[count], .msg_iovlen = 1}};
+    next += octets;
   }
   for (;;) {
-    int sent = sendmmsg(fd, entries, (unsigned)count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    int sent = sendmmsg(fd, headers, (unsigned)count, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) return sent;
     if (errno != EINTR) return -errno;
-  }
-}
-
-int clinux_receive_several(int fd, struct clinux_pdu *pdus, int count) {
-  struct mmsghdr entries[CLINUX_BATCH];
-  struct iovec vectors[CLINUX_BATCH];
-  if (count > CLINUX_BATCH) count = CLINUX_BATCH;
-  memset(entries, 0, sizeof *entries * (size_t)count);
-  for (int i = 0; i < count; i++) {
-    vectors[i] = (struct iovec){.iov_base = pdus[i].bytes, .iov_len = pdus[i].capacity};
-    entries[i].msg_hdr.msg_iov = &vectors[i];
-    entries[i].msg_hdr.msg_iovlen = 1;
-  }
-  for (;;) {
-    int received = recvmmsg(fd, entries, (unsigned)count, MSG_TRUNC | MSG_DONTWAIT, NULL);
-    if (received < 0) {
-      if (errno == EINTR) continue;
-      return -errno;
-    }
-    for (int i = 0; i < received; i++) pdus[i].length = entries[i].msg_len;
-    return received;
   }
 }
 

@@ -9,7 +9,8 @@ import Synchronization
 /// 1. polls, and sleeps in the poll if nothing is to be done before the earliest timer;
 /// 2. delivers what descriptors are ready for;
 /// 3. runs work, at most ``workPerTurn`` pieces, so that busy tasks cannot starve descriptors;
-/// 4. fires the timers that are due, except those scheduled by a timer of the same turn.
+/// 4. fires the timers that are due, except those scheduled by a timer of the same turn;
+/// 5. tells those who wanted to know that the turn ends.
 ///
 /// Work that comes from the loop's own thread goes to a queue that only this thread touches: no
 /// lock, no system call. Work from another thread goes to the inbox, under a lock; the first
@@ -87,6 +88,9 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   @exclusivity(unchecked) var ready: [WatchID] = []
   @exclusivity(unchecked) var delivering: [WatchID] = []
   @exclusivity(unchecked) var timers = TimerHeap()
+  /// Who is told of the end of this turn, and those who are being told.
+  @exclusivity(unchecked) var turnHandlers: [any TurnHandler] = []
+  @exclusivity(unchecked) var endingHandlers: [any TurnHandler] = []
   @exclusivity(unchecked) var clock: Int64 = 0
   @exclusivity(unchecked) var clockIsFresh = false
   @exclusivity(unchecked) var stopped = false

@@ -74,6 +74,7 @@ extension Loop {
       emptyInbox()
       runWork()
       fireTimers()
+      endTurn()
     }
     owner.store(0, ordering: .releasing)
   }
@@ -101,7 +102,7 @@ extension Loop {
 
   /// Nanoseconds that the next poll may sleep; negative: for ever.
   private func timeoutOfPoll() -> Int64 {
-    guard local.isEmpty, ready.isEmpty, !stopped else { return 0 }
+    guard local.isEmpty, ready.isEmpty, turnHandlers.isEmpty, !stopped else { return 0 }
     guard let deadline = timers.deadline else { return -1 }
     // Timers were looked at just now, so the clock is as fresh as it can be.
     let (left, overflow) = deadline.subtractingReportingOverflow(now)

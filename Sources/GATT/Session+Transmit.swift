@@ -19,6 +19,25 @@ extension Session {
     return true
   }
 
+  /// Offers all PDUs that wait for the link at once, in order, as ``PDUQueue/withEntries(_:)``
+  /// shows them. As many as `send` takes are removed.
+  ///
+  /// - Parameter send: how many the link has taken. It must not call the session.
+  /// - Returns: false as soon as `send` has taken none.
+  @inlinable public func transmit<E: Error>(
+    together send: (RawSpan) throws(E) -> Int
+  ) throws(E) -> Bool {
+    while !bearer.outbox.isEmpty {
+      let taken = try bearer.outbox.withEntries(send)
+      guard taken > 0 else { return false }
+      bearer.outbox.removeFirst(taken)
+    }
+    return true
+  }
+
+  /// How many PDUs wait for the link.
+  public var outputCount: Int { bearer.outbox.count }
+
   /// Whether PDUs wait for the link.
   public var hasOutput: Bool { !bearer.outbox.isEmpty }
 

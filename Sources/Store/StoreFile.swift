@@ -43,10 +43,12 @@ public final class StoreFile: Sendable {
   public init(path: String? = nil, creates: Bool = true) throws(StoreError) {
     let (chosen, isNamed) =
       if let path { (path, true) } else { try StorePlace.usualPath() }
-    notices = try StorePlace.prepare(chosen, isNamed: isNamed, creates: creates)
+    let notices = try StorePlace.prepare(chosen, isNamed: isNamed, creates: creates)
     self.path = chosen
     let opened = try SQLiteDatabase(path: chosen)
     try Schema.establish(opened)
+    let closed = try StorePlace.closeToOthers(chosen)
+    self.notices = notices + (closed.map { [$0] } ?? [])
     database = Mutex(opened)
   }
 

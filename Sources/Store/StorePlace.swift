@@ -54,7 +54,7 @@ enum StorePlace {
         throw .system("made", path: path, errno: errno)
       }
     }
-    try judgeFile(path, &notices)
+    try judgeFile(path)
     return notices
   }
 
@@ -95,9 +95,7 @@ enum StorePlace {
     }
   }
 
-  private static func judgeFile(
-    _ path: String, _ notices: inout [String]
-  ) throws(StoreError) {
+  private static func judgeFile(_ path: String) throws(StoreError) {
     var status = stat()
     guard stat(path, &status) == 0 else {
       throw errno == ENOENT || errno == ENOTDIR
@@ -110,14 +108,24 @@ enum StorePlace {
     if status.st_size > 0, status.st_size < 512, access(path + "-journal", F_OK) != 0 {
       throw .foreign(path: path, "is no SQLite database")
     }
-    guard status.st_mode & 0o077 != 0 else { return }
+  }
+
+  /// Closes a store to others. Only once it is known to be one: whoever names another file by
+  /// mistake must find it as it was.
+  ///
+  /// - Returns: what a person should know, if others could read it.
+  static func closeToOthers(_ path: String) throws(StoreError) -> String? {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      throw .system("examined", path: path, errno: errno)
+    }
+    guard status.st_mode & 0o077 != 0 else { return nil }
     guard chmod(path, 0o600) == 0 else {
       throw .system("closed to others (chmod 600)", path: path, errno: errno)
     }
     let mode = String(status.st_mode & 0o777, radix: 8)
-    notices.append(
-      "the keys in \(path) were open to others (mode \(mode)); it is 600 now. If somebody may"
-        + " have read them, unpair and pair anew")
+    return "the keys in \(path) were open to others (mode \(mode)); it is 600 now. If somebody may"
+      + " have read them, unpair and pair anew"
   }
 
   /// The process that holds SQLite's lock on a file, as the kernel lists it; nil if it is not

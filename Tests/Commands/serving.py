@@ -154,6 +154,31 @@ def unconfirmed(b):
     server.line("notified", where="err")
 
 
+@test("control: 64 indications wait, and the line after them")
+def many_unconfirmed(b):
+    server, at = b.serve(ALL, "--control", input=True)
+    client = b.connect(at)
+    equal(client.ask("1204000300"), "13")
+    for _ in range(64):
+        server.say("indicate 3 01")
+    server.say("set 3 55")
+    equal(client.receive(), "1d030001")
+    for _ in range(1000):
+        if client.ask("0a0300") == "0b55":
+            break
+    else:
+        expect(False, "the line after 64 indications was not carried out")
+    server.say("indicate 3 01")
+    server.say("set 3 66")
+    server.say("notify 3 00")
+    for _ in range(100):
+        equal(client.ask("0a0300"), "0b55", "the line after 65 indications")
+    # The first is confirmed: there is room for the last.
+    equal(client.ask("1e"), "1d030001")
+    equal(client.receive(), "1b030000")
+    equal(client.ask("0a0300"), "0b66")
+
+
 @test("control: add and remove, with Service Changed to who asked for it")
 def changes(b):
     server, at = b.serve("heart-rate.json", "--control", input=True)

@@ -12,6 +12,10 @@ final class VirtualServer: Peer {
   var fault: (_ pdu: [UInt8], _ answers: [[UInt8]]) -> [[UInt8]]? = { _, answers in answers }
   /// Links that were opened.
   private(set) var opened = 0
+  /// How many links may be opened.
+  var linkLimit = Int.max
+  /// The time that each PDU of the server takes.
+  var pace: Duration = .zero
 
   init(_ profile: Profile) throws {
     server = Server(try profile.database().database)
@@ -19,6 +23,7 @@ final class VirtualServer: Peer {
   }
 
   func open() async throws(PeerError) -> any PeerLink {
+    guard opened < linkLimit else { throw .unreachable("nobody answers") }
     opened += 1
     guard let client = server.connect() else { throw .unreachable("too many clients") }
     let session = Session(
@@ -64,7 +69,10 @@ private final class VirtualServerLink: PeerLink {
   }
 
   func receive(within time: Duration) async throws(PeerError) -> [UInt8]? {
-    if !waiting.isEmpty { return waiting.removeFirst() }
+    if !waiting.isEmpty {
+      now = now + peer.pace
+      return waiting.removeFirst()
+    }
     guard isOpen else { throw .ended("closed") }
     now = now + time
     return nil

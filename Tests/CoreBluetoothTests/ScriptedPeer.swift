@@ -30,6 +30,8 @@ final class ScriptedPeer: Sendable {
     var plan = Plan()
     var counted = 0
     var requests: [[UInt8]] = []
+    /// Links that were opened.
+    var links = 0
     var descriptor: Int32?
   }
 
@@ -55,7 +57,10 @@ final class ScriptedPeer: Sendable {
       for await connected in links {
         let link = connected.take()
         guard let descriptor = link.descriptor.map({ dup($0) }) else { continue }
-        state.withLock { $0.descriptor = descriptor }
+        state.withLock { state in
+          state.descriptor = descriptor
+          state.links += 1
+        }
         Thread.detachNewThread { [held = Carried(link)] in
           Self.serve(descriptor, state)
           loop.execute { held.content.close() }
@@ -76,6 +81,31 @@ final class ScriptedPeer: Sendable {
   func vanish() {
     state.withLock { state in
       if let descriptor = state.descriptor { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  /// Whether something came that it has not read.
+  var hasUnread: Bool {
+    state.withLock { state in
+      guard let descriptor = state.descriptor else { return false }
+      var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      return poll(&watched, 1, 0) == 1
+    }
+  }
+
+  /// Notifies as fast as the link takes it: the numbers from 0, of two octets.
+  func flood(_ handle: UInt8, _ count: Int) {
+    guard let descriptor = state.value.descriptor.map({ dup($0) }) else { return }
+    Thread.detachNewThread {
+      defer { close(descriptor) }
+      for number in 0..<count {
+        let pdu = [0x1B, handle, 0, UInt8(number & 0xFF), UInt8(number >> 8)]
+        while write(descriptor, pdu, pdu.count) != pdu.count {
+          guard errno == EAGAIN else { return }
+          var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+          poll(&watched, 1, -1)
+        }
+      }
     }
   }
 

@@ -32,6 +32,7 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
   let received = Guarded(Data())
   let kept = Guarded<[CBATTRequest]>([])
   private(set) var manager: CBPeripheralManager!
+  let queue = DispatchQueue(label: "strap")
 
   let name: String
 
@@ -52,7 +53,7 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
     ]
     service.includedServices = [battery]
     manager = CBPeripheralManager(
-      delegate: self, queue: DispatchQueue(label: "strap"),
+      delegate: self, queue: queue,
       options: identifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] },
       radio: radio)
   }

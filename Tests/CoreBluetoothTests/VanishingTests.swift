@@ -201,8 +201,10 @@ import Testing
     try await watch.log.next("disconnected")
     peer.begin(ScriptedPeer.Plan(refusesToBegin: true))
     let before = watch.log.all.count
+    let links = peer.state.value.links
     watch.manager.connect(watch.peripheral)
     try await watch.log.next("failed")
+    #expect(peer.state.value.links == links + 1 + PeerLink.lossLimit)
     #expect(await settled(watch, since: before) == ["failed CBError 7"])
     #expect(watch.peripheral.state == .disconnected)
     // It may be had again.

@@ -6,32 +6,15 @@ import Testing
 /// What of the shim no type here uses yet.
 @Suite("The shim")
 struct ShimTests {
-  @Test("Several PDUs go and come with one call, as far as there is room")
-  func several() throws {
+  @Test("What is not wholly an entry is not sent")
+  func entries() throws {
     let (a, b) = try SocketLink.pair()
-    let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: 100 * 16, alignment: 1)
-    defer { storage.deallocate() }
-    for index in 0..<storage.count { storage[index] = UInt8(index / 16) }
-    var pdus = (0..<100).map {
-      clinux_pdu(bytes: storage.baseAddress! + $0 * 16, capacity: $0 % 16, length: 0)
+    let whole: [UInt8] = [1, 0, 7]
+    for rest in [[], [9], [2, 0, 8], [0xFF, 0xFF]] as [[UInt8]] {
+      #expect(clinux_send_entries(a.descriptor!, whole + rest, 3 + rest.count) == 1)
+      #expect(try b.receive() == .pdu([7]))
+      #expect(try b.receive() == .wouldBlock)
     }
-    // At most a batch at a time.
-    #expect(clinux_send_several(a.descriptor!, &pdus, 100) == 64)
-    storage.initializeMemory(as: UInt8.self, repeating: 0xFF)
-    for index in pdus.indices { pdus[index].capacity = 8 }
-    #expect(clinux_receive_several(b.descriptor!, &pdus, 10) == 10)
-    #expect(clinux_receive_several(b.descriptor!, &pdus[10], 90) == 54)
-    for index in 0..<64 {
-      // The length is the PDU's own, also beyond the room.
-      #expect(pdus[index].length == index % 16)
-      let stored = min(index % 16, 8)
-      let bytes = storage[index * 16..<index * 16 + 16]
-      #expect(bytes.prefix(stored).allSatisfy { $0 == UInt8(index) })
-      #expect(bytes.dropFirst(stored).allSatisfy { $0 == 0xFF })
-    }
-    #expect(clinux_receive_several(b.descriptor!, &pdus, 10) == -EAGAIN)
-    a.close()
-    #expect(clinux_send_several(b.descriptor!, &pdus, 1) == -EPIPE)
   }
 
   @Test("A descriptor goes along with a PDU and closes on exec")

@@ -20,6 +20,53 @@ struct SocketLinkTests {
     #expect(try b.receive() == .wouldBlock)
   }
 
+  @Test("Several PDUs with one call, in order, a batch at most")
+  func together() throws {
+    let (a, b) = try SocketLink.pair()
+    var queue = PDUQueue()
+    for index in 0..<100 { queue.append(octets(index % 30).span.bytes) }
+    for sent in [64, 36] {
+      let count = try queue.withEntries { (all) throws(LinkError) in try a.send(together: all) }
+      #expect(count == sent)
+      queue.removeFirst(sent)
+    }
+    let isEmpty = queue.isEmpty
+    #expect(isEmpty)
+    for index in 0..<100 { #expect(try b.receive() == .pdu(octets(index % 30))) }
+    #expect(try b.receive() == .wouldBlock)
+  }
+
+  @Test("Of several PDUs those go that have room; the end is an error")
+  func togetherUntilFull() throws {
+    let (a, b) = try SocketLink.pair()
+    var queue = PDUQueue()
+    var next = 0
+    var sent = 0
+    while true {
+      while queue.count < 10 {
+        queue.append(octets(1000 + next % 7).span.bytes)
+        next += 1
+      }
+      let count = try queue.withEntries { (all) throws(LinkError) in try a.send(together: all) }
+      queue.removeFirst(count)
+      sent += count
+      if count == 0 { break }
+    }
+    let left = queue.count
+    #expect(left == 10)
+    for index in 0..<sent { #expect(try b.receive() == .pdu(octets(1000 + index % 7))) }
+    #expect(try b.receive() == .wouldBlock)
+    b.close()
+    let error = #expect(throws: LinkError.self) {
+      try queue.withEntries { (all) throws(LinkError) in try a.send(together: all) }
+    }
+    #expect(error?.reason == .system(EPIPE))
+    a.close()
+    #expect(throws: LinkError.self) {
+      try queue.withEntries { (all) throws(LinkError) in try a.send(together: all) }
+    }
+  }
+
   @Test("A PDU behind what the buffer holds already")
   func appends() throws {
     let (a, b) = try SocketLink.pair()

@@ -179,7 +179,7 @@ import Testing
     let published = try await two.strap.publishChannel(requiresEncryption: true)
     await #expect(
       throws: RadioError.channelRefused(
-        two.strap.address, psm: published.psm, .insufficientAuthentication)
+        two.strap.address, psm: published.psm, .insufficientEncryption)
     ) {
       try await two.phone.openChannel(published.psm, to: two.strap.address)
     }

@@ -88,18 +88,22 @@ import Testing
     }
   }
 
-  /// Files that are no stores keep every octet.
+  /// Files that are no stores keep every octet, and their modes: somebody may need to read or run
+  /// them.
   @Test(arguments: [1, 15, 100, 511, 4096, 100_000]) func aForeignFileIsLeftAsItIs(
     _ size: Int
   ) throws {
     let path = folder.file()
     let content = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ 7) }
     write(content, to: path)
-    chmod(path, 0o600)
-    let error = #expect(throws: StoreError.self) { try StoreFile(path: path) }
-    #expect(error == .foreign(path: path, "is no SQLite database"))
-    #expect(error?.description.contains(path) == true)
-    #expect(holds(path, content))
+    for before in [0o600, 0o755] as [mode_t] {
+      chmod(path, before)
+      let error = #expect(throws: StoreError.self) { try StoreFile(path: path) }
+      #expect(error == .foreign(path: path, "is no SQLite database"))
+      #expect(error?.description.contains(path) == true)
+      #expect(holds(path, content))
+      #expect(mode(path) == before)
+    }
   }
 
   @Test func aDatabaseOfAnotherProgramIsLeftAsItIs() throws {
@@ -108,12 +112,14 @@ import Testing
     ] {
       let path = folder.file("other-\(sql.count)")
       try execute(sql, on: path)
+      chmod(path, 0o644)
       let content = octets(of: path)
       #expect(
         throws: StoreError.foreign(
           path: path, "is a database of another program, not a store of atto")
       ) { try StoreFile(path: path) }
       #expect(holds(path, content))
+      #expect(mode(path) == 0o644)
     }
   }
 

@@ -84,6 +84,20 @@ public struct PDUQueue: ~Copyable {
     }
   }
 
+  /// Shows all that wait, in order and in place: for each PDU two octets of its length, in the
+  /// machine's order, and then the PDU.
+  @inlinable
+  public borrowing func withEntries<R, E: Error>(
+    _ body: (RawSpan) throws(E) -> R
+  ) throws(E) -> R {
+    try body(unsafe RawSpan(_unsafeStart: block + head, byteCount: tail - head))
+  }
+
+  /// Removes the PDUs that wait longest; traps if there are not so many.
+  @inlinable public mutating func removeFirst(_ number: Int) {
+    for _ in 0..<number { removeFirst() }
+  }
+
   /// Removes the PDU that waits longest; traps if there is none.
   @inlinable public mutating func removeFirst() {
     precondition(count > 0)

@@ -29,27 +29,27 @@ public struct FindInformationRequest: Equatable, Sendable {
 public struct FindInformationResponse: ~Escapable {
   /// 1 for 16-bit UUIDs, 2 for 128-bit ones.
   public let format: UInt8
-  private let list: RawSpan
+  @usableFromInline let entries: RawSpan
 
   @_lifetime(copy octets)
   init?(_ octets: RawSpan) {
     guard octets.byteCount >= 6 else { return nil }
     format = octets.octet(at: 1)
     guard format == 1 || format == 2 else { return nil }
-    list = octets.from(2)
-    guard list.byteCount % Self.stride(format) == 0 else { return nil }
+    entries = octets.from(2)
+    guard entries.byteCount % Self.stride(format) == 0 else { return nil }
   }
 
-  private static func stride(_ format: UInt8) -> Int { format == 1 ? 4 : 18 }
+  @inlinable static func stride(_ format: UInt8) -> Int { format == 1 ? 4 : 18 }
 
   /// How many attributes are listed: at least one.
-  public var count: Int { list.byteCount / Self.stride(format) }
+  @inlinable public var count: Int { entries.byteCount / Self.stride(format) }
 
   /// One listed attribute.
-  public subscript(index: Int) -> (handle: AttributeHandle, type: BluetoothUUID) {
+  @inlinable public subscript(index: Int) -> (handle: AttributeHandle, type: BluetoothUUID) {
     let stride = Self.stride(format)
     let offset = index * stride
-    return (list.handle(at: offset), list.uuid(at: offset + 2, length: stride - 2))
+    return (entries.handle(at: offset), entries.uuid(at: offset + 2, length: stride - 2))
   }
 
   /// Begins the PDU; ``append(_:_:to:)`` adds to it.
@@ -59,10 +59,16 @@ public struct FindInformationResponse: ~Escapable {
   }
 
   /// Adds one attribute. False, and nothing added, if the room is gone.
-  static public func append(
+  @inlinable static public func append(
     _ handle: AttributeHandle, _ type: BluetoothUUID, to out: inout OutputRawSpan
   ) -> Bool {
-    guard out.freeCapacity >= 2 + type.encodedLength else { return false }
+    if let short = type.short {
+      guard out.freeCapacity >= 4 else { return false }
+      // In one piece, since a response lists many.
+      out.append((UInt32(short) << 16 | UInt32(handle.rawValue)).littleEndian, as: UInt32.self)
+      return true
+    }
+    guard out.freeCapacity >= 18 else { return false }
     out.append(handle)
     out.append(type)
     return true

@@ -8,16 +8,16 @@ extension RawSpan {
     unsafeLoad(fromByteOffset: offset, as: UInt8.self)
   }
 
-  @inline(__always) func uint16(at offset: Int) -> UInt16 {
+  @inlinable @inline(__always) func uint16(at offset: Int) -> UInt16 {
     UInt16(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
   }
 
-  @inline(__always) func handle(at offset: Int) -> AttributeHandle {
+  @inlinable @inline(__always) func handle(at offset: Int) -> AttributeHandle {
     AttributeHandle(uint16(at: offset))
   }
 
   /// A UUID of 2 or 16 octets, as it travels: least significant octet first.
-  func uuid(at offset: Int, length: Int) -> BluetoothUUID {
+  @inlinable @inline(__always) func uuid(at offset: Int, length: Int) -> BluetoothUUID {
     if length == 2 { return BluetoothUUID(uint16(at: offset)) }
     return BluetoothUUID(
       high: UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)),
@@ -31,7 +31,7 @@ extension RawSpan {
 
 extension RawSpan {
   /// A UUID as it stands in a value: 2, 4 or 16 octets; nil for any other length.
-  public var uuid: BluetoothUUID? {
+  @inlinable public var uuid: BluetoothUUID? {
     switch byteCount {
     case 2, 16: uuid(at: 0, length: byteCount)
     case 4:
@@ -58,12 +58,12 @@ extension RawSpan {
 extension OutputRawSpan {
   /// Appends a number, least significant octet first. Traps without room for it.
   @_lifetime(self: copy self)
-  @inline(__always) public mutating func append(_ value: UInt16) {
+  @inlinable @inline(__always) public mutating func append(_ value: UInt16) {
     append(value.littleEndian, as: UInt16.self)
   }
 
   @_lifetime(self: copy self)
-  @inline(__always) public mutating func append(_ handle: AttributeHandle) {
+  @inlinable @inline(__always) public mutating func append(_ handle: AttributeHandle) {
     append(handle.rawValue)
   }
 
@@ -72,7 +72,7 @@ extension OutputRawSpan {
 
   /// Appends a UUID in its shortest travelling form, 2 or 16 octets.
   @_lifetime(self: copy self)
-  public mutating func append(_ uuid: BluetoothUUID) {
+  @inlinable public mutating func append(_ uuid: BluetoothUUID) {
     if let short = uuid.short {
       append(short)
     } else {

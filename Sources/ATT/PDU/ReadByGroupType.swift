@@ -32,7 +32,7 @@ public struct ReadByGroupTypeRequest: Equatable, Sendable {
 public struct ReadByGroupTypeResponse: ~Escapable {
   /// Octets of each entry: 4 to 255.
   public let entryLength: Int
-  private let list: RawSpan
+  @usableFromInline let entries: RawSpan
 
   /// The longest value that fits one entry: its length field is one octet.
   public static let maximumValueLength = 251
@@ -41,22 +41,22 @@ public struct ReadByGroupTypeResponse: ~Escapable {
   init?(_ octets: RawSpan) {
     guard octets.byteCount >= 6 else { return nil }
     entryLength = Int(octets.octet(at: 1))
-    list = octets.from(2)
-    guard entryLength >= 4, list.byteCount % entryLength == 0 else { return nil }
+    entries = octets.from(2)
+    guard entryLength >= 4, entries.byteCount % entryLength == 0 else { return nil }
   }
 
   /// How many groups are listed: at least one.
-  public var count: Int { list.byteCount / entryLength }
+  @inlinable public var count: Int { entries.byteCount / entryLength }
 
   /// First and last handle of a group. The end may be any number: a peer may lie.
-  public func group(at index: Int) -> (start: AttributeHandle, end: AttributeHandle) {
-    (list.handle(at: index * entryLength), list.handle(at: index * entryLength + 2))
+  @inlinable public func group(at index: Int) -> (start: AttributeHandle, end: AttributeHandle) {
+    (entries.handle(at: index * entryLength), entries.handle(at: index * entryLength + 2))
   }
 
   /// The value, cut where it was longer than ATT_MTU - 6 or 251 octets.
   @_lifetime(copy self)
-  public func value(at index: Int) -> RawSpan {
-    list.extracting(index * entryLength + 4..<(index + 1) * entryLength)
+  @inlinable public func value(at index: Int) -> RawSpan {
+    entries.extracting(index * entryLength + 4..<(index + 1) * entryLength)
   }
 
   /// Begins the PDU; ``append(_:end:_:to:)`` adds entries of `valueLength` + 4 octets.
@@ -66,7 +66,7 @@ public struct ReadByGroupTypeResponse: ~Escapable {
   }
 
   /// Adds one group. False, and nothing added, if the room is gone.
-  static public func append(
+  @inlinable static public func append(
     _ start: AttributeHandle, end: AttributeHandle, _ value: RawSpan,
     to out: inout OutputRawSpan
   ) -> Bool {

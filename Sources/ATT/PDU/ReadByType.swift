@@ -31,7 +31,7 @@ public struct ReadByTypeRequest: Equatable, Sendable {
 public struct ReadByTypeResponse: ~Escapable {
   /// Octets of each pair: 2 to 255.
   public let pairLength: Int
-  private let list: RawSpan
+  @usableFromInline let entries: RawSpan
 
   /// The longest value that fits one pair: its length field is one octet.
   public static let maximumValueLength = 253
@@ -40,19 +40,21 @@ public struct ReadByTypeResponse: ~Escapable {
   init?(_ octets: RawSpan) {
     guard octets.byteCount >= 4 else { return nil }
     pairLength = Int(octets.octet(at: 1))
-    list = octets.from(2)
-    guard pairLength >= 2, list.byteCount % pairLength == 0 else { return nil }
+    entries = octets.from(2)
+    guard pairLength >= 2, entries.byteCount % pairLength == 0 else { return nil }
   }
 
   /// How many attributes are listed: at least one.
-  public var count: Int { list.byteCount / pairLength }
+  @inlinable public var count: Int { entries.byteCount / pairLength }
 
-  public func handle(at index: Int) -> AttributeHandle { list.handle(at: index * pairLength) }
+  @inlinable public func handle(at index: Int) -> AttributeHandle {
+    entries.handle(at: index * pairLength)
+  }
 
   /// The value, cut where it was longer than ATT_MTU - 4 or 253 octets.
   @_lifetime(copy self)
-  public func value(at index: Int) -> RawSpan {
-    list.extracting(index * pairLength + 2..<(index + 1) * pairLength)
+  @inlinable public func value(at index: Int) -> RawSpan {
+    entries.extracting(index * pairLength + 2..<(index + 1) * pairLength)
   }
 
   /// Begins the PDU; ``append(_:_:to:)`` adds pairs of `valueLength` + 2 octets.
@@ -62,7 +64,7 @@ public struct ReadByTypeResponse: ~Escapable {
   }
 
   /// Adds one pair. False, and nothing added, if the room is gone.
-  static public func append(
+  @inlinable static public func append(
     _ handle: AttributeHandle, _ value: RawSpan, to out: inout OutputRawSpan
   ) -> Bool {
     guard out.freeCapacity >= 2 + value.byteCount else { return false }

@@ -27,11 +27,20 @@ static inline int clinux_monitor_socket(uint16_t index) {
   int fd = socket(AF_BLUETOOTH, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, BTPROTO_HCI);
   if (fd < 0) return -errno;
   uint32_t adapter = (uint32_t)(uint16_t)(index << 8 | index >> 8);
+  // Both kinds begin with the header: opcode, adapter, length. ACL data goes on with the handle and
+  // its length, and then L2CAP: length, channel, and of a signal its code.
   struct sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0300, 0, 9),  // HCI_MON_EVENT_PKT
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, adapter, 0, 7),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, adapter, 0, 16),
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0300, 7, 0),   // HCI_MON_EVENT_PKT: to the events
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0500, 0, 13),  // HCI_MON_ACL_RX_PKT
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 7),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x10, 11, 0),  // a later fragment
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0500, 0, 9),  // the channel of LE's signals
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 14),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x15, 6, 7),  // L2CAP_LE_CREDIT_BASED_CONNECTION_RSP
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x05, 4, 0),  // Disconnection Complete
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x3E, 0, 4),  // LE Meta

@@ -91,18 +91,11 @@ static inline ssize_t clinux_peek(int fd) {
   }
 }
 
-// One of several PDUs that go with one system call.
-struct clinux_pdu {
-  void *bytes;
-  size_t capacity;  // of `bytes`: what to send, or the room to receive into
-  size_t length;    // received: the PDU's own length, which may exceed the room
-};
-
-// Sends or receives up to `count` PDUs, at most CLINUX_BATCH, with one system call (sendmmsg,
-// recvmmsg). The result is how many were done, at least one, or -errno.
+// Sends PDUs with one system call (sendmmsg), at most CLINUX_BATCH. Each entry has two octets of
+// its length, in the machine's order, and then the PDU. The result is how many were sent, at least
+// one, or -errno.
 enum { CLINUX_BATCH = 64 };
-int clinux_send_several(int fd, const struct clinux_pdu *pdus, int count);
-int clinux_receive_several(int fd, struct clinux_pdu *pdus, int count);
+int clinux_send_entries(int fd, const void *entries, size_t length);
 
 // What poll(2) says now: CLINUX_POLL* bits, or -errno.
 int clinux_poll_now(int fd);

@@ -11,8 +11,12 @@ final class ServerBench {
   /// The time that the case has.
   private let deadline: Duration
 
+  static let timeLimit: Duration = .seconds(120)
+  /// Values that may come before a response.
+  static let valueLimit = 1000
+
   init(
-    _ wire: Wire, _ known: KnownServer, patience: Duration, deadline: Duration = .seconds(120)
+    _ wire: Wire, _ known: KnownServer, patience: Duration, deadline: Duration = timeLimit
   ) {
     self.deadline = deadline
     self.wire = wire
@@ -57,7 +61,7 @@ final class ServerBench {
   /// The next PDU that is neither a notification nor an indication.
   func next() async throws(CaseStop) -> [UInt8]? {
     // A server that sends values for ever is no reason to stay for ever.
-    for _ in 0..<1000 {
+    for _ in 0...Self.valueLimit {
       guard let pdu = try await wire.receive(within: patience) else { return nil }
       guard let first = pdu.first else {
         throw Rule.fits.broken("an empty PDU came, which no PDU is")

@@ -33,6 +33,8 @@ public struct ServerConformance {
   private static let surveyTitle = "all attributes, services, characteristics and values"
   /// Links that may fail to open, one after the other, before the run ends.
   private static let lossLimit = 3
+  /// A large database on a slow link takes its time.
+  private static let surveyTimeLimit: Duration = .seconds(900)
 
   /// Runs the cases and tells of each when it has ended.
   ///
@@ -45,9 +47,8 @@ public struct ServerConformance {
     var surveyed: KnownServer?
     let all = cases.count
     willRun(0, all, Self.survey)
-    // A large database on a slow link takes its time.
     let report = try await report(
-      Self.survey, Self.surveyTitle, peer, known, deadline: .seconds(900)
+      Self.survey, Self.surveyTitle, peer, known, deadline: Self.surveyTimeLimit
     ) {
       bench throws(CaseStop) in
       surveyed = try await ServerSurvey.run(bench)
@@ -81,7 +82,7 @@ public struct ServerConformance {
 
   private func report(
     _ name: String, _ title: String, _ peer: any Peer, _ known: KnownServer,
-    deadline: Duration = .seconds(120), _ body: (ServerBench) async throws(CaseStop) -> Void
+    deadline: Duration = ServerBench.timeLimit, _ body: (ServerBench) async throws(CaseStop) -> Void
   ) async throws(PeerError) -> CaseReport {
     let wire = Wire(peer)
     let bench = ServerBench(wire, known, patience: patience, deadline: deadline)

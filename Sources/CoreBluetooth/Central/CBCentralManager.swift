@@ -174,7 +174,11 @@ open class CBCentralManager: CBManager {
   }
 
   private func isMine(_ peripheral: CBPeripheral) -> Bool {
-    if peripheral.manager === self { return true }
+    if peripheral.manager === self,
+      own.value.peripherals[peripheral.identifier]?.object === peripheral
+    {
+      return true
+    }
     Misuse.log("API MISUSE: \(peripheral) is of another manager, or of a former state of this one")
     return false
   }

@@ -14,8 +14,12 @@ import Foundation
   private(set) var station: Station?
   private var box: StationObserverBox?
   private var scanning: Task<Void, Never>?
+  /// Addresses that a scan remembers to have told of. Devices change theirs, and not of each is
+  /// it told that it has gone; beyond, all are new again.
+  nonisolated static let toldLimit = 16_384
+
   /// The addresses that the scan has told of.
-  private var told: Set<BluetoothAddress> = []
+  private(set) var told: Set<BluetoothAddress> = []
   private var presence: Presence?
   private var looking: Task<Void, Never>?
   private var remotes: [UUID: WeakReference<RemotePeripheral>] = [:]
@@ -189,10 +193,11 @@ import Foundation
     post { manager in manager.lost(identifier, peer) }
   }
 
-  private func take(_ event: ScanEvent, _ wish: ScanWish) {
+  func take(_ event: ScanEvent, _ wish: ScanWish) {
     switch event {
     case .found(let discovery), .seen(let discovery):
       guard let station, wish.admits(discovery.data) else { return }
+      if told.count >= Self.toldLimit, !told.contains(discovery.address) { told = [] }
       let isNew = told.insert(discovery.address).inserted
       presence?.received(discovery.address, at: .now)
       let identifier = station.identifier(of: discovery.address)
@@ -203,7 +208,7 @@ import Foundation
       undelivered.withLock { $0 += 1 }
       deliver(discovery, identifier)
     case .gone(let address):
-      if presence != nil { presence?.ended(address, at: .now) } else { lose(address) }
+      if presence?.ended(address, at: .now) != true { lose(address) }
     case .missed: break
     }
   }

@@ -5,7 +5,9 @@ import Foundation
 /// what `retrieveConnectedPeripherals(withServices:)` answers from, at once and on any thread.
 enum ConnectedPeers {
   /// Peers whose services are remembered; beyond, the map is begun anew.
-  static let limit = 100_000
+  static let peerLimit = 100_000
+  /// Services that are remembered of one peer, whatever it advertises.
+  static let serviceLimit = 256
 
   struct Peer {
     let identifier: UUID
@@ -13,9 +15,16 @@ enum ConnectedPeers {
     let radio: CBRadio
   }
 
-  private struct Table {
+  struct Table {
     var connected: [UUID: Peer] = [:]
-    var services: [UUID: Set<BluetoothUUID>] = [:]
+    private(set) var services: [UUID: Set<BluetoothUUID>] = [:]
+
+    mutating func advertised(_ identifier: UUID, _ new: [BluetoothUUID]) {
+      if services[identifier] == nil, services.count >= peerLimit { services = [:] }
+      for service in new where services[identifier, default: []].count < serviceLimit {
+        services[identifier, default: []].insert(service)
+      }
+    }
   }
   private static let table = Guarded(Table())
 
@@ -31,10 +40,7 @@ enum ConnectedPeers {
 
   static func advertised(_ identifier: UUID, _ services: [BluetoothUUID]) {
     guard !services.isEmpty else { return }
-    table.withLock { table in
-      if table.services.count >= limit { table.services = [:] }
-      table.services[identifier, default: []].formUnion(services.prefix(64))
-    }
+    table.withLock { $0.advertised(identifier, services) }
   }
 
   static func services(of identifier: UUID) -> Set<BluetoothUUID> {

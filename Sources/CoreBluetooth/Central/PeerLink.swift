@@ -35,8 +35,11 @@ import Foundation
   private var serviceChanged: AttributeHandle?
   /// Values on their way to apps.
   private let undelivered = Guarded(0)
-  private var isHeldBack = false
-  private var dropped = 0
+  private(set) var isHeldBack = false
+  private(set) var dropped = 0
+
+  /// How many values are on their way to apps.
+  var undeliveredNow: Int { undelivered.value }
 
   init(_ peer: BluetoothAddress, on station: Station) {
     self.peer = peer

@@ -28,8 +28,13 @@ struct Presence {
   }
 
   /// The radio has told of its end. One that is silent already keeps its time.
-  mutating func ended(_ peer: BluetoothAddress, at now: ContinuousClock.Instant) {
-    if case .some(nil) = seen[peer] { seen.updateValue(now, forKey: peer) }
+  ///
+  /// - Returns: false if it is none of those that are watched, so that its end is its end.
+  @discardableResult
+  mutating func ended(_ peer: BluetoothAddress, at now: ContinuousClock.Instant) -> Bool {
+    guard let last = seen[peer] else { return false }
+    if last == nil { seen.updateValue(now, forKey: peer) }
+    return true
   }
 
   /// Those whose time is over; they are forgotten.

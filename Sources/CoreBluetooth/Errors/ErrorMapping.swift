@@ -53,15 +53,45 @@ enum ErrorMapping {
     let reason = [NSDebugDescriptionErrorKey: "\(error)"]
     return switch error {
     case .channelRefused(_, _, .insufficientAuthentication):
+      CBATTError(.insufficientAuthentication, userInfo: reason)
+    case .channelRefused(_, _, .insufficientAuthorization):
+      CBATTError(.insufficientAuthorization, userInfo: reason)
+    case .channelRefused(_, _, .keyTooShort):
+      CBATTError(.insufficientEncryptionKeySize, userInfo: reason)
+    case .channelRefused(_, _, .insufficientEncryption):
       CBATTError(.insufficientEncryption, userInfo: reason)
+    case .pairing(_, .keyMissing): CBError(.peerRemovedPairingInformation, userInfo: reason)
+    case .pairing(_, .timeout): CBError(.encryptionTimedOut, userInfo: reason)
+    case .pairing: CBATTError(.insufficientEncryption, userInfo: reason)
     case .channelRefused(_, _, .noResources), .tooManyChannels:
       CBError(.outOfSpace, userInfo: reason)
-    case .channelRefused: CBError(.invalidParameters, userInfo: reason)
-    case .notConnected: CBError(.notConnected, userInfo: reason)
+    case .channelRefused(_, _, .unknownPSM): CBError(.invalidParameters, userInfo: reason)
+    case .channelRefused: CBError(.connectionFailed, userInfo: reason)
+    // Apps open channels of those who are connected: this one has just gone.
+    case .notConnected, .closed, .unplugged, .poweredOff:
+      CBError(.peripheralDisconnected, userInfo: reason)
+    case .unsupported: CBError(.operationNotSupported, userInfo: reason)
+    case .link(let error): channel(error, reason)
     case .timedOut: CBError(.connectionTimeout, userInfo: reason)
     case .cancelled: CBError(.operationCancelled, userInfo: reason)
     default: CBError(.unknown, userInfo: reason)
     }
+  }
+
+  /// Why the kernel did not make a channel's socket, or not connect it.
+  private static func channel(_ error: LinkError, _ reason: [String: Any]) -> CBError {
+    let code: CBError.Code =
+      switch error.errno {
+      case ETIMEDOUT: .connectionTimeout
+      case ECONNRESET, ECONNABORTED, ENOTCONN, EPIPE, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENODEV,
+        ESHUTDOWN:
+        .peripheralDisconnected
+      case ENOMEM, ENOBUFS, EMFILE, ENFILE, EADDRINUSE, ENOSPC: .outOfSpace
+      case EAFNOSUPPORT, EPROTONOSUPPORT, EOPNOTSUPP, ENOPROTOOPT: .operationNotSupported
+      case EINVAL, EBADFD: .invalidParameters
+      default: .connectionFailed
+      }
+    return CBError(code, userInfo: reason)
   }
 
   /// Why an advertisement did not come about.

@@ -4,8 +4,11 @@ import Foundation
 /// The peripheral role of a radio: the centrals that are connected, whoever published what they
 /// ask for, and whom to ask.
 @RadioLoop final class Hosting {
+  /// Peers whose next connections are wished to be like something; beyond, older wishes are
+  /// forgotten.
+  nonisolated static let wishLimit = 64
   /// Commands of one central on their way to apps before it is held back.
-  static let commandLimit = 256
+  nonisolated static let commandLimit = 256
 
   /// Weak: a connection may end after the last manager has gone.
   private weak let station: Station?
@@ -17,7 +20,7 @@ import Foundation
   private var arriving: BluetoothAddress?
   private var owners: [AttributeHandle: WeakReference<PublishingEngine>] = [:]
   private var engines: [WeakReference<PublishingEngine>] = []
-  private var commands: [ClientID: Int] = [:]
+  private(set) var commands: [ClientID: Int] = [:]
   private var observation: ServerObservation?
   private var wishes: [BluetoothAddress: PreferredConnectionParameters] = [:]
 
@@ -78,11 +81,11 @@ import Foundation
 
   func address(of client: ClientID) -> BluetoothAddress? { peers[client] }
 
-  /// Notes what a peer's next connection shall be like; returns all such wishes, at most 64.
+  /// Notes what a peer's next connection shall be like; returns all such wishes, at most ``wishLimit``.
   func wish(
     _ parameters: PreferredConnectionParameters, of peer: BluetoothAddress
   ) -> [BluetoothAddress: PreferredConnectionParameters] {
-    if wishes.count >= 64 { wishes = [:] }
+    if wishes[peer] == nil, wishes.count >= Self.wishLimit { wishes = [:] }
     wishes[peer] = parameters
     return wishes
   }

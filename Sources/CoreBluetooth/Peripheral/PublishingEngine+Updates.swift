@@ -15,7 +15,9 @@ extension PublishingEngine {
       let (handle, entry) = entries.first(where: {
         $0.value.characteristic.content === carried.content
       })
-    else { return }
+    else {
+      return Misuse.log("a value of \(carried.content), which is not published, was dropped")
+    }
     for (client, configuration) in entry.subscribers where clients?.contains(client) ?? true {
       if let limit = server.mtuNow(of: client).map({ min(512, $0 - 3) }), value.count > limit {
         ticket.tellCut(value.count, limit)

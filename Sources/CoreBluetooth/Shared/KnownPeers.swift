@@ -15,9 +15,15 @@ enum KnownPeers {
   /// Peers that are only in memory; beyond, the map is begun anew.
   static let memoryLimit = 100_000
   private static let file = "peers.json"
-  private struct Table {
-    var met: [UUID: Peer] = [:]
-    var rssi: [UUID: Int] = [:]
+  struct Table {
+    private(set) var met: [UUID: Peer] = [:]
+    private(set) var rssi: [UUID: Int] = [:]
+
+    mutating func met(_ identifier: UUID, _ address: String, name: String?, rssi: Int?) {
+      if met[identifier] == nil, met.count >= memoryLimit { self = Table() }
+      met[identifier] = Peer(address: address, name: name ?? met[identifier]?.name)
+      if let rssi { self.rssi[identifier] = rssi }
+    }
   }
   private static let table = Guarded(Table())
 
@@ -36,31 +42,31 @@ enum KnownPeers {
   static func met(
     _ identifier: UUID, _ address: BluetoothAddress, name: String?, rssi: Int? = nil
   ) {
-    table.withLock { table in
-      if table.met.count >= memoryLimit { table = Table() }
-      let known = table.met[identifier]?.name
-      table.met[identifier] = Peer(address: "\(address)", name: name ?? known)
-      if let rssi { table.rssi[identifier] = rssi }
-    }
+    table.withLock { $0.met(identifier, "\(address)", name: name, rssi: rssi) }
   }
 
   /// Keeps a peer on disk, last in the list.
   static func remember(_ identifier: UUID) {
     guard let peer = table.withLock({ $0.met[identifier] }) else { return }
-    var entries = onDisk()
-    if entries.last?.identifier == identifier, entries.last?.peer == peer { return }
-    entries.removeAll { $0.identifier == identifier }
-    entries.append(Entry(identifier: identifier, peer: peer))
+    let former = onDisk()
+    let entries = entries(former, with: Entry(identifier: identifier, peer: peer))
+    if entries == former { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    if let data = try? encoder.encode(Array(entries.suffix(diskLimit))) {
+    if let data = try? encoder.encode(entries) {
       StateFolder.write(data, to: file)
     }
   }
 
-  private struct Entry: Codable {
+  struct Entry: Codable, Equatable {
     var identifier: UUID
     var peer: Peer
+  }
+
+  /// A list with one more at its end, where it was not there; the first goes where there is no
+  /// room.
+  static func entries(_ former: [Entry], with new: Entry) -> [Entry] {
+    (former.filter { $0.identifier != new.identifier } + [new]).suffix(diskLimit)
   }
 
   /// A file that is damaged counts as empty, and is replaced with the next peer.

@@ -5,7 +5,11 @@ import Foundation
 /// Nothing here ends the process: calls that cannot be carried out are ignored. Where Apple's
 /// raises an exception, this module traps; see the documentation's page on misuse.
 enum Misuse {
+  /// Hears each line too; for tests.
+  static let listener = Guarded<(@Sendable (String) -> Void)?>(nil)
+
   static func log(_ text: String) {
+    listener.value?(text)
     FileHandle.standardError.write(Data("[CoreBluetooth] \(text)\n".utf8))
   }
 

@@ -28,6 +28,13 @@ struct Attribute {
   }
 
   var beginsService: Bool { type == .primaryService || type == .secondaryService }
+
+  /// The value, if it is a constant that every client may read: nobody has to be asked then.
+  @inline(__always) var constantForAll: [UInt8]? {
+    guard case .requires(let requirement) = permissions.read, requirement.isNone else { return nil }
+    if case .constant(let octets) = storage { return octets }
+    return nil
+  }
 }
 
 /// How long a value may be. Vol 3, Part F, 3.2.9.

@@ -43,6 +43,9 @@ public struct AttributePermissions: Equatable, Sendable {
       self.authorization = authorization
     }
 
+    /// Whether it asks for nothing, so that every link will do.
+    @inline(__always) var isNone: Bool { security == .low && keySize == 0 && !authorization }
+
     /// What a link that falls short is told, in this order: Insufficient Encryption if
     /// encryption is all it lacks, Insufficient Authentication if its key must be
     /// authenticated, Encryption Key Size Too Short. nil if the link will do.

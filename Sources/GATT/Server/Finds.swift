@@ -7,15 +7,16 @@ extension Server {
     _ request: FindInformationRequest, _ out: inout OutputRawSpan
   ) throws(Halt) {
     let range = try range(request.start, request.end)
+    let attributes = database.table.attributes
     var index = database.table.firstIndex(from: range.start)
-    guard index < database.table.count, database.table[index].handle <= range.end else {
+    guard index < attributes.count, attributes[index].handle <= range.end else {
       throw .refused(.attributeNotFound, range.start)
     }
     // One response holds types of one width.
-    let width = database.table[index].type.encodedLength
+    let width = attributes[index].type.encodedLength
     FindInformationResponse.begin(format: width == 2 ? 1 : 2, into: &out)
-    while index < database.table.count {
-      let (handle, type) = (database.table[index].handle, database.table[index].type)
+    while index < attributes.count {
+      let (handle, type) = (attributes[index].handle, attributes[index].type)
       guard handle <= range.end, type.encodedLength == width,
         FindInformationResponse.append(handle, type, to: &out)
       else { return }

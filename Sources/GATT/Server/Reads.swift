@@ -79,9 +79,7 @@ extension Server {
       let handle = handles[position]
       let octets: [UInt8]
       do throws(Halt) {
-        let index = try index(of: handle)
-        try checkRead(index, client, &transaction)
-        octets = try value(index, client, &transaction).octets
+        octets = try listedValue(handle, client, &transaction)
       } catch {
         // What was found before the database changed is no answer.
         if case .refused(.databaseOutOfSync, _) = error { throw error }
@@ -102,6 +100,18 @@ extension Server {
       position += 1
     }
     if length < 0 { throw .refused(.attributeNotFound, range.start) }
+  }
+
+  /// A value that a response lists. Of declarations it lists many: where nobody has to be asked,
+  /// there is no more to it than finding them.
+  @inline(__always)
+  private func listedValue(
+    _ handle: AttributeHandle, _ client: ServerClient, _ transaction: inout ServerTransaction
+  ) throws(Halt) -> [UInt8] {
+    let index = try index(of: handle)
+    if let octets = database.table.attributes[index].constantForAll { return octets }
+    try checkRead(index, client, &transaction)
+    return try value(index, client, &transaction).octets
   }
 
   /// Only services are groups. Vol 3, Part G, 2.5.3.

@@ -70,10 +70,36 @@ public final class SocketLink: AddressedLink {
       raising = false
       return .sent
     }
-    let errno = Int32(-result)
-    if errno == EAGAIN { return .wouldBlock }
+    try refused(Int32(-result))
+    return .wouldBlock
+  }
+
+  /// Sends PDUs with one system call, some or all. What is left, after 0 too, is still the
+  /// caller's, who sends it again when the link has become writable.
+  ///
+  /// Throws as ``send(_:)`` does, if that happens to the first of them.
+  ///
+  /// - Parameter entries: as `PDUQueue.withEntries` shows them.
+  /// - Returns: how many were sent.
+  public func send(together entries: RawSpan) throws(LinkError) -> Int {
+    guard socket >= 0 else { throw LinkError(.send, .closed, endpoint: peerName) }
+    let socket = socket
+    let result = entries.withUnsafeBytes {
+      clinux_send_entries(socket, $0.baseAddress, $0.count)
+    }
+    if result >= 0 {
+      raising = false
+      return Int(result)
+    }
+    try refused(-result)
+    return 0
+  }
+
+  /// Returns if sending would block, and throws otherwise.
+  private func refused(_ errno: Int32) throws(LinkError) {
+    if errno == EAGAIN { return }
     // L2CAP says so between BT_SECURITY and the encryption of the link, which makes it writable.
-    if errno == ENOTCONN, raising, fatal == 0 { return .wouldBlock }
+    if errno == ENOTCONN, raising, fatal == 0 { return }
     // L2CAP tells once that it was lost, to whoever comes first.
     if carrier == .l2cap, fatal == 0, SocketLink.endsLink(errno) { fatal = errno }
     throw LinkError(.send, .system(errno), endpoint: peerName)

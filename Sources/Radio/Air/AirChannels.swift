@@ -64,7 +64,7 @@ final class AirChannels {
   ) -> ChannelRefusal? {
     guard let publication = publications[psm] else { return .unknownPSM }
     guard !publication.requiresEncryption || link.security.level >= .medium else {
-      return .insufficientAuthentication
+      return .insufficientEncryption
     }
     guard let channel = make() else { return .noResources }
     switch publication.sink.yield(channel) {

@@ -90,7 +90,7 @@ extension AirLink {
       }
       return
     }
-    if refusal == .insufficientAuthentication, !question.hasRaised, !request.hasEnded {
+    if refusal == .insufficientEncryption, !question.hasRaised, !request.hasEnded {
       question.hasRaised = true
       // The peer has risen meanwhile, or it shall now.
       if security.level >= .medium { return ask(identifier, question) }
@@ -145,7 +145,7 @@ extension AirLink {
       question.request.end(
         .failure(
           isRaising && wasRefused
-            ? .channelRefused(peer, psm: question.request.psm, .insufficientAuthentication)
+            ? .channelRefused(peer, psm: question.request.psm, .insufficientEncryption)
             : .notConnected(peer)))
     }
     asked = [:]

@@ -1,6 +1,7 @@
 public import LinkTiming
 
-/// The timing that a link on the virtual air is given by the central that makes it.
+/// The timing that a link on the virtual air is given by the central that makes it. ATT's PDUs keep
+/// to it; L2CAP channels beside ATT do not, and are as fast as their sockets.
 public struct AirTiming: Sendable, Hashable {
   /// What both directions keep to.
   public var parameters: LinkParameters

@@ -46,27 +46,57 @@ public struct AgreedParameters: Hashable, Sendable {
 /// An event names the link by its handle, the first one also the peer by address. A peer with a
 /// private address that only the kernel could resolve is known by the private one here.
 ///
+/// Beside events it is told what a peer answers when a channel is to be opened: the kernel's sockets
+/// learn of any refusal but ECONNREFUSED only in part. A peer that wants security is asked again by
+/// the kernel when there is some, so that a later answer takes the place of that one. Over a link
+/// whose beginning was not seen an answer has no name; it is taken for one to this process, which
+/// forgets what was said before it asks.
+///
 /// # Limits
-/// ``limit`` links; further ones are not kept.
+/// ``limit`` links, further ones are not kept; ``refusalLimit`` refusals of each, of which the
+/// oldest go.
 struct LinkTable {
   static let limit = 64
+  static let refusalLimit = 16
   /// struct hci_mon_hdr
   static let headerLength = 6
 
   private struct Entry {
     var peer: BluetoothAddress
     var parameters: AgreedParameters
+    /// Of channels, in the order of the answers.
+    var refusals: [ChannelRefusal] = []
   }
 
   private var entries: [UInt16: Entry] = [:]
+  /// Refusals over links whose peers are not known.
+  private var strangers: [ChannelRefusal] = []
 
   subscript(peer: BluetoothAddress) -> AgreedParameters? {
     entries.values.first { $0.peer == peer }?.parameters
   }
 
-  /// Takes a datagram of the monitor: a header and an HCI event. What is no such is passed over.
+  /// The oldest refusal of a channel by this peer, which is forgotten then.
+  mutating func takeRefusal(by peer: BluetoothAddress) -> ChannelRefusal? {
+    guard let handle = entries.first(where: { $0.value.peer == peer })?.key else {
+      return strangers.isEmpty ? nil : strangers.removeFirst()
+    }
+    guard let first = entries[handle]?.refusals.first else { return nil }
+    entries[handle]?.refusals.removeFirst()
+    return first
+  }
+
+  /// What was refused until now was refused to others.
+  mutating func forgetRefusals() {
+    strangers = []
+    for handle in entries.keys { entries[handle]?.refusals = [] }
+  }
+
+  /// Takes a datagram of the monitor: a header and an HCI event, or data that came. What is no such
+  /// is passed over.
   mutating func take(_ octets: [UInt8]) {
     guard octets.count >= Self.headerLength + 2 else { return }
+    if octets[0] == 5 { return takeData(Array(octets.dropFirst(Self.headerLength))) }
     let code = octets[Self.headerLength]
     let parameters = Array(octets.dropFirst(Self.headerLength + 2))
     guard parameters.count == Int(octets[Self.headerLength + 1]) else { return }
@@ -85,6 +115,29 @@ struct LinkTable {
       }
     default: break
     }
+  }
+
+  /// L2CAP_LE_CREDIT_BASED_CONNECTION_RSP, in one ACL packet. Vol 3, Part A, 4.23.
+  private mutating func takeData(_ octets: [UInt8]) {
+    var reader = ManagementReader(octets)
+    let handle: UInt16 = reader.integer()
+    _ = reader.octets(4)
+    let channel: UInt16 = reader.integer()
+    let code: UInt8 = reader.integer()
+    _ = reader.octets(1)
+    let length: UInt16 = reader.integer()
+    _ = reader.octets(8)
+    let result: UInt16 = reader.integer()
+    guard !reader.isShort, handle & 0x3000 != 0x1000, channel == 5, code == 0x15, length == 10
+    else { return }
+    let number = handle & 0x0FFF
+    var refusals = entries[number]?.refusals ?? strangers
+    if refusals.last?.isForSecurity == true { refusals.removeLast() }
+    if result != 0 {
+      refusals.append(ChannelRefusal(rawValue: UInt8(clamping: result)) ?? .unspecified)
+    }
+    refusals = refusals.suffix(Self.refusalLimit)
+    if entries[number] == nil { strangers = refusals } else { entries[number]?.refusals = refusals }
   }
 
   /// HCI_Disconnection_Complete. Vol 4, Part E, 7.7.5.

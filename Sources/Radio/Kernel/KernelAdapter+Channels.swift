@@ -28,10 +28,14 @@ extension KernelAdapter {
             try ChannelConnector(L2CAPAddress(peer, source: source), psm: psm)
           },
           completion: { [weak self, loop] end in
-            let reason: RadioError? = self?.assumeIsolated {
-              $0.channelAttempts[id] = nil
-              return $0.end
-            }
+            let isRefused =
+              if case .failed(let error) = end { error.errno == ECONNREFUSED } else { false }
+            let (reason, answer): (RadioError?, ChannelRefusal?) =
+              self?.assumeIsolated {
+                $0.channelAttempts[id] = nil
+                guard isRefused else { return ($0.end, nil) }
+                return ($0.end, $0.monitor?.takeRefusal(by: peer))
+              } ?? (nil, nil)
             let failure: RadioError
             switch end {
             case .connected(let socket):
@@ -41,29 +45,36 @@ extension KernelAdapter {
               } catch {
                 failure = error
               }
-            case .failed(let error): failure = Self.refusal(error, peer, psm)
+            case .failed(let error): failure = Self.refusal(error, answer, peer, psm)
             case .unwatched(let error): failure = .system("watch a channel", errno: error.errno)
             case .timedOut(let time): failure = .timedOut(peer, after: time)
             case .givenUp: failure = reason ?? .cancelled
             }
             continuation.resume(returning: .failure(failure))
           })
+        if channelAttempts.isEmpty { monitor?.forgetRefusals() }
         channelAttempts[id] = attempt
         attempt.start()
       }
     } onCancel: {
       later { $0.channelAttempts[id]?.giveUp() }
     }
+    if case .failure(.channelRefused(_, _, let refusal)) = result, refusal.isForSecurity,
+      let failure = await pairingFailure(of: peer, within: .milliseconds(200))
+    {
+      // The kernel has tried to pair for it, and that says more.
+      throw .pairing(peer, failure)
+    }
     return try result.get()
   }
 
-  /// The kernel tells nearly all refusals as ECONNREFUSED.
-  private static func refusal(
-    _ error: LinkError, _ peer: BluetoothAddress, _ psm: UInt16
+  /// What a socket was told, by whatever the peer had answered.
+  static func refusal(
+    _ error: LinkError, _ answer: ChannelRefusal?, _ peer: BluetoothAddress, _ psm: UInt16
   ) -> RadioError {
     switch error.errno {
-    case ECONNREFUSED: .channelRefused(peer, psm: psm, .unknownPSM)
-    case EACCES: .channelRefused(peer, psm: psm, .insufficientAuthentication)
+    case ECONNREFUSED: .channelRefused(peer, psm: psm, answer ?? .unspecified)
+    case EACCES: .channelRefused(peer, psm: psm, .insufficientEncryption)
     default: .link(error)
     }
   }

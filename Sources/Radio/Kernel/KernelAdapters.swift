@@ -47,11 +47,20 @@ public actor KernelAdapters {
 
   private func end(_ id: Int) { watchers[id] = nil }
 
-  func open() throws(RadioError) -> ManagementChannel {
+  /// For tests, which have the socket's other end.
+  func begin(socket: Int32) throws(RadioError) { _ = try open(socket: socket) }
+
+  func open(socket: Int32? = nil) throws(RadioError) -> ManagementChannel {
     if let channel { return channel }
-    let channel = try ManagementChannel(on: loop) { [weak self] index, event in
+    let observer: (UInt16, ManagementEvent) -> Void = { [weak self] index, event in
       self?.assumeIsolated { $0.take(index, event) }
     }
+    let channel =
+      if let socket {
+        try ManagementChannel(socket, on: loop, observer)
+      } else {
+        try ManagementChannel(on: loop, observer)
+      }
     self.channel = channel
     return channel
   }

@@ -31,6 +31,19 @@ final class LinkMonitor {
     }
   }
 
+  /// Why a peer has refused a channel: the oldest such answer that was not asked for yet.
+  func takeRefusal(by peer: BluetoothAddress) -> ChannelRefusal? {
+    // The answer was shown before the socket was told.
+    receive()
+    return links.takeRefusal(by: peer)
+  }
+
+  /// Before this process asks for a channel, and nothing that it has asked for is open.
+  func forgetRefusals() {
+    receive()
+    links.forgetRefusals()
+  }
+
   func close() {
     socket?.end()
     socket = nil

@@ -303,10 +303,10 @@ extension Simulator {
       case 4:
         // Values by their types, of which some may not be read.
         let row = end.peer.device.model?.rows[random.below(end.peer.device.model?.rows.count ?? 1)]
-        pdu = [0x08, 1, 0, 0xFF, 0xFF] + (row?.type ?? ModelRow.primary)
+        pdu = [0x08, 1, 0] + rangeEnd(row) + (row?.type ?? ModelRow.primary)
       case 5:
         let row = end.peer.device.model?.rows[random.below(end.peer.device.model?.rows.count ?? 1)]
-        pdu = [0x06, 1, 0, 0xFF, 0xFF] + (row?.type ?? ModelRow.primary).prefix(2)
+        pdu = [0x06, 1, 0] + rangeEnd(row) + (row?.type ?? ModelRow.primary).prefix(2)
         if case .stored(let value, _)? = row?.kind { pdu += value.prefix(60) }
       case 0: pdu = [UInt8(truncatingIfNeeded: random.next())] + someOctets(40)
       case 1:
@@ -331,6 +331,12 @@ extension Simulator {
       }
     }
   }
+}
+
+/// Where a range ends that holds this row: at the row itself for every second one.
+private func rangeEnd(_ row: ModelRow?) -> [UInt8] {
+  guard let row, row.handle & 1 == 0 else { return [0xFF, 0xFF] }
+  return octets(row.handle)
 }
 
 extension ModelRow.Kind {

@@ -311,6 +311,26 @@ import Testing
 
   // MARK: Death
 
+  /// Who waited hears of the end, and may cancel what has ended.
+  @Test func cancelledAfterTheEnd() {
+    let bench = BearerBench()
+    bench.request(1, "0a 0100")
+    for id in 2...5 as ClosedRange<UInt64> {
+      #expect(bench.bearer.enqueueRequest(TransactionID(rawValue: id)) == .waiting)
+    }
+    bench.receive("0b")
+    #expect(bench.bearer.nextRequest() == TransactionID(rawValue: 2))
+    bench.bearer.transmit(request: TransactionID(rawValue: 2), at: .zero) { out in
+      out.append(UInt8(0x0A))
+    }
+    bench.receive("13")
+    #expect(bench.failure != nil)
+    for id in 1...6 as ClosedRange<UInt64> {
+      bench.bearer.cancel(request: TransactionID(rawValue: id))
+    }
+    #expect(bench.bearer.nextRequest() == nil)
+  }
+
   @Test func aDeadBearerSendsNothing() throws {
     let bench = bench(.inFlight)
     bench.receive("0a 03 00")

@@ -184,5 +184,18 @@ import Testing
       #expect(!append(1, to: &out))
     }
     #expect(short.count == 22)
+    // Values of a notification are whole or not there.
+    let multiple = encoded(limit: 23) { out in
+      MultipleHandleValueNotification.begin(into: &out)
+      func append(_ count: Int, to out: inout OutputRawSpan) -> Bool {
+        MultipleHandleValueNotification.append(
+          3, value.span.bytes.extracting(first: count), to: &out)
+      }
+      #expect(append(10, to: &out))
+      #expect(!append(5, to: &out))
+      #expect(append(4, to: &out))
+      #expect(!append(0, to: &out))
+    }
+    #expect(multiple.count == 23)
   }
 }

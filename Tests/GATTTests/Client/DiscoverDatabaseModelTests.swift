@@ -21,6 +21,14 @@ import Testing
     #expect(server.attributes.count == 820)
     let found = try server.run(DiscoverDatabase(), mtu: mtu)
     #expect(found == database)
+    // Its descriptors are parts of one array for each service, those of `database` are not.
+    #expect(Set([found, database]).count == 1)
+    for characteristic in database.services.flatMap(\.characteristics) {
+      #expect(found.characteristic(valueHandle: characteristic.valueHandle)?.cccd != nil)
+      for descriptor in characteristic.descriptors {
+        #expect(found.descriptor(at: descriptor.handle) == descriptor)
+      }
+    }
     #expect(server.requests.count { $0 == .readByGroupTypeRequest } == groups)
     #expect(server.requests.count { $0 == .readByTypeRequest } == characteristics)
     #expect(server.requests.count { $0 == .findInformationRequest } == descriptors)

@@ -111,8 +111,12 @@ import Testing
     let eleven = [AttributeHandle](repeating: 0x0101, count: 11)
     let list = hexText([UInt8](repeating: 1, count: 22))
     _ = try play(ReadMultiple(eleven), "> 0e \(list)\n< 0f")
-    #expect(throws: ProcedureError.misuse(.handleCount(12, limit: 11))) {
-      try play(ReadMultiple(eleven + [1]), "> 0e")
+    // An octet more has no room for a handle more.
+    for (mtu, limit) in [(23, 11), (24, 11), (25, 12)] {
+      let more = [AttributeHandle](repeating: 0x0101, count: limit + 1)
+      let error = ProcedureError.misuse(.handleCount(limit + 1, limit: limit))
+      #expect(throws: error) { try play(ReadMultiple(more), mtu: mtu, "> 0e") }
+      #expect(throws: error) { try play(ReadMultipleVariable(more), mtu: mtu, "> 20") }
     }
     #expect(throws: ProcedureError.misuse(.invalidHandle)) {
       try play(ReadMultiple([1, 0]), "> 0e")

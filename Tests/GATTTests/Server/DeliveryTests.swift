@@ -1,6 +1,7 @@
 import ATT
-import GATT
 import Testing
+
+@testable import GATT
 
 /// Values that the server sends unasked. Vol 3, Part G, 4.10 and 4.11.
 @Suite struct DeliveryTests {
@@ -45,6 +46,20 @@ import Testing
     #expect(station.session.bearer.isCongested == true)
     #expect(station.sent.count == sent)
     #expect(notify(station, 20))
+  }
+
+  /// What was confirmed, and what nobody waits for, takes no room.
+  @Test func indicationsThatHaveEndedAreForgotten() throws {
+    let station = Station(server)
+    station.send("12 0c00 0200")
+    for number in 0..<300 {
+      let id = try station.session.indicate(0x0B, [UInt8(number & 0xFF)], at: station.now)
+      #expect(station.sent.count == 1)
+      if number % 3 == 0 { station.session.cancel(indication: id) }
+      station.send("1e")
+      #expect(station.session.indications.isEmpty)
+    }
+    #expect(station.actions.count == 200)
   }
 
   @Test func noNotificationsDuringTheExchange() {

@@ -35,6 +35,36 @@ import Testing
 
   private let station = Station(ServerFindTests.database)
 
+  /// As many as there is room for, to the last octet.
+  @Test(arguments: [23, 24, 25, 26, 27, 28, 29, 41] as [UInt16])
+  func findByTypeValueFillsItsResponse(_ mtu: UInt16) {
+    var database = Database()
+    for _ in 0..<20 { try! database.add(ServiceDefinition(0x180D)) }
+    let station = Station(database)
+    station.exchange(mtu)
+    let response = station.send("06 0100 ffff 0028 0d18")
+    #expect(response.map { octets($0).count } == [1 + (Int(mtu) - 1) / 4 * 4])
+  }
+
+  /// The last handle of a range belongs to it.
+  @Test func rangesThatEndAtWhatIsLookedFor() {
+    station.play(
+      """
+      > 06 0100 3000 0028 0d18
+      < 07 3000 3200
+      > 06 3000 3000 0028 0d18
+      < 07 3000 3200
+      > 06 0100 2f00 0028 0d18
+      < 01 06 0100 0a
+      > 04 3000 3000
+      < 05 01 3000 0028
+      > 10 2100 3000 0028
+      < 11 06 3000 3200 0d18
+      > 08 2100 3000 0028
+      < 09 04 3000 0d18
+      """)
+  }
+
   // MARK: Rule 16
 
   @Test(arguments: ["04 %", "06 % 0028", "08 % 0328", "10 % 0028"]) func rule16(_ request: String) {

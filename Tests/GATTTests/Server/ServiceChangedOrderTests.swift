@@ -65,6 +65,20 @@ import Testing
     #expect(station.send("1e") == ["1d 03 00 00 01 00 01"])
   }
 
+  /// One that was not sent lets no value pass that a later change keeps back.
+  @Test func serviceChangedThatWasNotSentIsForgotten() throws {
+    let station = try station("12 0400 0200", "12 0600 01")
+    try change(0x100, station)
+    #expect(station.send("12 0400 0000") == ["01 12 04 00 12"])
+    #expect(station.send("12 0400 0000") == ["13"])
+    #expect(station.send("1e") == ["1d 0b 00 02"])
+    try change(0x200, station)
+    _ = try station.session.indicate(0x0B, [3], at: station.now)
+    #expect(station.send("1e") == [])
+    #expect(station.send("0a 0b00") == ["01 0a 0b 00 12"])
+    #expect(station.send("0a 0b00") == ["0b 07", "1d 0b 00 03"])
+  }
+
   /// As many values wait as may: Service Changed finds its place all the same.
   @Test func serviceChangedPassesAFullQueue() throws {
     let station = Station(server, BearerConfiguration(maximumWaiting: 1))

@@ -75,6 +75,22 @@ import Testing
     #expect(operation.result == .success([]))
   }
 
+  /// As many wait as may, the one that is kept among them: it is repeated all the same.
+  @Test(arguments: [false, true]) func repeatedInAFullQueue(_ risesBefore: Bool) {
+    let bench = bench(BearerConfiguration(maximumWaiting: 2))
+    let operation = bench.read(3)
+    let others = [bench.read(5), bench.read(7)]
+    if risesBefore { bench.session.securityRaised(at: .zero) }
+    bench.receive("01 0a 03 00 05")
+    let last = bench.read(9)
+    #expect(last.result == .failure(.misuse(.tooManyProcedures(limit: 2))))
+    if !risesBefore { bench.session.securityRaised(at: .zero) }
+    for _ in 0..<3 { bench.receive("0b 01") }
+    #expect(operation.result == .success([1]))
+    for other in others { #expect(other.result == .success([1])) }
+    #expect(bench.session.operationCount == 0)
+  }
+
   /// In the middle of a long read.
   @Test func aLongReadGoesOnWhereItWas() throws {
     let bench = bench()

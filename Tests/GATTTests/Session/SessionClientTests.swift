@@ -135,6 +135,27 @@ import Testing
     #expect(operations[3].result == .failure(.misuse(.tooManyProcedures(limit: 2))))
   }
 
+  /// What was cancelled while it waited makes room at once.
+  @Test func cancelledProceduresMakeRoom() {
+    let bench = Bench(BearerConfiguration(maximumWaiting: 2))
+    bench.read(1)
+    for _ in 0..<3 {
+      let operations = [ReadCharacteristicValue(3), ReadCharacteristicValue(5)].map { read in
+        let operation = ReadOperation(read)
+        return (bench.session.start(operation, at: .zero), operation)
+      }
+      for (id, operation) in operations {
+        #expect(operation.result == nil)
+        bench.session.cancel(id, at: .zero)
+        #expect(operation.result == .failure(.cancelled))
+      }
+    }
+    bench.read(7)
+    #expect(bench.sent == ["0a 01 00"])
+    bench.receive("0b")
+    #expect(bench.sent == ["0a 07 00"])
+  }
+
   /// A procedure that has begun goes on, though as many wait as the limit allows.
   @Test func aLongProcedureInAFullQueue() {
     let bench = Bench(BearerConfiguration(maximumWaiting: 2))

@@ -79,6 +79,17 @@ print("from us:", COUNT)
 server, psm = listener("le:@hci1")
 refused = atto("channel", endpoint(), "--psm", psm + 1, "--timeout", 20, status=None, timeout=30)
 check(refused.status != 0 and "nobody listens there" in refused.errors, refused)
+# One who has no room: the kernel takes as many as its listener's queue, and one.
+crowded = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_STREAM, 0)
+address = psm_address(1, 0x00C5)
+checked(libc.bind(crowded.fileno(), address, len(address)))
+crowded.listen(0)
+first = stream(0)
+checked(libc.connect(first.fileno(), address, len(address)))
+full = atto("channel", endpoint(), "--psm", 0xC5, "--timeout", 20, status=None, timeout=30)
+check(full.status != 0 and "no room for another channel" in full.errors, full)
+first.close()
+crowded.close()
 # Ours to ours; both ends of a pipe are held back by what is not read.
 server.stdin.close()
 came: list[bytes] = []

@@ -43,6 +43,75 @@ import Testing
     #expect(table[Self.peer] == nil)
   }
 
+  /// A response to the wish for a channel, over the link 0x0040.
+  static func response(_ result: UInt16, handle: UInt16 = 0x2040, code: UInt8 = 0x15) -> [UInt8] {
+    let signal = [code, 7, 10, 0] + [UInt8](repeating: 0, count: 8) + result.octets(2)
+    let frame = signal.count.octets(2) + [5, 0] + signal
+    let packet = handle.octets(2) + frame.count.octets(2) + frame
+    return [5, 0, 0, 0] + packet.count.octets(2) + packet
+  }
+
+  @Test func refusalsOfChannels() {
+    var table = LinkTable()
+    table.take(Self.event(0x3E, Self.complete))
+    for result: UInt16 in [2, 4, 6, 4, 0, 11, 0x0102, 3] { table.take(Self.response(result)) }
+    // Security was missing once, and then there was some.
+    let told = (0..<8).map { _ in table.takeRefusal(by: Self.peer) }
+    #expect(
+      told == [
+        .unknownPSM, .noResources, .noResources, .unacceptableParameters, .unspecified,
+        .unspecified, nil, nil,
+      ])
+    table.take(Self.response(8))
+    table.take(Self.response(0))
+    #expect(table.takeRefusal(by: Self.peer) == nil)
+    table.take(Self.response(5))
+    let stranger = BluetoothAddress("00:AA:01:01:00:02")!
+    #expect(table.takeRefusal(by: stranger) == nil)
+    #expect(table.takeRefusal(by: Self.peer) == .insufficientAuthentication)
+    // A link whose beginning was not seen.
+    table.take(Self.response(4, handle: 0x2041))
+    #expect(table.takeRefusal(by: Self.peer) == nil)
+    #expect(table.takeRefusal(by: stranger) == .noResources)
+    #expect(table.takeRefusal(by: stranger) == nil)
+    table.take(Self.response(4, handle: 0x2041))
+    table.take(Self.response(4))
+    table.forgetRefusals()
+    #expect(table.takeRefusal(by: Self.peer) == nil && table.takeRefusal(by: stranger) == nil)
+    // Another signal, a later fragment, and what is cut off.
+    table.take(Self.response(2, code: 0x16))
+    table.take(Self.response(2, handle: 0x1040))
+    let whole = Self.response(2)
+    for count in 0..<whole.count { table.take(Array(whole[..<count])) }
+    #expect(table.takeRefusal(by: Self.peer) == nil)
+    for _ in 0..<100 { table.take(Self.response(2)) }
+    var count = 0
+    while table.takeRefusal(by: Self.peer) != nil { count += 1 }
+    #expect(count == LinkTable.refusalLimit)
+    // They go with the link.
+    table.take(Self.response(2))
+    table.take(Self.event(0x05, [0, 0x40, 0, 0x13]))
+    #expect(table.takeRefusal(by: Self.peer) == nil)
+  }
+
+  @Test func linksBeyondTheLimit() {
+    var table = LinkTable()
+    let peers = (0...UInt8(LinkTable.limit)).map { number in
+      let octets = [number] + Self.octets.dropFirst()
+      table.take(
+        Self.event(0x3E, [0x01, 0, number, 0] + [0, 0] + octets + Self.times + [0]))
+      return BluetoothAddress(littleEndian: octets, kind: .public)!
+    }
+    #expect(peers.count { table[$0] != nil } == LinkTable.limit)
+    #expect(table[peers.last!] == nil)
+    // One that is known keeps its place, and one that ends makes room.
+    table.take(Self.event(0x3E, [0x03, 0, 0, 0, 6, 0, 0, 0, 0xC8, 0]))
+    #expect(table[peers[0]]?.interval == 6)
+    table.take(Self.event(0x05, [0, 0, 0, 0x13]))
+    table.take(Self.event(0x3E, Self.complete))
+    #expect(table[Self.peer] != nil)
+  }
+
   @Test func enhancedEventsAndIdentities() {
     for subevent: UInt8 in [0x0A, 0x29] {
       var table = LinkTable()

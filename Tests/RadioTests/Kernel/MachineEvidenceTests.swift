@@ -201,6 +201,22 @@ private final class FakeMachine {
     }
   }
 
+  /// Few octets that unpack to many.
+  @Test func tooLong() throws {
+    let most = [UInt8](repeating: 0x41, count: GzipText.limit)
+    #expect(GzipText.unpack(try #require(self.packed(most, "-9"))) == most)
+    let file = try #require(self.packed(most + [0x41], "-9"))
+    #expect(file.count < 16_384)
+    #expect(GzipText.unpack(file) == nil)
+  }
+
+  @Test func filesThatAreTooLong() {
+    let machine = FakeMachine([:])
+    machine.write("/long", [UInt8](repeating: 7, count: 3 * SystemFiles.limit))
+    let read = SystemFiles(root: machine.root).octets("/long")
+    #expect(read?.count == SystemFiles.limit)
+  }
+
   @Test func damage() throws {
     let text = Array((0..<3000).map { "CONFIG_\($0)=y\n" }.joined().utf8)
     let whole = try #require(self.packed(text, "-9"))

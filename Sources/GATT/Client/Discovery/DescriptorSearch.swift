@@ -22,28 +22,16 @@ struct DescriptorSearch: Procedure, Sendable {
     let type: BluetoothUUID
   }
 
-  /// Where one characteristic can have descriptors.
-  struct Gap: Equatable, Sendable {
-    let range: HandleRange
-    /// The characteristic's index in the list that the owner keeps.
-    let characteristic: Int
-  }
-
-  /// A descriptor with the characteristic that it belongs to.
-  struct Found: Equatable, Sendable {
-    let characteristic: Int
-    let descriptor: Descriptor
-  }
-
   struct Output: Equatable, Sendable {
-    /// By handle.
-    var descriptors: [Found] = []
+    /// By handle; each lies in a gap, which tells whose it is.
+    var descriptors: [Descriptor] = []
     /// Includes among the descriptors, by handle.
     var includes: [AttributeHandle] = []
   }
 
   private let known: [Known]
-  private let gaps: [Gap]
+  /// Where characteristics can have descriptors.
+  private let gaps: [HandleRange]
   private let limits: DiscoveryLimits
   private var asked: HandleRange
   /// The first known attribute that no response has passed.
@@ -59,9 +47,9 @@ struct DescriptorSearch: Procedure, Sendable {
   ///   - known: by handle, each handle once.
   ///   - gaps: by handle, without overlaps.
   ///   - limits: descriptors and requests.
-  init?(known: [Known], gaps: [Gap], limits: DiscoveryLimits) {
+  init?(known: [Known], gaps: [HandleRange], limits: DiscoveryLimits) {
     guard let first = gaps.first, let last = gaps.last,
-      let range = HandleRange(first.range.start, last.range.end)
+      let range = HandleRange(first.start, last.end)
     else { return nil }
     self.known = known
     self.gaps = gaps
@@ -79,15 +67,16 @@ struct DescriptorSearch: Procedure, Sendable {
     requests += 1
     switch response {
     case .findInformationResponse(let information):
-      var last: AttributeHandle?
+      output.descriptors.makeRoom(for: information.count)
+      var last = AttributeHandle.invalid
       for index in 0..<information.count {
         let (handle, type) = information[index]
         guard asked.contains(handle) else { throw .violation(.handleOutOfRange(handle, asked)) }
-        if let last, handle <= last { throw .violation(.notAdvancing(handle)) }
+        guard handle > last else { throw .violation(.notAdvancing(handle)) }
         last = handle
         try accept(handle, type)
       }
-      guard let last, let next = nextRange(after: last) else { return .finished(output) }
+      guard let next = nextRange(after: last) else { return .finished(output) }
       try limits.check(requests, of: .requests)
       asked = next
       return .request
@@ -99,17 +88,20 @@ struct DescriptorSearch: Procedure, Sendable {
     }
   }
 
+  @inline(__always)
   private mutating func accept(
     _ handle: AttributeHandle, _ type: BluetoothUUID
   ) throws(ProcedureError) {
-    try passKnown(before: handle)
-    if knownIndex < known.count, known[knownIndex].handle == handle {
-      guard known[knownIndex].type == type else { throw .violation(.contradiction(handle)) }
-      knownIndex += 1
-      return
+    if knownIndex < known.count, known[knownIndex].handle <= handle {
+      try passKnown(before: handle)
+      if knownIndex < known.count, known[knownIndex].handle == handle {
+        guard known[knownIndex].type == type else { throw .violation(.contradiction(handle)) }
+        knownIndex += 1
+        return
+      }
     }
-    while gapIndex < gaps.count, gaps[gapIndex].range.end < handle { gapIndex += 1 }
-    let isInGap = gapIndex < gaps.count && gaps[gapIndex].range.start <= handle
+    while gapIndex < gaps.count, gaps[gapIndex].end < handle { gapIndex += 1 }
+    let isInGap = gapIndex < gaps.count && gaps[gapIndex].start <= handle
     switch type {
     case .primaryService, .secondaryService, .characteristic:
       throw .violation(.contradiction(handle))
@@ -120,10 +112,7 @@ struct DescriptorSearch: Procedure, Sendable {
     default:
       guard isInGap else { return }
       try limits.check(output.descriptors.count, of: .descriptors)
-      output.descriptors.append(
-        Found(
-          characteristic: gaps[gapIndex].characteristic,
-          descriptor: Descriptor(handle: handle, uuid: type)))
+      output.descriptors.append(Descriptor(handle: handle, uuid: type))
     }
   }
 
@@ -142,8 +131,8 @@ struct DescriptorSearch: Procedure, Sendable {
   /// From the first unknown handle after this one to the last unknown one.
   private func nextRange(after handle: AttributeHandle) -> HandleRange? {
     guard let next = handle.next else { return nil }
-    for gap in gaps[gapIndex...] where gap.range.end >= next {
-      return HandleRange(max(gap.range.start, next), asked.end)
+    for gap in gaps[gapIndex...] where gap.end >= next {
+      return HandleRange(max(gap.start, next), asked.end)
     }
     return nil
   }

@@ -30,7 +30,9 @@ public struct DiscoverDatabase: Procedure, Sendable {
   /// By handle, once the second stage of services is over.
   private var services: [Service] = []
   /// By handle.
-  private var characteristics: [Characteristic] = []
+  private var characteristics: [CharacteristicSearch.Found] = []
+  /// By handle, of all characteristics: how far each of these goes tells which are its own.
+  private var descriptors: [Descriptor] = []
   /// By handle.
   private var includes: [IncludedService] = []
   /// Where includes have been asked for.
@@ -42,7 +44,7 @@ public struct DiscoverDatabase: Procedure, Sendable {
     case hash(ReadUsingUUID)
     case primary(DiscoverPrimaryServices)
     case secondary(DiscoverSecondaryServices)
-    case characteristics(DiscoverCharacteristics)
+    case characteristics(CharacteristicSearch)
     case includes(FindIncludedServices)
     case descriptors(DescriptorSearch)
     case lateIncludes(FindIncludedServices)
@@ -207,7 +209,7 @@ extension DiscoverDatabase {
     where services[index].handle <= services[index - 1].endGroupHandle {
       throw .violation(.overlappingGroups(services[index].handle))
     }
-    guard let discovery = DiscoverCharacteristics(inServices: services, limits: limits) else {
+    guard let discovery = CharacteristicSearch(inServices: services, limits: limits) else {
       return try beginIncludes()
     }
     stage = .characteristics(discovery)
@@ -217,17 +219,18 @@ extension DiscoverDatabase {
     var first: AttributeHandle?
     var last: AttributeHandle?
     var index = 0
-    for service in services {
+    for position in services.indices {
+      let handle = services[position].handle
       // The first characteristic of this service, or of one after it.
-      while index < characteristics.count, characteristics[index].handle < service.handle {
+      while index < characteristics.count, characteristics[index].handle < handle {
         index += 1
       }
-      var end = service.endGroupHandle
+      var end = services[position].endGroupHandle
       if index < characteristics.count, let previous = characteristics[index].handle.previous {
         end = min(end, previous)
       }
-      guard service.handle < end else { continue }
-      first = first ?? service.handle.next
+      guard handle < end else { continue }
+      first = first ?? handle.next
       last = end
     }
     guard let first, let last, let range = HandleRange(first, last) else {
@@ -239,10 +242,10 @@ extension DiscoverDatabase {
 
   private mutating func beginDescriptors() throws(ProcedureError) {
     let known = try knownAttributes()
-    var gaps: [DescriptorSearch.Gap] = []
-    for (index, characteristic) in characteristics.enumerated() {
-      guard let range = characteristic.descriptorRange else { continue }
-      gaps.append(DescriptorSearch.Gap(range: range, characteristic: index))
+    var gaps: [HandleRange] = []
+    gaps.reserveCapacity(characteristics.count)
+    for index in characteristics.indices {
+      if let range = characteristics[index].descriptorRange { gaps.append(range) }
     }
     guard let search = DescriptorSearch(known: known, gaps: gaps, limits: limits) else { return }
     stage = .descriptors(search)
@@ -251,9 +254,7 @@ extension DiscoverDatabase {
   private mutating func beginLateIncludes(
     after output: DescriptorSearch.Output
   ) throws(ProcedureError) {
-    for found in output.descriptors {
-      characteristics[found.characteristic].descriptors.append(found.descriptor)
-    }
+    descriptors = output.descriptors
     guard let first = output.includes.first, let last = output.includes.last,
       let range = HandleRange(first, last)
     else { return }
@@ -285,35 +286,63 @@ extension DiscoverDatabase {
   /// All declarations and values, by handle. Throws if two are at one handle, or an include is
   /// in no service.
   private func knownAttributes() throws(ProcedureError) -> [DescriptorSearch.Known] {
-    var known: [DescriptorSearch.Known] = []
-    known.reserveCapacity(services.count + includes.count + 2 * characteristics.count)
-    for service in services {
-      known.append(
-        .init(
-          handle: service.handle, type: service.isPrimary ? .primaryService : .secondaryService))
-    }
     for include in includes {
       guard let index = services.lastIndex(upTo: include.handle, by: { $0.handle }),
         services[index].contains(include.handle)
       else { throw .violation(.outsideServices(include.handle)) }
-      known.append(.init(handle: include.handle, type: .include))
     }
-    for characteristic in characteristics {
-      known.append(.init(handle: characteristic.handle, type: .characteristic))
-      known.append(.init(handle: characteristic.valueHandle, type: characteristic.uuid))
+    var known: [DescriptorSearch.Known] = []
+    known.reserveCapacity(services.count + includes.count + 2 * characteristics.count)
+    // Each of the lists rises, so that whichever comes first in one of them is the next.
+    var service = 0
+    var include = 0
+    for index in characteristics.indices {
+      let handle = characteristics[index].handle
+      while service < services.count, services[service].handle <= handle {
+        appendIncludes(from: &include, before: services[service].handle, to: &known)
+        known.append(services[service].known)
+        service += 1
+      }
+      appendIncludes(from: &include, before: handle, to: &known)
+      known.append(.init(handle: handle, type: .characteristic))
+      // A value is in its declaration's service, so that none begins between them.
+      let valueHandle = characteristics[index].valueHandle
+      appendIncludes(from: &include, before: valueHandle, to: &known)
+      known.append(.init(handle: valueHandle, type: characteristics[index].uuid))
     }
-    known.sort { $0.handle < $1.handle }
-    for index in known.indices.dropFirst()
-    where known[index].handle == known[index - 1].handle {
-      throw .violation(.contradiction(known[index].handle))
+    while service < services.count {
+      appendIncludes(from: &include, before: services[service].handle, to: &known)
+      known.append(services[service].known)
+      service += 1
+    }
+    appendIncludes(from: &include, before: nil, to: &known)
+    var index = 1
+    while index < known.count {
+      guard known[index].handle > known[index - 1].handle else {
+        throw .violation(.contradiction(known[index].handle))
+      }
+      index += 1
     }
     return known
   }
 
-  /// Puts characteristics and includes into their services.
+  /// Appends the includes from one on that stand before a handle; all that are left if it is nil.
+  @inline(__always)
+  private func appendIncludes(
+    from index: inout Int, before handle: AttributeHandle?, to known: inout [DescriptorSearch.Known]
+  ) {
+    while index < includes.count {
+      if let handle, includes[index].handle >= handle { return }
+      known.append(.init(handle: includes[index].handle, type: .include))
+      index += 1
+    }
+  }
+
+  /// Puts descriptors into their characteristics, and those and includes into their services.
   private func database() throws(ProcedureError) -> RemoteDatabase {
     var tree = services
     var characteristic = 0
+    var descriptor = 0
     var include = 0
     for index in tree.indices {
       let end = tree[index].endGroupHandle
@@ -321,13 +350,44 @@ extension DiscoverDatabase {
       while characteristic < characteristics.count, characteristics[characteristic].handle <= end {
         characteristic += 1
       }
+      let firstDescriptor = descriptor
+      while descriptor < descriptors.count, descriptors[descriptor].handle <= end {
+        descriptor += 1
+      }
       if characteristic > firstCharacteristic {
-        tree[index].characteristics = Array(characteristics[firstCharacteristic..<characteristic])
+        tree[index].characteristics = join(
+          characteristics[firstCharacteristic..<characteristic],
+          Array(descriptors[firstDescriptor..<descriptor]))
       }
       let firstInclude = include
       while include < includes.count, includes[include].handle <= end { include += 1 }
       if include > firstInclude { tree[index].includes = Array(includes[firstInclude..<include]) }
     }
     return RemoteDatabase(services: tree, databaseHash: databaseHash)
+  }
+
+  /// The characteristics of one service, each with its part of the service's descriptors: who keeps
+  /// a characteristic keeps no more than these.
+  private func join(
+    _ characteristics: ArraySlice<CharacteristicSearch.Found>, _ descriptors: [Descriptor]
+  ) -> [Characteristic] {
+    var joined: [Characteristic] = []
+    joined.reserveCapacity(characteristics.count)
+    var index = 0
+    for characteristic in characteristics {
+      let first = index
+      while index < descriptors.count, descriptors[index].handle <= characteristic.endGroupHandle {
+        index += 1
+      }
+      joined.append(Characteristic(characteristic, descriptors: descriptors[first..<index]))
+    }
+    return joined
+  }
+}
+
+extension Service {
+  /// The declaration, as a search for descriptors must find it.
+  fileprivate var known: DescriptorSearch.Known {
+    .init(handle: handle, type: isPrimary ? .primaryService : .secondaryService)
   }
 }

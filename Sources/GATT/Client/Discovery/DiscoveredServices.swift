@@ -20,6 +20,7 @@ struct DiscoveredServices: Sendable {
   ) throws(ProcedureError) -> Step<[Service]> {
     switch response {
     case .readByGroupTypeResponse(let groups):
+      services.makeRoom(for: groups.count)
       for index in 0..<groups.count {
         let group = groups.group(at: index)
         let value = groups.value(at: index)

@@ -8,11 +8,15 @@ public struct Characteristic: Hashable, Sendable {
   public let valueHandle: AttributeHandle
   /// The last handle that can belong to the characteristic: before the next declaration, or
   /// where the service (or the range that was searched) ends. Computed; the server states none.
-  public internal(set) var endGroupHandle: AttributeHandle
+  public let endGroupHandle: AttributeHandle
   public let properties: CharacteristicProperties
   public let uuid: BluetoothUUID
   /// In the order of their handles. Empty from procedures that look for characteristics alone.
-  public internal(set) var descriptors: [Descriptor]
+  ///
+  /// The array is made when it is asked for: a discovery keeps those of a whole service in one.
+  public var descriptors: [Descriptor] { Array(part) }
+  /// The same, where they are kept.
+  private let part: ArraySlice<Descriptor>
 
   public init(
     handle: AttributeHandle, valueHandle: AttributeHandle, endGroupHandle: AttributeHandle,
@@ -23,7 +27,16 @@ public struct Characteristic: Hashable, Sendable {
     self.endGroupHandle = endGroupHandle
     self.properties = properties
     self.uuid = uuid
-    self.descriptors = descriptors
+    part = descriptors[...]
+  }
+
+  init(_ found: CharacteristicSearch.Found, descriptors: ArraySlice<Descriptor>) {
+    handle = found.handle
+    valueHandle = found.valueHandle
+    endGroupHandle = found.endGroupHandle
+    properties = found.properties
+    uuid = found.uuid
+    part = descriptors
   }
 
   /// Where descriptors can be: from after the value to the end; nil if there is no room.
@@ -34,8 +47,11 @@ public struct Characteristic: Hashable, Sendable {
 
   /// The first descriptor of a type.
   public func descriptor(_ uuid: BluetoothUUID) -> Descriptor? {
-    descriptors.first { $0.uuid == uuid }
+    part.first { $0.uuid == uuid }
   }
+
+  /// The descriptor with this handle.
+  func descriptor(at handle: AttributeHandle) -> Descriptor? { part.first { $0.handle == handle } }
 
   /// The Client Characteristic Configuration descriptor, whose value turns notifications and
   /// indications on. Vol 3, Part G, 3.3.3.3.

@@ -77,6 +77,6 @@ extension RemoteDatabase {
 
   /// The descriptor with this handle.
   public func descriptor(at handle: AttributeHandle) -> Descriptor? {
-    characteristic(containing: handle)?.descriptors.first { $0.handle == handle }
+    characteristic(containing: handle)?.descriptor(at: handle)
   }
 }

@@ -23,4 +23,10 @@ extension Array {
     }
     return self
   }
+
+  /// Has room for some more, so that a response that lists many does not have the array grow with
+  /// each doubling. It still doubles at the least, so that many small responses cost no more.
+  mutating func makeRoom(for more: Int) {
+    if capacity - count < more { reserveCapacity(Swift.max(count + more, 2 * count)) }
+  }
 }

@@ -1,0 +1,333 @@
+import Atto
+import Foundation
+import Testing
+
+@testable import CoreBluetooth
+
+/// What happens when an app, a peer or the air goes on where there is no room any more.
+@Suite struct CoreBluetoothLimitTests {
+  private struct Late: Error { let what: String }
+
+  /// Waits for what must come about on the radio's loop.
+  private func reach(
+    _ what: String, _ condition: @escaping @RadioLoop @Sendable () -> Bool
+  ) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while await !Task(operation: { @RadioLoop in condition() }).value {
+      guard .now < deadline else { throw Late(what: what) }
+      await Task.yield()
+    }
+  }
+
+  /// Does something while a queue carries nothing out. One that is let go of must be running.
+  private func suspending(_ queue: DispatchQueue, _ body: () async throws -> Void) async throws {
+    queue.suspend()
+    defer { queue.resume() }
+    try await body()
+  }
+
+  /// A connected peer whose notifications are subscribed to.
+  private func subscribed(_ name: String) async throws -> (ScriptedPeer, Watch) {
+    let peer = try await ScriptedPeer(name)
+    let watch = Watch(Sandbox.radio(), for: name)
+    try await watch.getReady()
+    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await watch.log.next("notifying 2A37 true well")
+    return (peer, watch)
+  }
+
+  // MARK: Values to apps
+
+  @Test func valuesThatAnAppDoesNotTakeHoldThePeerBack() async throws {
+    let (peer, watch) = try await subscribed("Flood")
+    let remote = watch.peripheral.remote
+    try await suspending(watch.queue) {
+      peer.flood(0x13, 6000)
+      try await reach("held back") { remote.link?.isHeldBack == true }
+      let (count, dropped) = await Task { @RadioLoop in
+        (remote.link?.undeliveredNow, remote.link?.dropped)
+      }.value
+      #expect(count == PeerLink.valueLimit)
+      #expect(dropped == 0)
+    }
+    for number in 0..<6000 {
+      let value = try await watch.log.next("value 2A37")
+      try #require(value == "value 2A37 [\(number & 0xFF), \(number >> 8)] of 2 well")
+    }
+    peer.end()
+  }
+
+  /// A response may stand behind the values: so the link is read on for a while.
+  @Test func valuesBeforeAResponseAreDroppedAtLast() async throws {
+    let (peer, watch) = try await subscribed("Flood before")
+    let remote = watch.peripheral.remote
+    peer.begin(ScriptedPeer.Plan(isDeaf: true))
+    // The first it reads still.
+    for _ in 0..<2 { watch.peripheral.readValue(for: watch.characteristic("FF01")) }
+    try await watch.log.next("value FF01 [7] of 1 well")
+    try await reach("awaited") { peer.hasUnread }
+    let limit = 4 * PeerLink.valueLimit
+    try await suspending(watch.queue) {
+      peer.flood(0x13, 6000)
+      try await reach("dropped") { remote.link?.dropped == 6000 - limit }
+      #expect(await Task { @RadioLoop in remote.link?.undeliveredNow }.value == limit)
+    }
+    for number in 0..<limit {
+      let value = try await watch.log.next("value 2A37")
+      try #require(value == "value 2A37 [\(number & 0xFF), \(number >> 8)] of 2 well")
+    }
+    peer.begin(ScriptedPeer.Plan())
+    #expect(try await watch.log.next("value") == "value FF01 [7] of 1 well")
+    peer.end()
+  }
+
+  @Test func valuesThatALoopDoesNotTakeHoldThePeerBack() async throws {
+    let (peer, watch) = try await subscribed("Flood of a loop")
+    let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+    let carried = Carried((watch.peripheral, watch.characteristic("2A37")))
+    let values = Task {
+      var values: [Data] = []
+      for try await value in carried.content.0.notifications(for: carried.content.1) {
+        if values.isEmpty { for await _ in gate { break } }
+        values.append(value)
+        if values.count == 3000 { break }
+      }
+      return values
+    }
+    while watch.peripheral.shown.value.listeners.isEmpty { await Task.yield() }
+    let remote = watch.peripheral.remote
+    peer.flood(0x13, 3000)
+    try await reach("held back") { remote.link?.isHeldBack == true }
+    #expect(await Task { @RadioLoop in remote.link?.undeliveredNow }.value == PeerLink.valueLimit)
+    opening.yield()
+    let came = try await values.value
+    let isWhole = came == (0..<3000).map { Data([UInt8($0 & 0xFF), UInt8($0 >> 8)]) }
+    #expect(isWhole)
+    #expect(await Task { @RadioLoop in remote.link?.dropped }.value == 0)
+    peer.end()
+  }
+
+  @Test func messagesThatAreTooLong() throws {
+    var framing = MessageFraming(limit: 10)
+    let ten = Data(count: 10)
+    for piece in MessageFraming.pieces(of: ten, size: 3).dropLast() {
+      #expect(try framing.take(piece).isEmpty)
+    }
+    #expect(try framing.take(Data(count: 2)) == [ten])
+    #expect(throws: MessageFraming.TooLong(length: 11, limit: 10)) {
+      _ = try framing.take(MessageFraming.pieces(of: Data(count: 11), size: 4)[0])
+    }
+    #expect(throws: MessageFraming.TooLong(length: Int(UInt32.max), limit: 1_048_576)) {
+      var usual = MessageFraming()
+      _ = try usual.take(Data([0xFF, 0xFF, 0xFF, 0xFF]))
+    }
+  }
+
+  // MARK: Values from apps
+
+  @Test func writesThatNobodyAsksRoomForAreDropped() async throws {
+    let (peer, watch) = try await subscribed("Deaf")
+    let peripheral = watch.peripheral
+    peer.begin(ScriptedPeer.Plan(isDeaf: true))
+    let point = watch.characteristic("2A37")
+    var count = 0
+    while peripheral.shown.value.droppedCommands == 0, count < 20_000 {
+      peripheral.writeValue(Data(count: 20), for: point, type: .withoutResponse)
+      count += 1
+    }
+    #expect(count > CBPeripheral.commandHardLimit)
+    #expect(peripheral.shown.value.droppedCommands == 1)
+    #expect(peripheral.shown.value.commands <= CBPeripheral.commandHardLimit)
+    #expect(!peripheral.canSendWriteWithoutResponse)
+    peer.begin(ScriptedPeer.Plan())
+    try await watch.log.next("room")
+    #expect(peripheral.shown.value.commands <= CBPeripheral.commandLimit / 2)
+    #expect(peripheral.canSendWriteWithoutResponse)
+    peer.end()
+  }
+
+  @Test func updatesThatWait() {
+    let ready = Guarded(0)
+    let window = UpdateWindow { ready.withLock { $0 += 1 } }
+    var tickets = (0..<UpdateWindow.limit).map { _ in window.take() }
+    #expect(tickets.allSatisfy { $0 != nil })
+    #expect(window.take() == nil)
+    // Room for half of them is told of, once, and only to who has asked.
+    tickets.removeLast(UpdateWindow.limit / 2 - 1)
+    #expect(ready.value == 0)
+    tickets.removeLast()
+    #expect(ready.value == 1)
+    tickets.removeAll()
+    #expect(ready.value == 1)
+    #expect(window.take() != nil)
+  }
+
+  @Test func commandsThatAnAppDoesNotTakeHoldTheCentralBack() async throws {
+    let name = "Slow strap"
+    let strap = Strap(Sandbox.radio(), name: name)
+    let watch = Watch(Sandbox.radio(), for: name)
+    try await watch.getReady()
+    let engine = strap.manager.engine
+    let count = 2000
+    try await suspending(strap.queue) {
+      for number in 0..<count {
+        watch.peripheral.writeValue(
+          Data([UInt8(number & 0xFF), UInt8(number >> 8)]), for: watch.characteristic("FF03"),
+          type: .withoutResponse)
+      }
+      try await reach("held back") {
+        engine.station?.host.commands.values.contains(Hosting.commandLimit) == true
+      }
+      // What is not read stays with the central.
+      #expect(!watch.peripheral.canSendWriteWithoutResponse)
+    }
+    watch.peripheral.writeValue(
+      Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
+    try await watch.log.next("written 2A39 well")
+    let whole = Data((0..<count).flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })
+    let isWhole = strap.received.value == whole
+    #expect(isWhole, "\(strap.received.value.count) octets came")
+    #expect(await engine.station?.host.commands.values.allSatisfy { $0 == 0 } == true)
+  }
+
+  // MARK: Scanning
+
+  private static func discovery(_ number: Int, _ name: String) -> Discovery {
+    Discovery(
+      address: BluetoothAddress(UInt64(0xC0_00_00_00_00_00 + number)), rssi: -50,
+      isConnectable: true, advertisement: [UInt8(name.utf8.count + 1), 0x09] + name.utf8,
+      scanResponse: [])
+  }
+
+  private func scanning() async throws -> Watch {
+    let watch = Watch(Sandbox.radio(), for: "Many")
+    try await watch.log.next("state poweredOn")
+    watch.manager.scanForPeripherals(withServices: [CBUUID(string: "FEED")])
+    return watch
+  }
+
+  @Test func discoveriesThatAnAppDoesNotTakeAreDropped() async throws {
+    let watch = try await scanning()
+    let engine = watch.manager.engine
+    try await suspending(watch.queue) {
+      await Task { @RadioLoop in
+        for number in 0..<CentralEngine.discoveryLimit + 100 {
+          engine.take(.found(Self.discovery(number, "Many")), ScanWish())
+        }
+      }.value
+    }
+    watch.queue.sync {}
+    #expect(watch.log.all.count { $0.hasPrefix("found") } == CentralEngine.discoveryLimit)
+  }
+
+  @Test func discoveriesThatALoopDoesNotTakeAreDropped() async throws {
+    let handover = Handover<Int>(limit: 3)
+    for number in 0..<5 { handover.add(number) }
+    handover.finish()
+    var taken: [Int] = []
+    while let number = try await handover.next() { taken.append(number) }
+    #expect(taken == [0, 1, 2])
+  }
+
+  /// Devices that change their address for ever, of which nobody tells that they have gone.
+  @Test func devicesThatAScanRemembers() async throws {
+    let watch = try await scanning()
+    let engine = watch.manager.engine
+    let counts = await Task { @RadioLoop in
+      var counts: [Int] = []
+      for number in 0...CentralEngine.toldLimit {
+        engine.take(.found(Self.discovery(number, "Other")), ScanWish())
+        if number >= CentralEngine.toldLimit - 1 { counts.append(engine.told.count) }
+      }
+      return counts
+    }.value
+    #expect(counts == [CentralEngine.toldLimit, 1])
+  }
+
+  @Test func devicesThatAreWatched() {
+    let start = ContinuousClock.now
+    for isToldOfEnds in [false, true] {
+      var presence = Presence(after: .seconds(4), isToldOfEnds: isToldOfEnds)
+      for number in 0...Presence.limit {
+        presence.received(BluetoothAddress(UInt64(number)), at: start)
+      }
+      let last = BluetoothAddress(UInt64(Presence.limit))
+      // One that is not watched has gone when the radio says so.
+      let areWatched = [BluetoothAddress(0), last].map { presence.ended($0, at: start) }
+      #expect(areWatched == [true, false])
+      let gone = presence.takeGone(at: start + .seconds(5))
+      #expect(gone.count == (isToldOfEnds ? 1 : Presence.limit))
+      #expect(!gone.contains(last))
+    }
+  }
+
+  // MARK: What is remembered
+
+  @Test func peersInMemory() {
+    var table = KnownPeers.Table()
+    let first = UUID()
+    table.met(first, "C0:00:00:00:00:01", name: "One", rssi: -50)
+    for _ in 1..<KnownPeers.memoryLimit { table.met(UUID(), "", name: nil, rssi: -60) }
+    table.met(first, "C0:00:00:00:00:01", name: nil, rssi: nil)
+    #expect(table.met.count == KnownPeers.memoryLimit)
+    #expect(table.met[first]?.name == "One")
+    table.met(UUID(), "", name: nil, rssi: -60)
+    #expect(table.met.count == 1)
+    #expect(table.rssi.count == 1)
+  }
+
+  @Test func peersOnDisk() {
+    let peer = KnownPeers.Peer(address: "C0:00:00:00:00:01", name: nil)
+    var entries: [KnownPeers.Entry] = []
+    let identifiers = (0...KnownPeers.diskLimit).map { _ in UUID() }
+    for identifier in identifiers {
+      entries = KnownPeers.entries(entries, with: .init(identifier: identifier, peer: peer))
+    }
+    #expect(entries.map(\.identifier) == Array(identifiers.dropFirst()))
+    // One that is there already takes nobody's place.
+    entries = KnownPeers.entries(entries, with: .init(identifier: identifiers[1], peer: peer))
+    #expect(entries.map(\.identifier) == identifiers.dropFirst(2) + [identifiers[1]])
+  }
+
+  @Test func servicesOfPeers() {
+    var table = ConnectedPeers.Table()
+    let liar = UUID()
+    for number in UInt16(1)...300 { table.advertised(liar, [BluetoothUUID(number)]) }
+    #expect(table.services[liar]?.count == ConnectedPeers.serviceLimit)
+    for _ in 1..<ConnectedPeers.peerLimit { table.advertised(UUID(), [0x180D]) }
+    #expect(table.services.count == ConnectedPeers.peerLimit)
+    table.advertised(liar, [0x180D])
+    #expect(table.services.count == ConnectedPeers.peerLimit)
+    table.advertised(UUID(), [0x180D])
+    #expect(table.services.count == 1)
+  }
+
+  @Test func wishesOfConnections() async {
+    guard case .air(let name?) = Sandbox.radio() else { return }
+    let counts = await Task { @RadioLoop in
+      let host = Station.of(.air(name)).host
+      let wish = PreferredConnectionParameters(interval: 6...12, supervisionTimeout: 100)
+      return (0...Hosting.wishLimit).map { host.wish(wish, of: BluetoothAddress(UInt64($0))).count }
+    }.value
+    #expect(counts == Array(1...Hosting.wishLimit) + [1])
+  }
+
+  /// Processes of one program on the air; each of these stands for one.
+  @Test func namesOfOneProgram() async throws {
+    precondition(Sandbox.isReady)
+    var radios: [AirAdapter] = []
+    for number in 1...StationOpening.nameLimit {
+      guard case .air(let radio) = await StationOpening.open(.air(nil)) else {
+        Issue.record("radio \(number) was refused")
+        break
+      }
+      radios.append(radio)
+    }
+    guard case .unusable(.unsupported, let why) = await StationOpening.open(.air(nil)) else {
+      Issue.record("one radio too many")
+      return
+    }
+    #expect(why.contains("the virtual air cannot be used: "))
+    for radio in radios { await radio.close() }
+  }
+}
