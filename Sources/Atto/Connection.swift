@@ -143,6 +143,18 @@ public final class Connection: Sendable {
     }
   }
 
+  /// The request whose response is awaited, and how long the peer still has for it; nil if none
+  /// is on the wire. Vol 3, Part F, 3.3.3.
+  public var awaitedRequest: (opcode: Opcode, left: Duration)? {
+    get async throws(AttoError) {
+      try await onLoop { core in
+        core.session.bearer.awaitedRequest.map {
+          ($0.opcode, .nanoseconds($0.deadline.nanoseconds - core.now.nanoseconds))
+        }
+      }
+    }
+  }
+
   /// What has passed so far.
   ///
   /// - Throws: `cancelled`, and nothing else: they can be had after the end too.

@@ -402,6 +402,13 @@ public struct Bearer: ~Copyable {
     }
   }
 
+  /// The request whose response is awaited, and when that will be too late; nil if none is.
+  /// Vol 3, Part F, 3.3.2 and 3.3.3.
+  public var awaitedRequest: (opcode: Opcode, deadline: Instant)? {
+    guard let opcode = requests.opcodeInFlight, let deadline = requests.deadline else { return nil }
+    return (opcode, deadline)
+  }
+
   /// Tells the bearer the time. `nil` unless a transaction has timed out, and with it the
   /// bearer.
   public mutating func advance(to now: Instant) -> BearerAction? {
