@@ -6,6 +6,7 @@
   public let rawValue: UInt16
 
   @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
+  /// The handle of this number.
   @inlinable public init(_ rawValue: UInt16) { self.rawValue = rawValue }
 
   /// 0x0000, which no attribute has.
@@ -47,7 +48,9 @@ extension AttributeHandle: CustomStringConvertible {
 /// A pair that breaks this is not a range; a server answers it with Invalid Handle
 /// (Vol 3, Part F, 3.4.3.1).
 @frozen public struct HandleRange: Hashable, Sendable {
+  /// The first handle.
   public let start: AttributeHandle
+  /// The last handle, `start` or later.
   public let end: AttributeHandle
 
   /// nil if `start` is 0x0000 or after `end`.
@@ -70,6 +73,7 @@ extension AttributeHandle: CustomStringConvertible {
     HandleRange(start, .max)
   }
 
+  /// Whether the handle lies in the range, its ends included.
   @inlinable public func contains(_ handle: AttributeHandle) -> Bool {
     start <= handle && handle <= end
   }

@@ -13,6 +13,7 @@
   /// The first eight octets of the Base UUID: 0000xxxx-0000-1000.
   @usableFromInline static let baseHigh: UInt64 = 0x0000_0000_0000_1000
 
+  /// The UUID of 128 bits: its first eight octets as people write it, and its last eight.
   @inlinable public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low

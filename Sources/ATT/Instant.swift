@@ -2,8 +2,10 @@
 ///
 /// This floor has no clock. Time is handed in, so that a test can move it.
 @frozen public struct Instant: Hashable, Comparable, Sendable {
+  /// Nanoseconds since the clock's beginning.
   public let nanoseconds: Int64
 
+  /// The moment that many nanoseconds after the clock's beginning.
   @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   /// The moment that virtual clocks begin at.

@@ -20,10 +20,12 @@
 
 /// The level of a link together with the size of its encryption key.
 @frozen public struct LinkSecurity: Hashable, Sendable {
+  /// How well the link is protected.
   public var level: SecurityLevel
   /// Octets of the encryption key, 7 to 16; 0 while the link is not encrypted.
   public var keySize: UInt8
 
+  /// One with these values; its properties say what each means.
   @inlinable public init(level: SecurityLevel, keySize: UInt8) {
     self.level = level
     self.keySize = keySize

@@ -31,6 +31,7 @@ public struct RememberedClient: Equatable, Sendable {
   /// The least sign counter that is accepted.
   public var signCounter: UInt32
 
+  /// One with these values; its properties say what each means.
   public init(record: ClientRecord?, signingKey: [UInt8]? = nil, signCounter: UInt32 = 0) {
     self.record = record
     self.signingKey = signingKey

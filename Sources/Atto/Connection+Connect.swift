@@ -37,6 +37,10 @@ extension Connection {
   }
 
   /// Takes over a link that stands. The link must belong to the loop's thread.
+  ///
+  /// - Throws: `link` with what `makeLink` throws or if its buffer cannot be set, `loop` if it
+  ///   cannot be watched, `tooManyClients` if the server has no room; the link is closed then.
+  ///   `cancelled`.
   public static func adopt(
     _ makeLink: @escaping @Sendable () throws(LinkError) -> any Link,
     options: ConnectionOptions = ConnectionOptions(), server: LocalServer? = nil,

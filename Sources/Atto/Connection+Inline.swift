@@ -36,6 +36,7 @@ extension Connection {
 extension LocalServer {
   /// What became of a value for one client.
   public enum Outcome: Equatable, Sendable {
+    /// It is on its way.
     case sent
     /// The client's link has no room.
     case blocked

@@ -72,6 +72,9 @@ public final class ReceivedValues: AsyncSequence, Sendable {
 extension Connection {
   /// Values of a characteristic, or of all, from now on. Nothing is sent: see
   /// ``subscribe(to:configuration:as:)``.
+  ///
+  /// - Throws: `cancelled`. At a connection that has ended the sequence ends at once, as it would
+  ///   have.
   public func values(of handle: AttributeHandle? = nil) async throws(AttoError) -> ReceivedValues {
     // In one step, so that there is no queue without somebody whose end removes it.
     try await onLoop { core in
@@ -90,6 +93,8 @@ extension Connection {
   ///   - value: the characteristic's value handle.
   ///   - configuration: the handle of its Client Characteristic Configuration.
   ///   - kind: what to ask for.
+  /// - Throws: what ``write(_:_:)`` throws: `refused` if the peer does not let itself be
+  ///   configured so.
   public func subscribe(
     to value: AttributeHandle, configuration: AttributeHandle,
     as kind: ClientCharacteristicConfiguration = .notification
@@ -121,6 +126,8 @@ extension Connection {
   }
 
   /// Ends a subscription at the peer.
+  ///
+  /// - Throws: what ``write(_:_:)`` throws.
   public func unsubscribe(configuration: AttributeHandle) async throws(AttoError) {
     try await write(configuration, [0, 0])
   }

@@ -24,6 +24,9 @@ extension Connection {
 
   /// Writes several values, all or none, and checks what the peer echoes. Vol 3, Part G,
   /// 4.9.5.
+  ///
+  /// - Throws: `refused`; `violation` if the peer echoes something else; `misuse`; what
+  ///   ``perform(_:)`` throws. Nothing is written then, unless the last request was on its way.
   public func writeReliably(
     _ writes: [LongWrite]
   ) async throws(AttoError) {
@@ -58,6 +61,8 @@ extension Connection {
   /// - Parameters:
   ///   - counter: of this signature; never use one twice with the same key.
   ///   - key: the CSRK, 16 octets, most significant first.
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 15; what ended the connection;
+  ///   `cancelled`.
   public func writeSigned(
     _ handle: AttributeHandle, _ value: [UInt8], counter: UInt32, key: [UInt8]
   ) async throws(AttoError) {

@@ -12,6 +12,7 @@ import Radio
 ///
 /// A connection that is released is closed.
 public final class Connection: Sendable {
+  /// Where everything of it happens.
   public let loop: Loop
   /// The peer, as people write it.
   public let peerName: String
@@ -82,6 +83,8 @@ public final class Connection: Sendable {
   /// (``ConnectionOptions/receiveMTU``).
   ///
   /// - Returns: ATT_MTU from now on.
+  /// - Throws: `misuse(.mtuAlreadyExchanged)` the second time; `refused` if the peer does not
+  ///   support it: ATT_MTU stays 23 then; what ``perform(_:)`` throws.
   @discardableResult
   public func exchangeMTU() async throws(AttoError) -> Int {
     _ = try await complete { (core, completion: Completion<Int>) in
@@ -94,16 +97,22 @@ public final class Connection: Sendable {
   }
 
   /// ATT_MTU now.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public var mtu: Int {
     get async throws(AttoError) { try await onLoop { $0.session.bearer.mtu } }
   }
 
   /// The security of the link now.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public var security: LinkSecurity {
     get async throws(AttoError) { try await onLoop { $0.security } }
   }
 
   /// The ends of the link, where they have addresses that bonds hang on: on `le:` endpoints.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public var addresses: LinkAddresses? {
     get async throws(AttoError) {
       try await onLoop { core in
@@ -116,6 +125,8 @@ public final class Connection: Sendable {
   /// The PHYs in use on an LE link of the kernel; nil elsewhere, and until they were changed: LE 1M
   /// then, as links begin, unless they were made over extended advertising. More of such a link tells
   /// ``KernelAdapter/connectionInformation(of:)``.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public var phy: LinkPHY? {
     get async throws(AttoError) { try await onLoop { $0.link.phy } }
   }
@@ -132,7 +143,21 @@ public final class Connection: Sendable {
     }
   }
 
+  /// The request whose response is awaited, and how long the peer still has for it; nil if none
+  /// is on the wire. Vol 3, Part F, 3.3.3.
+  public var awaitedRequest: (opcode: Opcode, left: Duration)? {
+    get async throws(AttoError) {
+      try await onLoop { core in
+        core.session.bearer.awaitedRequest.map {
+          ($0.opcode, .nanoseconds($0.deadline.nanoseconds - core.now.nanoseconds))
+        }
+      }
+    }
+  }
+
   /// What has passed so far.
+  ///
+  /// - Throws: `cancelled`, and nothing else: they can be had after the end too.
   public var counters: ConnectionCounters {
     get async throws(AttoError) { try await onLoop { $0.counters } }
   }
@@ -144,6 +169,8 @@ public final class Connection: Sendable {
   }
 
   /// Waits for the end of the connection, whoever brings it about.
+  ///
+  /// - Throws: `cancelled`, and nothing else; ``endReason`` says why it has ended.
   public func closed() async throws(AttoError) {
     try await complete { core, completion in core.awaitClose(completion) }
   }

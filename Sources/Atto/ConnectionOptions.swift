@@ -32,6 +32,7 @@ public struct ConnectionOptions: Sendable {
   /// Sees every PDU on the loop's thread, before it has any effect. Must be quick.
   public var monitor: (@Sendable (MonitoredPDU) -> Void)?
 
+  /// The defaults.
   public init() {}
 
   var bearer: BearerConfiguration {
@@ -42,8 +43,16 @@ public struct ConnectionOptions: Sendable {
 
 /// A PDU as a monitor sees it.
 public struct MonitoredPDU: Sendable {
-  public enum Direction: Sendable { case sent, received }
+  /// Which way a PDU went.
+  public enum Direction: Sendable {
+    /// To the peer.
+    case sent
+    /// From the peer.
+    case received
+  }
+  /// Which way it went.
   public let direction: Direction
+  /// The PDU as it is on the link, its opcode first.
   public let octets: [UInt8]
   /// The ATT_MTU at that moment.
   public let mtu: Int

@@ -12,8 +12,11 @@ import Radio
 /// | `air:NAME`, `air:ADDRESS` | the virtual air; as a server `air:` too |
 /// | `air:NAME?phy=2M&interval=15ms&dle=251` | the same, as fast as such a link would be; also `event-length`, `packets`, `encrypted`, `per` and `seed` |
 public enum Endpoint: Hashable, Sendable {
+  /// `unix:PATH`: a Unix SOCK_SEQPACKET socket.
   case unix(path: String)
+  /// `fd:N`: an inherited, connected SOCK_SEQPACKET descriptor.
   case descriptor(Int32)
+  /// `le:ADDRESS`: a peer on the kernel's L2CAP, fixed channel 4.
   case le(L2CAPAddress)
   /// Any central that connects to this machine: for servers.
   case leAny(L2CAPSource)
@@ -22,6 +25,8 @@ public enum Endpoint: Hashable, Sendable {
   case air(String)
 
   /// Reads an endpoint.
+  ///
+  /// - Throws: ``EndpointError`` with what is wrong, and what was expected.
   public init(_ text: some StringProtocol) throws(EndpointError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw EndpointError(text: String(text), .unknownForm) }
@@ -102,14 +107,22 @@ extension Endpoint: CustomStringConvertible {
 
 /// A text that is no endpoint, or one that does not suit its role.
 public struct EndpointError: Error, Equatable, Sendable {
+  /// What was given.
   public let text: String
+  /// What is wrong with it.
   public let fault: Fault
 
+  /// What is wrong with an endpoint.
   public enum Fault: Equatable, Sendable {
+    /// It begins with none of `unix:`, `fd:`, `le:`, `air:`.
     case unknownForm
+    /// Nothing comes after `unix:`.
     case missingPath
+    /// No number comes after `fd:`.
     case notADescriptor
+    /// No address comes after `le:`.
     case notAnAddress
+    /// No adapter comes after `@`.
     case notAnAdapter
     /// It names no peer, and one is needed.
     case noPeer
@@ -121,6 +134,7 @@ public struct EndpointError: Error, Equatable, Sendable {
     case timingOfListener
   }
 
+  /// One with these values; its properties say what each means.
   public init(text: String, _ fault: Fault) {
     self.text = text
     self.fault = fault

@@ -4,7 +4,9 @@ import GATT
 
 /// A read that an application answers.
 public struct ReadRequestContext: Equatable, Sendable {
+  /// Who reads.
   public let client: ClientID
+  /// The attribute.
   public let handle: AttributeHandle
   /// Of the first octet that is wanted.
   public let offset: Int
@@ -12,8 +14,11 @@ public struct ReadRequestContext: Equatable, Sendable {
 
 /// A write that an application accepts or refuses.
 public struct WriteRequestContext: Equatable, Sendable {
+  /// Who writes.
   public let client: ClientID
+  /// The attribute.
   public let handle: AttributeHandle
+  /// What is written: a part, for a prepared write.
   public let value: [UInt8]
   /// Where the value begins; other than 0 only in prepared writes.
   public let offset: Int
@@ -174,6 +179,12 @@ final class HandlerTable: Application {
     authorization?(question) ?? .refused(.insufficientAuthorization)
   }
 
+  /// Attributes are gone, and with them what would have answered for them.
+  func forget(_ range: HandleRange) {
+    reads = reads.filter { !range.contains($0.key) }
+    writes = writes.filter { !range.contains($0.key) }
+  }
+
   /// A client is gone, and with it what it wanted.
   func forget(_ client: ClientID) {
     lanes[client] = nil
@@ -262,7 +273,9 @@ final class HandlerTable: Application {
 
 /// Where a value that is written comes from.
 public struct WriteOrigin: Equatable, Sendable {
+  /// Who writes.
   public let client: ClientID
+  /// The attribute.
   public let handle: AttributeHandle
   /// Where the value begins; other than 0 only in prepared writes.
   public let offset: Int

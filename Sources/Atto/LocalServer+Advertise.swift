@@ -20,6 +20,7 @@ extension LocalServer {
     } catch {
       throw .radio(error)
     }
+    advertisement.tellFailures { onFailure(.link($0)) }
     let core = core
     let loop = loop
     let task = Task(executorPreference: loop.tasks) {

@@ -8,14 +8,20 @@ public struct Delivered: Equatable, Sendable {
   public var count = 0
   /// Clients whose connection ended, or who did not confirm in time.
   public var failures = 0
+  /// Clients whose link had no room; only where nobody waits for it
+  /// (``LocalServer/notifyIfRoom(_:_:to:)``).
+  public var blocked = 0
 }
 
 extension LocalServer {
   /// Sends a value to the clients that have asked for notifications of it. Vol 3, Part G, 4.10.
   ///
   /// Returns when the value is on its way to all of them; where a link has no room, waits for
-  /// it, so that a server cannot run ahead of its links. The value is cut at each client's
-  /// ATT_MTU - 3.
+  /// it, so that a server cannot run ahead of its links: nor ahead of its slowest client, see
+  /// ``notifyIfRoom(_:_:to:)``. The value is cut at each client's ATT_MTU - 3.
+  ///
+  /// - Throws: `cancelled`, and nothing else: a client whose connection ends meanwhile is counted
+  ///   in ``Delivered``.
   @discardableResult
   public func notify(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
@@ -55,6 +61,10 @@ extension LocalServer {
 
   /// Sends several values at once to a client that understands it (Multiple Handle Value
   /// Notification), or one after another to one that does not. Vol 3, Part G, 4.10.2.
+  ///
+  /// One that is gone, or has not asked for a value, does not get it.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public func notify(
     _ values: [(handle: AttributeHandle, value: [UInt8])], to client: ClientID
   ) async throws(AttoError) {
@@ -195,6 +205,8 @@ extension ServerCore {
 
 extension LocalServer {
   /// Whether any client would be sent this value now, in either way.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public func hasSubscribers(to handle: AttributeHandle) async throws(AttoError) -> Bool {
     try await onLoop { core in
       !core.subscribers(of: handle, .notification, nil).isEmpty

@@ -13,6 +13,7 @@ import Radio
 ///
 /// A handler that is set off the loop is in force once a later call on the server has returned.
 public final class LocalServer: Sendable {
+  /// Where everything happens, inline handlers and observers among it.
   public let loop: Loop
   let core: LoopBound<ServerCore>
 
@@ -37,30 +38,46 @@ public final class LocalServer: Sendable {
   /// - Throws: `database` if it does not fit; nothing has changed then.
   @discardableResult
   public func add(_ service: ServiceDefinition) async throws(AttoError) -> Database.Layout {
-    try await change { (server) throws(DatabaseError) in try server.add(service) }
+    try await change { (core) throws(DatabaseError) in try core.server.add(service) }
   }
 
-  /// Removes the service that this handle declares. Clients are told likewise.
+  /// Removes the service that this handle declares, and the handlers of its attributes: another
+  /// service may get the handles. Clients are told likewise.
+  ///
+  /// - Returns: the handles that are free again.
+  /// - Throws: `database` (`noSuchService`, or what includes it) if it cannot be; nothing has changed
+  ///   then. `cancelled`.
   @discardableResult
   public func remove(service handle: AttributeHandle) async throws(AttoError) -> HandleRange {
-    try await change { (server) throws(DatabaseError) in try server.remove(service: handle) }
+    try await change { (core) throws(DatabaseError) in
+      let range = try core.server.remove(service: handle)
+      core.handlers.forget(range)
+      return range
+    }
   }
 
   /// Replaces a value that the server keeps. Nobody is notified by this alone.
+  ///
+  /// - Throws: `database` (`noSuchValue`, `valueTooLong`) if there is no such value, or it is
+  ///   beyond its limits; `cancelled`.
   public func setValue(
     of handle: AttributeHandle, to value: [UInt8]
   ) async throws(AttoError) {
-    try await change { (server) throws(DatabaseError) in
-      try server.setValue(of: handle, to: value)
+    try await change { (core) throws(DatabaseError) in
+      try core.server.setValue(of: handle, to: value)
     }
   }
 
   /// The value that the server keeps; nil if the application or the client has it.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public func value(of handle: AttributeHandle) async throws(AttoError) -> [UInt8]? {
     try await onLoop { $0.server.database.value(of: handle) }
   }
 
   /// The handle after the last service; nil at the end of the space.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public var freeHandle: AttributeHandle? {
     get async throws(AttoError) { try await onLoop { $0.server.database.freeHandle } }
   }
@@ -73,12 +90,12 @@ public final class LocalServer: Sendable {
   }
 
   private func change<Value: Sendable>(
-    _ body: @escaping @Sendable (Server) throws(DatabaseError) -> Value
+    _ body: @escaping @Sendable (ServerCore) throws(DatabaseError) -> Value
   ) async throws(AttoError) -> Value {
     let core = core
     return try await loop.complete { completion in
       do throws(DatabaseError) {
-        let value = try body(core.value.server)
+        let value = try body(core.value)
         core.value.databaseChanged()
         completion.resume(.success(value))
       } catch {
@@ -162,6 +179,8 @@ public final class LocalServer: Sendable {
   }
 
   /// Whoever is connected now.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
   public var clients: [ClientID] {
     get async throws(AttoError) {
       try await onLoop { $0.connections.compactMap { $0.session.client?.id } }

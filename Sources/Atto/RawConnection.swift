@@ -6,6 +6,7 @@ import Radio
 /// A link without a bearer on it: PDUs exactly as the caller writes them, and exactly as they
 /// come. For those who test what a peer does with them.
 public final class RawConnection: Sendable {
+  /// Where everything of it happens.
   public let loop: Loop
   private let core: LoopBound<RawCore>
 
@@ -43,6 +44,8 @@ public final class RawConnection: Sendable {
   }
 
   /// Sends octets as one PDU; waits for room if the link has none.
+  ///
+  /// - Throws: `link` if the link does not take it, `disconnected` after its end, `cancelled`.
   public func send(_ pdu: [UInt8]) async throws(AttoError) {
     let core = core
     try await loop.complete { (completion: Completion<Void>) in

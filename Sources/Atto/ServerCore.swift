@@ -112,7 +112,10 @@ final class ServerCore {
 
 /// What happens at a server.
 public enum ServedEvent: Equatable, Sendable {
+  /// A client has come.
   case connected(ClientID, peer: String)
+  /// A client is gone, whoever has ended it.
   case disconnected(ClientID, peer: String)
+  /// A client has written or configured something.
   case server(ServerEvent)
 }

@@ -3,7 +3,9 @@ import GATT
 
 /// A value that a server sent unasked.
 public struct ReceivedValue: Equatable, Sendable {
+  /// The characteristic's value handle.
   public let handle: AttributeHandle
+  /// The octets.
   public let value: [UInt8]
   /// Whether it was an indication, which has been confirmed, or a notification.
   public let isIndication: Bool

@@ -78,7 +78,10 @@ import Glibc
       text += "  \(command.name)\(pad)\(command.summary)\n"
     }
     text += "\nENDPOINT is \(EndpointError.forms).\n"
-    text += "atto COMMAND --help tells more."
+    text +=
+      "\nThe exit status: 0 done; 1 the peer answered with an ATT error; 2 the command line or a\n"
+      + "file is wrong; 3 the link could not be opened, was lost, or timed out; 4 a check fell short.\n"
+    text += "\natto COMMAND --help tells more, and has examples."
     return text
   }
 }

@@ -8,6 +8,8 @@ protocol Command {
   /// What follows the name.
   static var usage: String { get }
   static var options: [OptionSpec] { get }
+  /// Command lines that a person can begin with, as they are typed.
+  static var examples: [String] { get }
   /// What else there is to know.
   static var notes: String { get }
 
@@ -31,9 +33,16 @@ extension Command {
         text += left + pad + option.help + "\n"
       }
     }
+    text += "\n" + (examples.count == 1 ? "example:\n" : "examples:\n")
+    for example in examples { text += "  \(example)\n" }
     if usage.contains("ENDPOINT") { text += "\nENDPOINT is \(EndpointError.forms).\n" }
     return text.hasSuffix("\n") ? String(text.dropLast()) : text
   }
+}
+
+/// A peer to which no link could be opened, so that nothing was checked: exit status 3.
+struct Unreachable: Error {
+  let message: String
 }
 
 /// A check that fell short: exit status 4.

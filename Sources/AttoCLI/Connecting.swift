@@ -70,6 +70,9 @@ struct Connecting: Sendable {
       to: endpoint, options: options, adapter: radio, loop: loop)
     note.end()
     defer { connection.close() }
+    let silence = SilenceNote(
+      responsesOn: connection, within: options.transactionTimeout, on: loop)
+    defer { silence.end() }
     let result: Result<Value, any Error>
     do {
       if exchangesMTU { try await exchangeMTU(connection) }

@@ -19,6 +19,7 @@ struct ExitStatus {
     case let error as UsageError: (code, message) = (2, error.message)
     case let error as ProfileError: (code, message) = (2, error.description)
     case let error as TranscriptError: (code, message) = (2, error.description)
+    case let error as Unreachable: (code, message) = (3, error.message)
     case let error as CheckFailure: (code, message) = (4, error.message)
     case let error as RadioError: (code, message) = (error.code, error.description)
     case AttoError.database(let error): (code, message) = (2, error.text)

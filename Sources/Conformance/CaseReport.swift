@@ -4,8 +4,10 @@ import ATT
 public struct ExchangedPDU: Equatable, Sendable {
   /// Whether the peer under test sent it.
   public let isFromPeer: Bool
+  /// The PDU, its opcode first.
   public let octets: [UInt8]
 
+  /// One with these values; its properties say what each means.
   public init(isFromPeer: Bool, _ octets: [UInt8]) {
     self.isFromPeer = isFromPeer
     self.octets = octets
@@ -30,6 +32,7 @@ public struct Finding: Equatable, Sendable {
   /// What came instead.
   public var got: [UInt8]?
 
+  /// One with these values; its properties say what each means.
   public init(
     _ rule: String, section: String? = nil, _ happened: String, line: Int? = nil,
     expected: String? = nil, got: [UInt8]? = nil
@@ -45,7 +48,9 @@ public struct Finding: Equatable, Sendable {
 
 /// What has become of one case.
 public struct CaseReport: Equatable, Sendable {
+  /// How a case came out.
   public enum Outcome: Equatable, Sendable {
+    /// The peer kept every rule of it.
     case passed
     /// A rule was broken.
     case broken(Finding)
@@ -57,17 +62,23 @@ public struct CaseReport: Equatable, Sendable {
     case unreachable(String)
   }
 
+  /// The case, as ``NamePattern`` matches it.
   public let name: String
+  /// What it tries.
   public let title: String
+  /// How it came out.
   public var outcome: Outcome
   /// All PDUs, in order; at most `exchangeLimit` with `octetLimit` octets, the first.
   public var exchange: [ExchangedPDU]
   /// How long it took.
   public var duration: Duration
 
+  /// PDUs of a case that are kept.
   public static let exchangeLimit = 10_000
+  /// Octets of those in all.
   public static let octetLimit = 1 << 20
 
+  /// One with these values; its properties say what each means.
   public init(
     name: String, title: String, outcome: Outcome, exchange: [ExchangedPDU] = [],
     duration: Duration = .zero

@@ -3,6 +3,7 @@
 public struct NamePattern: Sendable {
   private let parts: [[UInt8]]
 
+  /// Names like this: `*` stands for any part of one.
   public init(_ text: String) {
     let lowered = Array(text.lowercased().utf8)
     let open = lowered.contains(0x2A) ? lowered : [0x2A] + lowered + [0x2A]

@@ -4,6 +4,8 @@
 /// case has a link of its own.
 public protocol Peer {
   /// Opens the next link.
+  ///
+  /// - Throws: ``PeerError`` if no link comes to stand.
   func open() async throws(PeerError) -> any PeerLink
 }
 
@@ -14,12 +16,18 @@ public protocol PeerLink: AnyObject {
   var elapsed: Duration { get }
 
   /// Sends one PDU.
+  ///
+  /// - Throws: ``PeerError`` if the link has ended.
   func send(_ pdu: [UInt8]) async throws(PeerError)
 
   /// The next PDU; nil if none came in time.
+  ///
+  /// - Throws: ``PeerError`` if the link has ended.
   func receive(within time: Duration) async throws(PeerError) -> [UInt8]?
 
   /// Lets time pass; what comes meanwhile is kept for `receive`.
+  ///
+  /// - Throws: ``PeerError`` if the link has ended.
   func wait(_ time: Duration) async throws(PeerError)
 
   /// Ends the link. Again has no effect.

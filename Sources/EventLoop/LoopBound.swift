@@ -4,8 +4,10 @@
 /// along is only counted, which is atomic. Values must bear to be released on another thread.
 public struct LoopBound<Value>: @unchecked Sendable {
   @usableFromInline let stored: Value
+  /// The loop on whose thread the value may be touched.
   public let loop: Loop
 
+  /// Binds a value to a loop.
   public init(_ value: Value, _ loop: Loop) {
     stored = value
     self.loop = loop

@@ -14,6 +14,7 @@ public struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case watch(descriptor: Int32)
   }
 
+  /// What was tried.
   public let operation: Operation
   /// The `errno` of the call.
   public let errno: Int32

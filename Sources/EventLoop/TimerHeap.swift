@@ -39,6 +39,7 @@ struct TimerHeap {
   private(set) var nextSequence: UInt64 = 0
 
   var isEmpty: Bool { heap.isEmpty }
+  var count: Int { heap.count }
 
   /// The earliest deadline.
   var deadline: Int64? { heap.first?.deadline }

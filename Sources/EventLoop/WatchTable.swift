@@ -18,6 +18,9 @@ struct WatchTable {
   private var slots: [Slot] = []
   private var free: [UInt32] = []
 
+  /// Watches that have not ended.
+  var count: Int { slots.count - free.count }
+
   /// Takes a slot.
   mutating func insert(
     _ descriptor: Int32, _ handler: any ReadinessHandler, always: Bool = false

@@ -4,7 +4,9 @@ import GATT
 /// A profile turned into the database of a server, with what is left to the program that runs
 /// the server.
 public struct ProfileDatabase: Sendable {
+  /// What a server serves.
   public let database: Database
+  /// Where everything of the profile is.
   public let layout: ProfileLayout
   /// The values that do something by themselves, in the order of their handles.
   public let behaviours: [Behaved]
@@ -13,11 +15,13 @@ public struct ProfileDatabase: Sendable {
   public struct Behaved: Sendable, Equatable {
     /// Of the value.
     public let handle: AttributeHandle
+    /// What it does by itself.
     public let behaviour: Profile.Behaviour
     /// The value that an echo goes to.
     public let echo: AttributeHandle?
     /// The value at the start.
     public let value: [UInt8]
+    /// How long its value may be.
     public let limits: ValueLimits
     /// Whether the database asks the application for the value and hands writes to it. If not,
     /// the value is kept in the database, and only its notifications are the application's.
@@ -53,6 +57,8 @@ extension Profile {
 
   /// The services of the profile alone, without the automatic ones: to be added to a server
   /// that runs. Where the profile states no handles, all are moved together to begin at `start`.
+  ///
+  /// - Throws: ``ProfileError`` if the services do not fit from there on.
   public func definitions(
     from start: AttributeHandle
   ) throws(ProfileError) -> [ServiceDefinition] {

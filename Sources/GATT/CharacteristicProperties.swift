@@ -4,13 +4,21 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// The value may be broadcast. 0x01.
   public static let broadcast = CharacteristicProperties(rawValue: 0x01)
+  /// The value may be read. 0x02.
   public static let read = CharacteristicProperties(rawValue: 0x02)
+  /// The value may be written by Write Command. 0x04.
   public static let writeWithoutResponse = CharacteristicProperties(rawValue: 0x04)
+  /// The value may be written by Write Request. 0x08.
   public static let write = CharacteristicProperties(rawValue: 0x08)
+  /// The value may be notified. 0x10.
   public static let notify = CharacteristicProperties(rawValue: 0x10)
+  /// The value may be indicated. 0x20.
   public static let indicate = CharacteristicProperties(rawValue: 0x20)
+  /// The value may be written by Signed Write Command. 0x40.
   public static let authenticatedSignedWrites = CharacteristicProperties(rawValue: 0x40)
+  /// A descriptor has further properties. 0x80.
   public static let extendedProperties = CharacteristicProperties(rawValue: 0x80)
 }
 
@@ -19,6 +27,8 @@ public struct ClientCharacteristicConfiguration: OptionSet, Hashable, Sendable {
   public let rawValue: UInt16
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+  /// Values are notified. 0x0001.
   public static let notification = ClientCharacteristicConfiguration(rawValue: 0x0001)
+  /// Values are indicated. 0x0002.
   public static let indication = ClientCharacteristicConfiguration(rawValue: 0x0002)
 }

@@ -95,6 +95,8 @@ extension Session {
   /// - Parameters:
   ///   - counter: of this signature; never use one twice with the same key.
   ///   - key: the CSRK, 16 octets, most significant first.
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 15 or this is no fixed channel;
+  ///   `bearer` if the bearer is dead.
   public func writeSigned(
     _ handle: AttributeHandle, _ value: RawSpan, counter: UInt32, key: [UInt8]
   ) throws(ProcedureError) -> Bool {

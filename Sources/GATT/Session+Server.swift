@@ -102,6 +102,8 @@ extension Session {
   /// Sends a value as an indication, or queues it behind others. Vol 3, Part G, 4.11.
   ///
   /// - Returns: the name that ``SessionAction/confirmed(_:)`` will bring back.
+  /// - Throws: `misuse` (`tooManyIndications`) if too many wait already; `bearer` if the bearer is
+  ///   dead.
   public func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], at now: Instant
   ) throws(ProcedureError) -> TransactionID {

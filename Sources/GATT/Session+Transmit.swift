@@ -9,6 +9,7 @@ extension Session {
   ///
   /// - Parameter send: false if the link has no room now. It must not call the session.
   /// - Returns: false as soon as `send` has refused one.
+  /// - Throws: what `send` throws; the PDU stays then.
   @inlinable public func transmit<E: Error>(
     _ send: (RawSpan) throws(E) -> Bool
   ) throws(E) -> Bool {
@@ -24,6 +25,7 @@ extension Session {
   ///
   /// - Parameter send: how many the link has taken. It must not call the session.
   /// - Returns: false as soon as `send` has taken none.
+  /// - Throws: what `send` throws; nothing is removed then.
   @inlinable public func transmit<E: Error>(
     together send: (RawSpan) throws(E) -> Int
   ) throws(E) -> Bool {

@@ -15,7 +15,9 @@ import ATT
 /// Whoever is told of an end may call the session again from there: every list is put in order
 /// before anybody is told.
 public final class Session {
+  /// The bearer of both roles.
   @exclusivity(unchecked) public var bearer: Bearer
+  /// What serves the peer; nil if nothing does.
   public let server: Server?
   /// What the server knows of the peer; nil without a server.
   public let client: ServerClient?

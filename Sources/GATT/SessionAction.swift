@@ -2,6 +2,7 @@ import ATT
 
 /// What the owner of a session does with the PDU it just handed in.
 public enum SessionAction: Equatable, Sendable {
+  /// Nothing that concerns anybody else.
   case none
   /// Deliver the value of the Handle Value Notification.
   case notification

@@ -11,6 +11,7 @@ public struct Attack: Sendable, Equatable {
   /// Whether the link is closed at once afterwards, without waiting for an answer.
   public let endsLink: Bool
 
+  /// One with these values; its properties say what each means.
   public init(_ name: String, _ title: String, _ pdus: [[UInt8]], endsLink: Bool = false) {
     self.name = name
     self.title = title

@@ -8,6 +8,7 @@ public struct LinkParameterFault: Error, Equatable, Sendable, CustomStringConver
   /// What it was.
   public let found: String
 
+  /// One with these values; its properties say what each means.
   public init(_ parameter: String, expected: String, found: String) {
     self.parameter = parameter
     self.expected = expected

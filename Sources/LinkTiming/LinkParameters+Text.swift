@@ -7,6 +7,8 @@ extension LinkParameters {
   /// Reads `phy=2M&interval=15ms&dle=251`, each name once, and checks the whole.
   ///
   /// - Returns: the parameters, and what `seed=N` says (1 without).
+  /// - Throws: ``LinkParameterFault`` for a name that is unknown or comes twice, a value that is
+  ///   none, and parameters that do not go together.
   public static func reading(
     _ text: String
   ) throws(LinkParameterFault) -> (parameters: LinkParameters, seed: UInt64) {
@@ -36,6 +38,8 @@ extension LinkParameters {
   /// Sets one parameter as it is written in an endpoint or on a command line.
   ///
   /// Ranges that hang together are for ``check()``.
+  ///
+  /// - Throws: ``LinkParameterFault`` for a name that is unknown and a value that is none.
   public mutating func set(_ name: String, to value: String) throws(LinkParameterFault) {
     switch name {
     case "phy":

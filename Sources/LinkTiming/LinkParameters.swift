@@ -53,6 +53,7 @@ public struct LinkParameters: Sendable, Hashable {
   /// 1.12 to 1.20 ms for the preparation of the next event, of which this is the middle.
   public static let preparation: Int64 = 1_150_000
 
+  /// One with these values; its properties say what each means.
   public init(
     phy: PHY = .le1M, interval: Int64 = 30_000_000, eventLength: Int64? = nil,
     dataLength: Int = 251, isEncrypted: Bool = false, packetErrorRate: Double = 0,

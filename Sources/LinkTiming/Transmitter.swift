@@ -20,6 +20,7 @@
 ///
 /// Time is nanoseconds on any clock whose zero is an anchor; both ends of a link use the same.
 public struct Transmitter: Sendable {
+  /// What the link is like.
   public let parameters: LinkParameters
   private var waiting: [Entry] = []
   private var first = 0

@@ -47,6 +47,8 @@ public protocol Link: AnyObject {
   /// Asks for at least this level. Returns at once; the level is reached, or the link lost, some
   /// time later: a link with a descriptor then becomes writable or hangs up, one without tells
   /// its observer `securityChanged`. Does nothing if the level is reached already.
+  ///
+  /// - Throws: ``LinkError`` if the link has no keys for it or has ended.
   func raiseSecurity(to level: SecurityLevel) throws(LinkError)
 
   /// The other end, as messages to people name it.
@@ -81,6 +83,7 @@ extension Link {
 
 /// What became of a PDU to be sent.
 @frozen public enum SendOutcome: Hashable, Sendable {
+  /// The link has taken it.
   case sent
   /// There is no room now; nothing of the PDU was taken.
   case wouldBlock
@@ -102,7 +105,9 @@ extension Link {
   public let rawValue: UInt8
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// A PDU may be there to be received.
   public static let readable = LinkReadiness(rawValue: 1)
+  /// There may be room to send.
   public static let writable = LinkReadiness(rawValue: 2)
   /// The other end is gone. What it sent before may still wait to be received.
   public static let closed = LinkReadiness(rawValue: 4)
@@ -129,10 +134,14 @@ public protocol LinkListener: AnyObject {
   /// an end and the listener does not spin; `refused` counts these. If even that fails,
   /// ``LinkError`` with EMFILE, ENFILE, ENOBUFS or ENOMEM is thrown: try again after a while.
   /// EAGAIN is thrown after 64 dead connections in one call: try again in the next turn.
+  ///
+  /// - Throws: ``LinkError`` as said above, and `closed` after ``close()``.
   func accept() throws(LinkError) -> SocketLink?
 
   /// Connections that were closed for want of descriptors.
   var refused: Int { get }
+  /// Why the last of them was: EMFILE or ENFILE; nil if there was none.
+  var refusal: LinkError? { get }
 
   /// Ends listening; more than once does nothing.
   func close()

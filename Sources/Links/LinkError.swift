@@ -4,7 +4,22 @@ import Glibc
 public struct LinkError: Error, Hashable, Sendable {
   /// What was tried.
   public enum Operation: Hashable, Sendable {
-    case open, connect, listen, accept, adopt, send, receive, raiseSecurity
+    /// To have a socket.
+    case open
+    /// To connect.
+    case connect
+    /// To listen.
+    case listen
+    /// To take a connection.
+    case accept
+    /// To use a descriptor that was inherited.
+    case adopt
+    /// To send a PDU.
+    case send
+    /// To receive a PDU.
+    case receive
+    /// To have the link encrypted, or with a better key.
+    case raiseSecurity
     /// A socket option; the text names it.
     case option(String)
   }
@@ -35,11 +50,14 @@ public struct LinkError: Error, Hashable, Sendable {
     case injected
   }
 
+  /// What was tried.
   public let operation: Operation
+  /// Why it failed.
   public let reason: Reason
   /// The endpoint as a person writes it: `unix:/run/strap`, `fd:5`, `le:AA:BB:CC:DD:EE:FF`.
   public let endpoint: String
 
+  /// One with these values; its properties say what each means.
   public init(_ operation: Operation, _ reason: Reason, endpoint: String) {
     self.operation = operation
     self.reason = reason

@@ -23,6 +23,7 @@ public struct LinkPHY: Hashable, Sendable, CustomStringConvertible {
   /// What the peer sends with.
   public var receive: Kind
 
+  /// One with these values; its properties say what each means.
   public init(transmit: Kind, receive: Kind) {
     self.transmit = transmit
     self.receive = receive

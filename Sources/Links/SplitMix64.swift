@@ -4,6 +4,7 @@
 @frozen public struct SplitMix64: RandomNumberGenerator, Hashable, Sendable {
   @usableFromInline var state: UInt64
 
+  /// Numbers that follow from this seed.
   @inlinable public init(seed: UInt64) { state = seed }
 
   @inlinable public mutating func next() -> UInt64 {

@@ -91,7 +91,9 @@ public protocol Adapter: AnyObject, Sendable {
 
 /// Whether a radio can be used.
 public enum AdapterState: Hashable, Sendable {
+  /// It can be used.
   case poweredOn
+  /// It is there, but switched off.
   case poweredOff
   /// Closed, or unplugged.
   case gone

@@ -1,3 +1,5 @@
+package import Links
+
 /// An advertisement that is in the air until it is stopped or released.
 public final class Advertisement: Sendable {
   /// What an adapter does for its advertisement.
@@ -5,6 +7,7 @@ public final class Advertisement: Sendable {
     var nextLink: @Sendable () async -> ConnectedLink?
     var update: @Sendable (AdvertisingParameters) async throws(RadioError) -> Void
     var stop: @Sendable () -> Void
+    var tellFailures: @Sendable (_ body: @escaping @Sendable (LinkError) -> Void) -> Void
   }
 
   private let actions: Actions
@@ -26,6 +29,12 @@ public final class Advertisement: Sendable {
   /// - Throws: what `Adapter.advertise` throws, and `closed` if the advertisement has ended.
   public func update(_ parameters: AdvertisingParameters) async throws(RadioError) {
     try await actions.update(parameters)
+  }
+
+  /// Has `body` called on the loop with what keeps centrals from being taken, such as EMFILE: once
+  /// until one is taken again.
+  package func tellFailures(to body: @escaping @Sendable (LinkError) -> Void) {
+    actions.tellFailures(body)
   }
 
   /// Ends the advertisement; more than once does nothing. Connections that nobody has taken are

@@ -2,7 +2,9 @@
 public struct AdvertisingParameters: Hashable, Sendable {
   /// What is in the air: fields that the radio lays out, or octets taken as they are.
   public enum Content: Hashable, Sendable {
+    /// Fields, which are laid out when they go into the air.
     case fields(AdvertisingData)
+    /// The octets themselves.
     case octets(LegacyAdvertisement)
   }
 
@@ -11,6 +13,7 @@ public struct AdvertisingParameters: Hashable, Sendable {
   public static let intervalRange: ClosedRange<Duration> =
     .milliseconds(20) ... .milliseconds(10240)
 
+  /// What is in the air.
   public var content: Content
   /// Whether centrals may connect. Each connection is an element of ``Advertisement/links``.
   public var isConnectable = true

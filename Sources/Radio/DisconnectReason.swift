@@ -4,16 +4,25 @@ public struct DisconnectReason: RawRepresentable, Hashable, Sendable {
   public var rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// Authentication Failure. 0x05.
   public static let authenticationFailure = DisconnectReason(rawValue: 0x05)
   /// PIN or Key Missing: the peer does not know the key of an earlier pairing.
   public static let keyMissing = DisconnectReason(rawValue: 0x06)
+  /// Connection Timeout: the peer was not heard any more. 0x08.
   public static let connectionTimeout = DisconnectReason(rawValue: 0x08)
+  /// Connection Limit Exceeded. 0x09.
   public static let connectionLimitExceeded = DisconnectReason(rawValue: 0x09)
+  /// Connection Already Exists. 0x0B.
   public static let connectionAlreadyExists = DisconnectReason(rawValue: 0x0B)
+  /// Connection Rejected Due To Limited Resources. 0x0D.
   public static let limitedResources = DisconnectReason(rawValue: 0x0D)
+  /// Remote User Terminated Connection. 0x13.
   public static let remoteUserTerminated = DisconnectReason(rawValue: 0x13)
+  /// Remote Device Terminated Connection Due To Low Resources. 0x14.
   public static let remoteLowResources = DisconnectReason(rawValue: 0x14)
+  /// Remote Device Terminated Connection Due To Power Off. 0x15.
   public static let remotePowerOff = DisconnectReason(rawValue: 0x15)
+  /// Connection Terminated By Local Host. 0x16.
   public static let localHostTerminated = DisconnectReason(rawValue: 0x16)
   /// The peer broke the rules of the link.
   public static let unspecified = DisconnectReason(rawValue: 0x1F)

@@ -6,6 +6,15 @@ package typealias LinkAcceptor = SocketAcceptor<SocketLink>
 
 /// Takes the connections of a listening socket as they come. The loop's thread only; ``stop()`` must
 /// be called.
+///
+/// # Theory
+/// Where the machine has no room for another connection nobody tells when it has again, so taking
+/// them pauses and is tried again. While it pauses, readiness changes nothing: each connection that
+/// comes meanwhile would begin a pause of its own. Who listens is told when it begins, and not of
+/// each trial, since it may last for hours.
+///
+///     taking --no room: told--> pausing --time is up--> trying --no room-------> pausing
+///                                                          '----a connection--> taking
 package final class SocketAcceptor<Connection>: ReadinessHandler {
   /// Pause after the machine had no room for another connection: nobody tells when it has again.
   package static var pause: Duration { .milliseconds(100) }
@@ -17,12 +26,14 @@ package final class SocketAcceptor<Connection>: ReadinessHandler {
   private let fail: (LinkError) -> Void
   private var watch: WatchID?
   private var retry: OneTimer?
+  /// Whether nothing has been taken since there was no room.
+  private var isShort = false
 
   /// - Parameters:
   ///   - next: takes a connection; nil if none waits.
   ///   - close: closes the socket.
-  ///   - fail: called with what kept a connection from being taken; where that is transient,
-  ///     taking them goes on after ``pause``.
+  ///   - fail: called with what kept a connection from being taken. Where that is transient, it is
+  ///     called once until one is taken again, and taking them goes on after ``pause``.
   /// - Throws: `LoopError` if the socket cannot be watched; it is closed then.
   package init(
     _ descriptor: Int32?, on loop: Loop, next: @escaping () throws(LinkError) -> Connection?,
@@ -43,18 +54,26 @@ package final class SocketAcceptor<Connection>: ReadinessHandler {
     }
   }
 
-  package func ready(_ readiness: Readiness) { accept() }
+  package func ready(_ readiness: Readiness) {
+    if retry == nil { accept() }
+  }
 
   private func accept() {
     while watch != nil {
       do throws(LinkError) {
-        guard let link = try next() else { return }
+        guard let link = try next() else { return isShort = false }
+        isShort = false
         deliver(link)
       } catch {
-        fail(error)
+        let isTold = isShort
         if error.isTransient {
-          retry = OneTimer(after: Self.pause, on: loop) { [weak self] in self?.accept() }
+          isShort = true
+          retry = OneTimer(after: Self.pause, on: loop) { [weak self] in
+            self?.retry = nil
+            self?.accept()
+          }
         }
+        if !isTold { fail(error) }
         return
       }
     }
@@ -63,6 +82,7 @@ package final class SocketAcceptor<Connection>: ReadinessHandler {
   /// Takes no more connections; more than once does nothing.
   package func stop() {
     retry?.cancel()
+    retry = nil
     guard let watch else { return }
     loop.unwatch(watch)
     self.watch = nil
@@ -79,7 +99,13 @@ extension SocketAcceptor<SocketLink> {
     failure fail: @escaping (LinkError) -> Void = { _ in }
   ) throws(LoopError) {
     try self.init(
-      listener.descriptor, on: loop, next: { () throws(LinkError) in try listener.accept() },
+      listener.descriptor, on: loop,
+      next: { () throws(LinkError) in
+        let refused = listener.refused
+        // Closed with the descriptor that is held in reserve: their clients saw an end.
+        defer { if listener.refused > refused, let refusal = listener.refusal { fail(refusal) } }
+        return try listener.accept()
+      },
       close: { listener.close() }, deliver, failure: fail)
   }
 }

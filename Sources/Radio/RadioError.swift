@@ -64,9 +64,11 @@ public enum RadioError: Error, Hashable, Sendable {
 
   /// A radio that was on the air while another was looked for.
   public struct Bystander: Hashable, Sendable, CustomStringConvertible {
+    /// The radio.
     public let address: BluetoothAddress
     /// The radio's name or else its local name; empty if it has none.
     public let name: String
+    /// Whether it takes connections.
     public let isConnectable: Bool
 
     /// For example `"Strap" (D4:13:F6:FB:AC:EF)`.
@@ -78,11 +80,15 @@ public enum RadioError: Error, Hashable, Sendable {
 
   /// What is wrong with a folder.
   public enum FolderFault: Hashable, Sendable {
+    /// It is something else.
     case notFolder
+    /// It is a symbolic link, which somebody else may point elsewhere.
     case symbolicLink
+    /// It belongs to this user.
     case foreignOwner(UInt32)
     /// Others than its owner may write to it: its permission bits.
     case writableByOthers(UInt32)
+    /// It could not be made, opened or examined.
     case system(String, errno: Int32)
     /// It was removed or renamed while in use.
     case vanished

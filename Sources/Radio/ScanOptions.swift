@@ -19,6 +19,7 @@ public struct ScanOptions: Hashable, Sendable {
   /// The scan ends by itself after this time; nil: when it is cancelled or released.
   public var timeout: Duration?
 
+  /// Everything that is heard.
   public init() {}
 
   /// Whether a device is one of those to be reported.
@@ -34,6 +35,7 @@ public struct ScanOptions: Hashable, Sendable {
 
 /// A device as a scan met it.
 public struct Discovery: Hashable, Sendable {
+  /// The radio.
   public let address: BluetoothAddress
   /// Strength of the signal in dBm; 127 if the controller does not tell. On the virtual air a
   /// declared figure.
@@ -48,6 +50,7 @@ public struct Discovery: Hashable, Sendable {
   /// What both say, merged.
   public let data: AdvertisingData
 
+  /// One with these values; its properties say what each means.
   public init(
     address: BluetoothAddress, rssi: Int8, isConnectable: Bool, advertisement: [UInt8],
     scanResponse: [UInt8]

@@ -10,7 +10,9 @@ import GATT
 /// arrival or the next deadline, whichever is earlier. So a wait of 30 s takes no time, and the
 /// same calls give the same run.
 public final class Pair {
+  /// The end that connects.
   public let left: End
+  /// The other end.
   public let right: End
   /// What the clock shows.
   public private(set) var now = Instant.zero
@@ -21,6 +23,7 @@ public final class Pair {
 
   /// One side of the pair.
   public final class End {
+    /// The end's bearer, client and server.
     public let session: Session
     /// What the session had its owner do, in order, but for what is done here.
     public internal(set) var actions: [SessionAction] = []
@@ -35,12 +38,17 @@ public final class Pair {
     init(_ session: Session) { self.session = session }
   }
 
+  /// A PDU that has passed.
   public struct TracedPDU: Equatable, Sendable {
+    /// Which way it went.
     public let isFromLeft: Bool
+    /// The octets.
     public let pdu: [UInt8]
+    /// When it was sent.
     public let at: Instant
   }
 
+  /// Connects two sessions, at the beginning of time.
   public init(left: Session, right: Session) {
     self.left = End(left)
     self.right = End(right)

@@ -10,6 +10,7 @@ public struct Bond: Equatable, Sendable {
   public var since: Int64
   /// One, or one for each role where they paired in the older way.
   public var longTermKeys: [LongTermKey] = []
+  /// Tells the peer by its private addresses; nil if it has given none.
   public var identityKey: IdentityResolvingKey?
   /// What we sign with, and the next counter.
   public var ownSignature: SigningState?
@@ -20,9 +21,12 @@ public struct Bond: Equatable, Sendable {
 
   /// A signature key with its counter.
   public struct SigningState: Equatable, Sendable {
+    /// Signs.
     public var key: SignatureKey
+    /// The next counter.
     public var counter: UInt32
 
+    /// One with these values; its properties say what each means.
     public init(key: SignatureKey, counter: UInt32) {
       self.key = key
       self.counter = counter

@@ -28,8 +28,11 @@ public enum StoreError: Error, Equatable, Sendable {
   /// Another process held the file for longer than ``StoreFile/busyTime``; its number, if the
   /// system tells.
   case busy(path: String, process: Int32?)
-  /// There is no room left for it on the disk.
+  /// There is no room left for it on the disk. What was kept before is there still.
   case full(path: String)
+  /// It can be read but not changed: this user may not write to it or its folder, or the file
+  /// system is mounted read-only.
+  case readOnly(path: String)
   /// SQLite failed in another way: its code and its words.
   case sqlite(path: String, code: Int32, String)
   /// The adapter has as many bonds as ``StoreFile/bondLimit`` allows.
@@ -72,7 +75,12 @@ extension StoreError: CustomStringConvertible {
     case .busy(let path, let process):
       "the store \(path) is held by " + (process.map { "process \($0)" } ?? "another process")
         + " and was not free within \(StoreFile.busyTime): try again when it has ended"
-    case .full(let path): "there is no room on the disk for the store \(path)"
+    case .full(let path):
+      "there is no room on the disk for the store \(path): make some; what was kept before is there"
+        + " still"
+    case .readOnly(let path):
+      "the store \(path) can be read but not changed: make it and its folder writable for this"
+        + " user, on a file system that is (mount -o remount,rw), or name another file with --store"
     case .sqlite(let path, let code, let what):
       "the store \(path) cannot be used: \(what) (SQLite's error \(code))"
     case .tooManyBonds(let limit):

@@ -95,6 +95,9 @@ extension StoreFile {
   }
 
   /// All bonds, or those of one adapter, by adapter and then by age.
+  ///
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   public func bonds(of adapter: BluetoothAddress? = nil) throws(StoreError) -> [Bond] {
     try use { (database) throws(StoreError) in
       // One transaction: what is read belongs together.
@@ -105,6 +108,9 @@ extension StoreFile {
   }
 
   /// The bond with a peer; nil if there is none.
+  ///
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   public func bond(
     adapter: BluetoothAddress, peer: BluetoothAddress
   ) throws(StoreError) -> Bond? {
@@ -115,6 +121,8 @@ extension StoreFile {
   ///
   /// - Parameter adapter: nil: of all adapters.
   /// - Returns: whether there was one.
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   @discardableResult
   public func removeBond(
     adapter: BluetoothAddress?, peer: BluetoothAddress

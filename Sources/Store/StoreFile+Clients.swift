@@ -5,6 +5,8 @@ extension StoreFile {
   /// Keeps a client's record in place of the one before.
   ///
   /// - Returns: false, and nothing kept, if the peer is not bonded.
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   @discardableResult
   public func keep(
     _ record: ClientRecord, adapter: BluetoothAddress, peer: BluetoothAddress

@@ -23,6 +23,9 @@ public struct PeerName: Hashable, Sendable {
 /// knows everything. Vol 3, Part G, 2.5.2.1.
 extension StoreFile {
   /// What was discovered at a peer; nil if nothing is kept, or it cannot be read any more.
+  ///
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   public func database(of peer: PeerName) throws(StoreError) -> RemoteDatabase? {
     try use { (database) throws(StoreError) in
       var content: [UInt8]?
@@ -38,6 +41,8 @@ extension StoreFile {
   /// and what was before is removed.
   ///
   /// - Returns: whether it is kept.
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   @discardableResult
   public func keep(
     _ remote: RemoteDatabase, of peer: PeerName
@@ -62,6 +67,9 @@ extension StoreFile {
   }
 
   /// Who has a database here.
+  ///
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   public func hasDatabase(of peer: PeerName) throws(StoreError) -> Bool {
     try database(of: peer) != nil
   }

@@ -8,6 +8,7 @@ extension StoreFile {
   public struct SigningReservation: Equatable, Sendable {
     /// 16 octets, most significant first.
     public var key: [UInt8]
+    /// What may be used, each once.
     public var counters: Range<UInt32>
   }
 
@@ -39,6 +40,8 @@ extension StoreFile {
   /// - Parameter counter: the least that is accepted from now on.
   /// - Returns: false if as much was accepted before, or there is no such key: the write must not
   ///   take effect then.
+  /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
+  ///   than 2 s, `full`, `system`, `corrupt`.
   public func acceptSignCounter(
     _ counter: UInt32, adapter: BluetoothAddress, peer: BluetoothAddress
   ) throws(StoreError) -> Bool {

@@ -422,6 +422,49 @@ import Testing
     }
   }
 
+  /// The handlers of a service go with it: who gets its handles afterwards is not answered by them,
+  /// and what they hold is let go.
+  @Test func aRemovedServiceTakesItsHandlersAlong() async throws {
+    try await withDeadline {
+      final class Held: Sendable {}
+      let bench = try await Bench()
+      let definition = ServiceDefinition(
+        BluetoothUUID(0x180F as UInt16),
+        characteristics: [
+          CharacteristicDefinition(
+            BluetoothUUID(0x2A19 as UInt16), properties: [.read, .write],
+            value: .application(ValueLimits()))
+        ])
+      var added = try await bench.server.add(definition)
+      let handle = added.characteristics[0].value
+      weak var held: Held?
+      do {
+        let strong = Held()
+        held = strong
+        bench.server.onRead(
+          of: handle, inline: { _ in withExtendedLifetime(strong) { .value([1]) } })
+        bench.server.onWrite(
+          of: handle, inline: { _, _ in withExtendedLifetime(strong) { .accepted } })
+        bench.server.onRead(of: bench.application, inline: { _ in .value([2]) })
+      }
+      let connection = try await bench.connect()
+      #expect(try await connection.read(handle) == [1])
+      try await connection.write(handle, [9])
+      _ = try await bench.server.remove(service: added.range.start)
+      #expect(held == nil)
+      added = try await bench.server.add(definition)
+      #expect(added.characteristics[0].value == handle)
+      let refusal = await failure { try await connection.read(handle) }
+      #expect(
+        refusal
+          == .refused(
+            ErrorResponse(request: .readRequest, handle: handle, code: .readNotPermitted)))
+      #expect(await failure { try await connection.write(handle, [9]) } != nil)
+      // Those of other services stay.
+      #expect(try await connection.read(bench.application) == [2])
+    }
+  }
+
   @Test func tooManyClients() async throws {
     try await withDeadline {
       var limits = ServerLimits()

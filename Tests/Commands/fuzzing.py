@@ -52,3 +52,14 @@ def silent(b):
     equal(ended.json[0]["result"], "dead")
     b.refuses(2, ["no attack", "list lists them"], "fuzz", peer.endpoint, "--catalogue", "H99")
     b.refuses(3, ["no such socket"], "fuzz", f"unix:{b.path('none')}")
+
+
+@test("fuzz: of a peer that never answers, nothing is said that an attack did")
+def never(b):
+    mute = b.peer(lambda pdu: [], name="mute")
+    ended = b.refuses(3, ["nothing was attacked", "0401000100", "silent"], "fuzz", mute.endpoint,
+                      "--timeout", 0.3)
+    equal(mute.heard(), ["0401000100"])
+    expect("link was lost" not in ended.err, f"{ended}")
+    shut = b.peer(lambda pdu: ["close"], name="shut")
+    b.refuses(3, ["nothing was attacked", "disconnected"], "fuzz", shut.endpoint)

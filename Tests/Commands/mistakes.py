@@ -167,3 +167,51 @@ def profiles(b):
     ]
     for text, parts in cases:
         b.refuses(2, parts, "serve", b.file("bad.json", text), "--listen", "air:")
+
+
+@test("mistakes: each help has examples, whose options exist, and the overview the exit status")
+def examples(b):
+    overview = b.run("help").out
+    contains(overview, "0 done; 1 the peer answered with an ATT error; 2 ", "; 4 a check fell short")
+    listed = overview.split("commands:\n")[1].split("\n\n")[0].splitlines()
+    names = [line.split()[0] for line in listed]
+    expect(len(names) >= 24, f"{names}")
+    for name in names:
+        out = b.run(name, "--help").out
+        part = out.partition("\nexample:\n")[2] or out.partition("\nexamples:\n")[2]
+        found = [line for line in part.split("\n\n")[0].splitlines() if f"  atto {name}" in line
+                 or f"| atto {name}" in line]
+        expect(found, f"no example for {name}: {out!r}")
+        for line in found:
+            for word in line.split():
+                if word.startswith("--"):
+                    contains(out, f"  {word} ")
+        longest = max(len(line) for line in out.splitlines())
+        expect(longest <= 100, f"{name}: a line of {longest} columns")
+
+
+@test("mistakes: a file that cannot be written is told before the work, and none is left behind")
+def unwritable(b):
+    _, at = b.serve("heart-rate.json")
+    place = b.path("none/x")
+    case = str(FIXTURES / "transcripts/discovery.att")
+    for words in (["conform", at, "--junit", place], ["play", at, case, "--junit", place],
+                  ["fuzz", at, "--save", place], ["bench", at, "--report", place]):
+        b.refuses(2, [f"cannot write {place}: No such file or directory"], *words)
+    for words in (["conform", at, "--case", "mtu/exchange", "--junit", "/dev/full"],
+                  ["bench", at, "--count", 5, "--report", "/dev/full"]):
+        ended = b.run(*words)
+        equal(ended.code, 2)
+        contains(ended.err, "cannot write /dev/full: No space left on device")
+    saved = b.path("death.att")
+    equal(b.run("fuzz", at, "--catalogue", "empty", "--save", saved).code, 0)
+    expect(not os.path.exists(saved), "a file of no death")
+
+
+@test("mistakes: numbers without an end, times, and transcripts without a case")
+def ranges(b):
+    b.refuses(2, ["--count wants a number from 1 on, not"], "scan", "--count", "0")
+    for time in ("0", "nan", "-1", "1e300"):
+        b.refuses(2, ["more than 0 and at most 1000000"], "read", NOBODY, "1", "--timeout", time)
+    empty = b.file("empty.att", "")
+    b.refuses(2, ["holds no case"], "play", NOBODY, empty)

@@ -226,7 +226,9 @@ def interrupted(b):
 @test("peers: who is not there is waited for, which is said once, and Ctrl-C ends it at once")
 def interrupted_connecting(b):
     for words, status in ((["read", "air:Nobody", "5"], 3), (["raw", "air:Nobody", "0a0500"], 3),
-                          (["fuzz", "air:Nobody"], 3), (["conform", "air:Nobody"], 4)):
+                          (["fuzz", "air:Nobody"], 3), (["conform", "air:Nobody"], 3),
+                          (["pair", "air:Nobody"], 3),
+                          (["channel", "air:Nobody", "--psm", "128"], 3)):
         running = b.start(*words)
         said = running.line("waiting for air:Nobody", where="err")
         contains(said, "not on the air yet", "atto scan air:")
@@ -243,3 +245,48 @@ def not_waited(b):
     equal(b.run("subscribe", at, "0x0012", "--for", 3.3, "--json").err, "")
     ended = b.run("read", "air:Nobody", "5", "--timeout", 0.5)
     expect("waiting for" not in ended.err, f"{ended}")
+
+
+@test("peers: a request without a response is told of once, before its time is over")
+def unanswered(b):
+    peer = b.peer(lambda pdu: [])
+    for words in (["read", peer.endpoint, "5"], ["raw", peer.endpoint, "0a0500"]):
+        running = b.start(*words, "--timeout", 9)
+        said = running.line("waiting for the response to Read Request (0x0A)", where="err")
+        contains(said, " s more", "--timeout")
+        ended = running.stop()
+        equal((ended.code, ended.err.count("waiting for")), (3, 1), f"{ended}")
+
+
+@test("peers: values and devices that do not come are told of, and Ctrl-C ends the wait")
+def nothing_comes(b):
+    profile = {"services": [{"uuid": "180D", "handle": "0x0010", "characteristics": [
+        {"uuid": "2A37", "valueHandle": "0x0012", "properties": ["notify"]}]}]}
+    _, at = b.serve(profile, name="quiet")
+    running = b.start("subscribe", at, "0x0012")
+    contains(running.line("waiting for values of 0x0012", where="err"), "Ctrl-C")
+    equal(running.stop().code, 0)
+    running = b.start("scan", "air:")
+    contains(running.line("waiting for devices", where="err"), "Ctrl-C")
+    equal(running.stop().code, 0)
+
+
+@test("peers: a radio of the air that does not come is named as it was written")
+def named(b):
+    for words in (["read", "air:Nobody", "5"], ["pair", "air:Nobody"],
+                  ["channel", "air:Nobody", "--psm", "128"]):
+        b.refuses(3, ['no radio "Nobody" came on the air within 0.2 seconds'], *words,
+                  "--timeout", 0.2)
+
+
+@test("peers: cases for a peer that is not there end with 3: nothing was checked")
+def nobody_to_check(b):
+    ended = b.run("conform", f"unix:{b.path('none')}", "--json")
+    equal(ended.code, 3)
+    contains(ended.err, "nothing was checked", "there is no such socket",
+             "where there is no socket: start the server")
+    equal([line["outcome"] for line in ended.json], ["unreachable"])
+    transcript = b.file("one.att", "# ONE  a case\nprofile bench.json\n> 0a0300\n< 0b09\n")
+    ended = b.run("play", f"unix:{b.path('none')}", transcript)
+    equal(ended.code, 3)
+    contains(ended.err, "nothing was checked")

@@ -123,6 +123,40 @@ import Testing
     #expect(manager.state == .unknown)
   }
 
+  /// A peripheral that the app lets go of is disconnected, without a word.
+  @Test func aPeripheralThatIsNotKept() async throws {
+    try await watch.getReady()
+    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await strap.log.next("subscribed 2A37")
+    try await watch.log.next("notifying")
+    let identifier = watch.peripheral.identifier
+    watch.found.value = nil
+    try await strap.log.next("unsubscribed 2A37")
+    await hop()
+    #expect(!watch.log.all.contains { $0.hasPrefix("disconnected") })
+    // It may be had again, as another object with the same identifier.
+    let again = try #require(
+      watch.manager.retrievePeripherals(withIdentifiers: [identifier]).first)
+    try await watch.manager.openConnection(to: again)
+    #expect(again.identifier == identifier && again.services == nil)
+  }
+
+  @Test func delegatesAreHeldWeakly() async throws {
+    try await watch.getReady()
+    var brief: Brief? = Brief()
+    watch.peripheral.delegate = brief
+    let central = CBCentralManager(
+      delegate: brief, queue: DispatchQueue(label: "weak"), options: nil,
+      radio: watch.manager.choice)
+    let publisher = CBPeripheralManager(
+      delegate: brief, queue: DispatchQueue(label: "weak"), options: nil,
+      radio: strap.manager.choice)
+    #expect(watch.peripheral.delegate === brief)
+    brief = nil
+    #expect(watch.peripheral.delegate == nil)
+    #expect(central.delegate == nil && publisher.delegate == nil)
+  }
+
   // MARK: Scanning
 
   @Test func findsThoseWhoSolicit() async throws {
@@ -301,6 +335,13 @@ extension Station {
   nonisolated func address(isolation: Void) async -> BluetoothAddress {
     await Task { @RadioLoop in self.address }.value
   }
+}
+
+private final class Brief: NSObject, CBCentralManagerDelegate, CBPeripheralManagerDelegate,
+  CBPeripheralDelegate
+{
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+  func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}
 }
 
 /// Comes back to a device by Apple's own option, with the form of the callback that says so.

@@ -312,22 +312,27 @@ import Testing
     #expect(counts == Array(1...Hosting.wishLimit) + [1])
   }
 
-  /// Processes of one program on the air; each of these stands for one.
-  @Test func namesOfOneProgram() async throws {
-    precondition(Sandbox.isReady)
-    var radios: [AirAdapter] = []
-    for number in 1...StationOpening.nameLimit {
-      guard case .air(let radio) = await StationOpening.open(.air(nil)) else {
-        Issue.record("radio \(number) was refused")
-        break
-      }
-      radios.append(radio)
+  /// Other processes of the program have each of its names.
+  @Test func namesOfOneProgram() async {
+    let tried = Guarded<[String]>([])
+    let result = await StationOpening.openAir(nil) { name throws(RadioError) in
+      tried.withLock { $0.append(name) }
+      throw .addressInUse(BluetoothAddress(1), name: name, process: 1)
     }
-    guard case .unusable(.unsupported, let why) = await StationOpening.open(.air(nil)) else {
-      Issue.record("one radio too many")
+    #expect(Set(tried.value).count == StationOpening.nameLimit)
+    #expect(tried.value.count == StationOpening.nameLimit)
+    #expect(tried.value.last?.hasSuffix("-64") == true)
+    guard case .unusable(.unsupported, let why) = result else {
+      Issue.record("a radio was opened")
       return
     }
     #expect(why.contains("the virtual air cannot be used: "))
-    for radio in radios { await radio.close() }
+    // A name that was asked for has no others.
+    tried.value = []
+    _ = await StationOpening.openAir("Mine") { name throws(RadioError) in
+      tried.withLock { $0.append(name) }
+      throw .addressInUse(BluetoothAddress(1), name: name, process: 1)
+    }
+    #expect(tried.value == ["Mine"])
   }
 }

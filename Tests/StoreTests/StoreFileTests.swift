@@ -209,6 +209,56 @@ import Testing
     #expect(try !store.removeBond(adapter: adapter, peer: adapter))
   }
 
+  private func keys(_ numbers: ClosedRange<UInt64>) -> [BondKey] {
+    numbers.map { number in
+      .identity(
+        IdentityResolvingKey(
+          peer: BluetoothAddress(number), value: [UInt8](repeating: UInt8(number), count: 16)))
+    }
+  }
+
+  /// What was kept stays, something can be removed, and there is room again.
+  @Test func aFullDiskIsToldOf() throws {
+    let path = folder.file()
+    let store = try StoreFile(path: path)
+    let adapter = BluetoothAddress(1)
+    try store.use { (database) throws(StoreError) in
+      var pages: Int64 = 0
+      try database.run("PRAGMA page_count") { (row) throws(StoreError) in pages = row.integer(0) }
+      try database.run("PRAGMA max_page_count = \(pages + 1)") { _ throws(StoreError) in }
+    }
+    var kept = 0
+    #expect(throws: StoreError.full(path: path)) {
+      for key in keys(1...250) {
+        try store.keep(key, adapter: adapter)
+        kept += 1
+      }
+    }
+    #expect(kept > 0 && kept < 250)
+    #expect(try store.bonds().count == kept)
+    #expect(try StoreFile(path: path).bonds().count == kept)
+    #expect(try store.removeBond(adapter: adapter, peer: BluetoothAddress(1)))
+    try store.keep(keys(1...1)[0], adapter: adapter)
+    #expect("\(StoreError.full(path: path))".contains("make some"))
+  }
+
+  @Test func whatCannotBeChangedIsToldOf() throws {
+    let path = folder.file()
+    let store = try StoreFile(path: path)
+    let adapter = BluetoothAddress(1)
+    try store.keep(keys(1...1)[0], adapter: adapter)
+    // As of a file system that is mounted read-only; root may write to all others.
+    _ = try store.use { (database) throws(StoreError) in try database.run("PRAGMA query_only = 1") }
+    #expect(throws: StoreError.readOnly(path: path)) {
+      try store.keep(keys(2...2)[0], adapter: adapter)
+    }
+    #expect(throws: StoreError.readOnly(path: path)) {
+      try store.removeBond(adapter: adapter, peer: BluetoothAddress(1))
+    }
+    #expect(try store.bonds().count == 1)
+    #expect("\(StoreError.readOnly(path: path))".contains("remount,rw"))
+  }
+
   @Test func twoStoresOnOneFileSeeTheSame() throws {
     let one = try StoreFile(path: folder.file())
     let other = try StoreFile(path: folder.file())

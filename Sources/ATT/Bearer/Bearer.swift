@@ -37,6 +37,7 @@
 /// What only looks is `@inlinable`: a borrow of a bearer that lies in a class is passed to a
 /// function that is not by copying all of its some 400 octets, which costs more than the look.
 public struct Bearer: ~Copyable {
+  /// What it was made with.
   public let configuration: BearerConfiguration
   /// PDUs for the link, in order.
   public var outbox = PDUQueue()
@@ -67,6 +68,7 @@ public struct Bearer: ~Copyable {
     case refused
   }
 
+  /// A bearer on which nothing has passed yet, at the default ATT_MTU of its channel.
   public init(_ configuration: BearerConfiguration = BearerConfiguration()) {
     precondition((23...65535).contains(configuration.receiveMTU), "ATT_MTU is 23 to 65535")
     self.configuration = configuration
@@ -398,6 +400,13 @@ public struct Bearer: ~Copyable {
     case (let a?, let b?): min(a, b)
     case (let a, let b): a ?? b
     }
+  }
+
+  /// The request whose response is awaited, and when that will be too late; nil if none is.
+  /// Vol 3, Part F, 3.3.2 and 3.3.3.
+  public var awaitedRequest: (opcode: Opcode, deadline: Instant)? {
+    guard let opcode = requests.opcodeInFlight, let deadline = requests.deadline else { return nil }
+    return (opcode, deadline)
   }
 
   /// Tells the bearer the time. `nil` unless a transaction has timed out, and with it the

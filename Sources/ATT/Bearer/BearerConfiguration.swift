@@ -10,6 +10,7 @@ public struct BearerConfiguration: Equatable, Sendable {
     case enhanced(mtu: Int)
   }
 
+  /// What carries the bearer.
   public var channel: Channel
   /// The link may have carried another bearer before this one, and the peer may not know:
   /// Linux keeps an LE link for seconds after its last socket has closed, and who connects
@@ -30,6 +31,7 @@ public struct BearerConfiguration: Equatable, Sendable {
   /// Octets that may wait for the link before ``Bearer/isCongested`` says so.
   public var outboxLimit: Int
 
+  /// One with these values; its properties say what each means.
   public init(
     channel: Channel = .fixed, receiveMTU: Int = 517,
     transactionTimeout: Duration = .seconds(30), maximumWaiting: Int = 256,

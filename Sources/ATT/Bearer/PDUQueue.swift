@@ -17,6 +17,7 @@ public struct PDUQueue: ~Copyable {
   @inlinable public var count: Int { entries }
   @usableFromInline var entries = 0
 
+  /// An empty queue.
   public init() {
     capacity = 0
     block = unsafe UnsafeMutableRawPointer(bitPattern: 8)!
@@ -24,6 +25,7 @@ public struct PDUQueue: ~Copyable {
 
   deinit { if capacity > 0 { unsafe block.deallocate() } }
 
+  /// Whether no PDU waits.
   @inlinable public var isEmpty: Bool { count == 0 }
 
   /// Octets in the queue, with two for each PDU.
@@ -64,6 +66,8 @@ public struct PDUQueue: ~Copyable {
   }
 
   /// Shows the PDU that waits longest, in place; nil if there is none.
+  ///
+  /// - Throws: what `body` throws; the PDU stays then.
   @inlinable
   public borrowing func withFirst<R, E: Error>(
     _ body: (RawSpan) throws(E) -> R
@@ -86,6 +90,8 @@ public struct PDUQueue: ~Copyable {
 
   /// Shows all that wait, in order and in place: for each PDU two octets of its length, in the
   /// machine's order, and then the PDU.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable
   public borrowing func withEntries<R, E: Error>(
     _ body: (RawSpan) throws(E) -> R

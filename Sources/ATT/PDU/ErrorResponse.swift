@@ -4,10 +4,13 @@ public struct ErrorResponse: Equatable, Sendable {
   public let request: Opcode
   /// The attribute that caused it; 0x0000 where there is none to name.
   public let handle: AttributeHandle
+  /// Why it was refused.
   public let code: ErrorCode
 
+  /// Octets of the PDU.
   public static let length = 5
 
+  /// The PDU with these fields.
   public init(request: Opcode, handle: AttributeHandle, code: ErrorCode) {
     self.request = request
     self.handle = handle

@@ -1,7 +1,9 @@
 /// Exchange MTU Request: what the client can receive. Vol 3, Part F, 3.4.2.1.
 public struct ExchangeMTURequest: Equatable, Sendable {
+  /// The longest PDU that the client can receive, in octets.
   public let clientReceiveMTU: UInt16
 
+  /// The PDU with these fields.
   public init(clientReceiveMTU: UInt16) { self.clientReceiveMTU = clientReceiveMTU }
 
   init?(_ octets: RawSpan) {
@@ -18,8 +20,10 @@ public struct ExchangeMTURequest: Equatable, Sendable {
 
 /// Exchange MTU Response: what the server can receive. Vol 3, Part F, 3.4.2.2.
 public struct ExchangeMTUResponse: Equatable, Sendable {
+  /// The longest PDU that the server can receive, in octets.
   public let serverReceiveMTU: UInt16
 
+  /// The PDU with these fields.
   public init(serverReceiveMTU: UInt16) { self.serverReceiveMTU = serverReceiveMTU }
 
   init?(_ octets: RawSpan) {

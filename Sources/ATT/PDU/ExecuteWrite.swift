@@ -5,9 +5,12 @@ public struct ExecuteWriteRequest: Equatable, Sendable {
   /// The flags octet as the peer sent it: 0 drops, 1 writes, anything else means nothing.
   public let flags: UInt8
 
+  /// Drops what was prepared.
   public static let cancel = ExecuteWriteRequest(flags: 0)
+  /// Writes what was prepared.
   public static let write = ExecuteWriteRequest(flags: 1)
 
+  /// The PDU with these fields.
   public init(flags: UInt8) { self.flags = flags }
 
   init?(_ octets: RawSpan) {

@@ -1,14 +1,19 @@
 /// Find By Type Value Request: which attributes of a 16-bit type have this value. Vol 3,
 /// Part F, 3.4.3.3.
 public struct FindByTypeValueRequest: ~Escapable {
+  /// Where to begin.
   public let start: AttributeHandle
+  /// Where to end, this handle included.
   public let end: AttributeHandle
+  /// The attributes' type, which has 16 bits here.
   public let type: UInt16
+  /// The value that they have.
   public let value: RawSpan
 
   /// Octets before the value.
   public static let headerLength = 7
 
+  /// The PDU with these fields.
   @_lifetime(copy value)
   public init(_ range: HandleRange, type: UInt16, value: RawSpan) {
     start = range.start

@@ -3,8 +3,10 @@
 public struct FindInformationRequest: Equatable, Sendable {
   /// As the peer sent them: they need not form a valid ``HandleRange``.
   public let start: AttributeHandle
+  /// Where to end, this handle included.
   public let end: AttributeHandle
 
+  /// The PDU with these fields.
   public init(_ range: HandleRange) {
     start = range.start
     end = range.end

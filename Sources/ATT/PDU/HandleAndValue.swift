@@ -1,6 +1,8 @@
 /// A handle with a value behind it: the form that four PDUs share.
 public struct HandleAndValue: ~Escapable {
+  /// The attribute.
   public let handle: AttributeHandle
+  /// What is to become its value, or has become it.
   public let value: RawSpan
 
   /// Octets before the value: opcode and handle.

@@ -10,7 +10,9 @@ public struct HandleSet: ~Escapable {
     self.octets = octets
   }
 
+  /// How many handles there are.
   public var count: Int { octets.byteCount / 2 }
+  /// The handle at this place, from 0; traps beyond ``count``.
   public subscript(index: Int) -> AttributeHandle { octets.handle(at: index * 2) }
 
   static func encode(_ opcode: Opcode, _ handles: [AttributeHandle], into out: inout OutputRawSpan)

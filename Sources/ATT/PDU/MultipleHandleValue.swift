@@ -34,8 +34,11 @@ public struct MultipleHandleValueNotification: ~Escapable {
     public var remainder: Int { rest.byteCount }
   }
 
+  /// One of the values.
   public struct Value: ~Escapable {
+    /// The attribute.
     public let handle: AttributeHandle
+    /// Its value.
     public let value: RawSpan
 
     @_lifetime(copy value)

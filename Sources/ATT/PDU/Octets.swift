@@ -62,11 +62,13 @@ extension OutputRawSpan {
     append(value.littleEndian, as: UInt16.self)
   }
 
+  /// Appends it as it goes on the wire; traps if there is no room.
   @_lifetime(self: copy self)
   @inlinable @inline(__always) public mutating func append(_ handle: AttributeHandle) {
     append(handle.rawValue)
   }
 
+  /// Appends it as it goes on the wire; traps if there is no room.
   @_lifetime(self: copy self)
   @inline(__always) public mutating func append(_ opcode: Opcode) { append(opcode.rawValue) }
 

@@ -4,36 +4,67 @@
 /// ``malformed(_:)``; what has an opcode of no PDU is ``unknown(_:_:)``. All other cases have
 /// had their length checked, so that their accessors cannot fail.
 public enum PDU: ~Escapable {
+  /// Error Response. Vol 3, Part F, 3.4.1.1.
   case errorResponse(ErrorResponse)
+  /// Exchange MTU Request. Vol 3, Part F, 3.4.2.1.
   case exchangeMTURequest(ExchangeMTURequest)
+  /// Exchange MTU Response. Vol 3, Part F, 3.4.2.2.
   case exchangeMTUResponse(ExchangeMTUResponse)
+  /// Find Information Request. Vol 3, Part F, 3.4.3.1.
   case findInformationRequest(FindInformationRequest)
+  /// Find Information Response. Vol 3, Part F, 3.4.3.2.
   case findInformationResponse(FindInformationResponse)
+  /// Find By Type Value Request. Vol 3, Part F, 3.4.3.3.
   case findByTypeValueRequest(FindByTypeValueRequest)
+  /// Find By Type Value Response. Vol 3, Part F, 3.4.3.4.
   case findByTypeValueResponse(FindByTypeValueResponse)
+  /// Read By Type Request. Vol 3, Part F, 3.4.4.1.
   case readByTypeRequest(ReadByTypeRequest)
+  /// Read By Type Response. Vol 3, Part F, 3.4.4.2.
   case readByTypeResponse(ReadByTypeResponse)
+  /// Read Request. Vol 3, Part F, 3.4.4.3.
   case readRequest(ReadRequest)
+  /// Read Response. Vol 3, Part F, 3.4.4.4.
   case readResponse(ReadResponse)
+  /// Read Blob Request. Vol 3, Part F, 3.4.4.5.
   case readBlobRequest(ReadBlobRequest)
+  /// Read Blob Response. Vol 3, Part F, 3.4.4.6.
   case readBlobResponse(ReadBlobResponse)
+  /// Read Multiple Request. Vol 3, Part F, 3.4.4.7.
   case readMultipleRequest(ReadMultipleRequest)
+  /// Read Multiple Response. Vol 3, Part F, 3.4.4.8.
   case readMultipleResponse(ReadMultipleResponse)
+  /// Read By Group Type Request. Vol 3, Part F, 3.4.4.9.
   case readByGroupTypeRequest(ReadByGroupTypeRequest)
+  /// Read By Group Type Response. Vol 3, Part F, 3.4.4.10.
   case readByGroupTypeResponse(ReadByGroupTypeResponse)
+  /// Write Request. Vol 3, Part F, 3.4.5.1.
   case writeRequest(HandleAndValue)
+  /// Write Response. Vol 3, Part F, 3.4.5.2.
   case writeResponse
+  /// Prepare Write Request. Vol 3, Part F, 3.4.6.1.
   case prepareWriteRequest(PrepareWriteRequest)
+  /// Prepare Write Response. Vol 3, Part F, 3.4.6.2.
   case prepareWriteResponse(PrepareWriteResponse)
+  /// Execute Write Request. Vol 3, Part F, 3.4.6.3.
   case executeWriteRequest(ExecuteWriteRequest)
+  /// Execute Write Response. Vol 3, Part F, 3.4.6.4.
   case executeWriteResponse
+  /// Handle Value Notification. Vol 3, Part F, 3.4.7.1.
   case handleValueNotification(HandleAndValue)
+  /// Handle Value Indication. Vol 3, Part F, 3.4.7.2.
   case handleValueIndication(HandleAndValue)
+  /// Handle Value Confirmation. Vol 3, Part F, 3.4.7.3.
   case handleValueConfirmation
+  /// Read Multiple Variable Request. Vol 3, Part F, 3.4.4.11.
   case readMultipleVariableRequest(ReadMultipleVariableRequest)
+  /// Read Multiple Variable Response. Vol 3, Part F, 3.4.4.12.
   case readMultipleVariableResponse(ReadMultipleVariableResponse)
+  /// Multiple Handle Value Notification. Vol 3, Part F, 3.4.7.4.
   case multipleHandleValueNotification(MultipleHandleValueNotification)
+  /// Write Command. Vol 3, Part F, 3.4.5.3.
   case writeCommand(HandleAndValue)
+  /// Signed Write Command. Vol 3, Part F, 3.4.5.4.
   case signedWriteCommand(SignedWriteCommand)
   /// An opcode of no PDU, with the octets after it.
   case unknown(Opcode, RawSpan)
@@ -168,8 +199,10 @@ public enum PDU: ~Escapable {
 public struct MalformedPDU: Equatable, Sendable {
   /// nil if the PDU was empty.
   public let opcode: Opcode?
+  /// What is wrong with it.
   public let fault: Fault
 
+  /// What is wrong with a PDU.
   public enum Fault: Equatable, Sendable {
     /// A PDU without a single octet.
     case empty

@@ -1,7 +1,10 @@
 /// Prepare Write Request: asks to queue a part of a value. Vol 3, Part F, 3.4.6.1.
 public struct PrepareWriteRequest: ~Escapable {
+  /// The attribute.
   public let handle: AttributeHandle
+  /// Where the part begins in the value.
   public let offset: UInt16
+  /// The octets to prepare.
   public let part: RawSpan
 
   /// Octets before the part.
@@ -28,8 +31,11 @@ public struct PrepareWriteRequest: ~Escapable {
 
 /// Prepare Write Response: the exact echo of the request. Vol 3, Part F, 3.4.6.2.
 public struct PrepareWriteResponse: ~Escapable {
+  /// The attribute, as the server has understood it.
   public let handle: AttributeHandle
+  /// Where the part begins, as the server has understood it.
   public let offset: UInt16
+  /// The octets, as the server has received them.
   public let part: RawSpan
 
   @_lifetime(copy octets)

@@ -1,7 +1,9 @@
 /// Read Request: asks for the value of an attribute. Vol 3, Part F, 3.4.4.3.
 public struct ReadRequest: Equatable, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
 
+  /// The PDU with these fields.
   public init(_ handle: AttributeHandle) { self.handle = handle }
 
   init?(_ octets: RawSpan) {
@@ -18,6 +20,7 @@ public struct ReadRequest: Equatable, Sendable {
 
 /// Read Response: the first ATT_MTU - 1 octets of the value. Vol 3, Part F, 3.4.4.4.
 public struct ReadResponse: ~Escapable {
+  /// The value, as far as ATT_MTU - 1 octets carry it.
   public let value: RawSpan
 
   @_lifetime(copy octets)

@@ -1,8 +1,11 @@
 /// Read Blob Request: asks for a value from an offset on. Vol 3, Part F, 3.4.4.5.
 public struct ReadBlobRequest: Equatable, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
+  /// Octets of the value to leave out.
   public let offset: UInt16
 
+  /// The PDU with these fields.
   public init(_ handle: AttributeHandle, offset: UInt16) {
     self.handle = handle
     self.offset = offset
@@ -25,6 +28,7 @@ public struct ReadBlobRequest: Equatable, Sendable {
 /// Read Blob Response: ATT_MTU - 1 octets of the value, fewer at its end. Vol 3, Part F,
 /// 3.4.4.6.
 public struct ReadBlobResponse: ~Escapable {
+  /// The value from the offset on, as far as ATT_MTU - 1 octets carry it.
   public let part: RawSpan
 
   @_lifetime(copy octets)

@@ -2,9 +2,12 @@
 public struct ReadByGroupTypeRequest: Equatable, Sendable {
   /// As the peer sent them: they need not form a valid ``HandleRange``.
   public let start: AttributeHandle
+  /// Where to end, this handle included.
   public let end: AttributeHandle
+  /// The grouping attributes' type.
   public let type: BluetoothUUID
 
+  /// The PDU with these fields.
   public init(_ range: HandleRange, type: BluetoothUUID) {
     start = range.start
     end = range.end

@@ -2,9 +2,12 @@
 public struct ReadByTypeRequest: Equatable, Sendable {
   /// As the peer sent them: they need not form a valid ``HandleRange``.
   public let start: AttributeHandle
+  /// Where to end, this handle included.
   public let end: AttributeHandle
+  /// The attributes' type.
   public let type: BluetoothUUID
 
+  /// The PDU with these fields.
   public init(_ range: HandleRange, type: BluetoothUUID) {
     start = range.start
     end = range.end
@@ -47,6 +50,7 @@ public struct ReadByTypeResponse: ~Escapable {
   /// How many attributes are listed: at least one.
   @inlinable public var count: Int { entries.byteCount / pairLength }
 
+  /// The handle at this place, from 0; traps beyond the last.
   @inlinable public func handle(at index: Int) -> AttributeHandle {
     entries.handle(at: index * pairLength)
   }

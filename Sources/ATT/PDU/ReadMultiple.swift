@@ -1,6 +1,7 @@
 /// Read Multiple Request: asks for the values of two or more attributes whose lengths the
 /// client knows. Vol 3, Part F, 3.4.4.7.
 public struct ReadMultipleRequest: ~Escapable {
+  /// The attributes, in the order in which their values are wanted.
   public let handles: HandleSet
 
   @_lifetime(copy octets)
@@ -18,6 +19,7 @@ public struct ReadMultipleRequest: ~Escapable {
 /// Read Multiple Response: the values one after another, cut at ATT_MTU - 1. Vol 3, Part F,
 /// 3.4.4.8.
 public struct ReadMultipleResponse: ~Escapable {
+  /// The values one after another, with nothing between them.
   public let values: RawSpan
 
   @_lifetime(copy octets)

@@ -1,6 +1,7 @@
 /// Read Multiple Variable Request: asks for the values of two or more attributes, each with
 /// its length. Vol 3, Part F, 3.4.4.11.
 public struct ReadMultipleVariableRequest: ~Escapable {
+  /// The attributes, in the order in which their values are wanted.
   public let handles: HandleSet
 
   @_lifetime(copy octets)
@@ -49,11 +50,13 @@ public struct ReadMultipleVariableResponse: ~Escapable {
     }
   }
 
+  /// One of the values.
   public struct Value: ~Escapable {
     /// The length that the server says the value has.
     public let stated: Int
     /// The octets that came.
     public let octets: RawSpan
+    /// Whether the response had no room for all of it.
     public var isCut: Bool { octets.byteCount < stated }
 
     @_lifetime(copy octets)

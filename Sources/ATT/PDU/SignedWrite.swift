@@ -5,6 +5,7 @@ public struct SignedWriteCommand: ~Escapable {
   /// all others fit in half of what four fields here would take.
   private let octets: RawSpan
 
+  /// Octets of a signature: the counter's 4 and 8 of the message's.
   public static let signatureLength = 12
 
   @_lifetime(copy octets)
@@ -15,8 +16,10 @@ public struct SignedWriteCommand: ~Escapable {
 
   private var end: Int { octets.byteCount - Self.signatureLength }
 
+  /// The attribute.
   public var handle: AttributeHandle { octets.handle(at: 1) }
 
+  /// The octets to write, without the signature.
   public var value: RawSpan {
     @_lifetime(copy self) get { octets.extracting(3..<end) }
   }

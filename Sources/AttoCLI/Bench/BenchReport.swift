@@ -19,11 +19,7 @@ struct BenchReport {
   /// - Throws: `UsageError` if it cannot be written.
   init(path: String) throws {
     self.path = path
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else {
-      throw UsageError("\(path) cannot be written: \(String(cString: strerror(errno)))")
-    }
-    Glibc.close(descriptor)
+    try WrittenFile.check(path)
   }
 
   mutating func add(_ result: BenchResult, _ measured: Measurement) {
@@ -33,13 +29,7 @@ struct BenchReport {
         elapsed: measured.elapsed))
   }
 
-  func write() throws {
-    do {
-      try Data(page.utf8).write(to: URL(filePath: path))
-    } catch {
-      throw UsageError("\(path) cannot be written")
-    }
-  }
+  func write() throws { try WrittenFile.write(page, to: path) }
 
   // MARK: The page
 

@@ -3,6 +3,10 @@ import Atto
 /// `atto adapters`: the kernel's Bluetooth adapters.
 enum AdaptersCommand: Command {
   static let name = "adapters"
+  static let examples = [
+    "atto adapters",
+    "atto adapters hci0 --power on",
+  ]
   static let summary = "The kernel's Bluetooth adapters and their state."
   static let usage = "[hciN] [OPTIONS]"
   static let options = [

@@ -4,6 +4,9 @@ import Files
 /// `atto advertise`: an advertisement on the air, and nothing behind it.
 enum AdvertiseCommand: Command {
   static let name = "advertise"
+  static let examples = [
+    "atto advertise air:Lamp --name Lamp --service 180F --for 60"
+  ]
   static let summary = "Advertises until it is interrupted."
   static let usage = "[air:[NAME] | le:[@hciN]] [OPTIONS]"
   static let notes = Radios.notes

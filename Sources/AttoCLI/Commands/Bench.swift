@@ -4,6 +4,11 @@ import LinkTiming
 /// `atto bench`: throughput and latency.
 enum BenchCommand: Command {
   static let name = "bench"
+  static let examples = [
+    "atto bench 'air:Bench?phy=2M&interval=15ms&dle=251' --mtu 247 --size 244 --test notify,write",
+    "atto bench unix:/tmp/bench --json > before.json",
+    "atto bench unix:/tmp/bench --compare before.json --report page.html --fail-under 10000",
+  ]
   static let summary = "Throughput and latency against a peer."
   static let usage = "ENDPOINT [--test TEST] [OPTIONS]"
   static let options =

@@ -5,6 +5,10 @@ import Store
 /// `atto bonds`: what is kept.
 enum BondsCommand: Command {
   static let name = "bonds"
+  static let examples = [
+    "atto bonds",
+    "atto bonds --remove AA:BB:CC:DD:EE:FF",
+  ]
   static let summary = "The bonds that are kept."
   static let usage = "[OPTIONS]"
   static let notes =

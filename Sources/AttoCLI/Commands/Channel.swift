@@ -3,6 +3,10 @@ import Atto
 /// `atto channel`: an L2CAP channel between this process' standard input and output and a peer.
 enum ChannelCommand: Command {
   static let name = "channel"
+  static let examples = [
+    "atto channel --listen air:Strap",
+    "atto channel air:Strap --psm 128 < file",
+  ]
   static let summary = "Opens an L2CAP channel, or waits for one, and copies octets."
   static let usage =
     "le:ADDRESS[/random][@hciN] | air:NAME --psm N [OPTIONS]\n"
@@ -33,9 +37,18 @@ enum ChannelCommand: Command {
     }
     let timeout = try arguments.duration("timeout") ?? .seconds(30)
     let (peer, radio) = try await PairCommand.open(arguments, on: loop)
-    // On the air a channel wants a link; the kernel makes one by itself.
-    let link = radio is AirAdapter ? try await radio.connect(to: peer, timeout: timeout) : nil
-    let channel = try await radio.openChannel(UInt16(psm), to: peer, timeout: timeout)
+    let note = try ConnectingNote(Endpoint(arguments.words[0]), on: loop)
+    defer { note.end() }
+    let link: ConnectedLink?
+    let channel: Channel
+    do throws(RadioError) {
+      // On the air a channel wants a link; the kernel makes one by itself.
+      link = radio is AirAdapter ? try await radio.connect(to: peer, timeout: timeout) : nil
+      channel = try await radio.openChannel(UInt16(psm), to: peer, timeout: timeout)
+    } catch {
+      throw PairCommand.named(error, arguments.words[0])
+    }
+    note.end()
     try await copy(channel, closesAtEnd)
     await radio.close()
     withExtendedLifetime(link) {}

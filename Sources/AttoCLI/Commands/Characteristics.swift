@@ -4,6 +4,9 @@ import Atto
 /// G, 4.6.
 enum CharacteristicsCommand: Command {
   static let name = "characteristics"
+  static let examples = [
+    "atto characteristics air:Strap 0x0010-0x0017"
+  ]
   static let summary = "Characteristics in a range, and nothing more on the wire."
   static let usage = "ENDPOINT RANGE [--uuid UUID] [OPTIONS]"
   static let options =

@@ -5,6 +5,11 @@ import Files
 /// `atto conform`: does somebody's server, or client, keep the rules?
 enum ConformCommand: Command {
   static let name = "conform"
+  static let examples = [
+    #"atto conform unix:/tmp/peer --case "read/*""#,
+    "atto conform le:AA:BB:CC:DD:EE:FF --allow-writes --junit results.xml",
+    "atto conform --client --listen unix:/tmp/here",
+  ]
   static let summary = "Checks another stack against the specification's rules."
   static let usage = "ENDPOINT [OPTIONS], or --client --listen ENDPOINT [OPTIONS]"
   static let options =
@@ -47,6 +52,7 @@ enum ConformCommand: Command {
       }
       return
     }
+    let output = SharedOutput(try CaseOutput(arguments))
     let connecting = try Connecting(arguments)
     try arguments.allow(words: 1)
     if case .descriptor = connecting.endpoint {
@@ -55,7 +61,6 @@ enum ConformCommand: Command {
     var options = connecting.options
     options.connectTimeout = .seconds(10)
     let peer = RawPeer(connecting.endpoint, options, patience: .seconds(3), on: loop)
-    let output = SharedOutput(CaseOutput(arguments))
     let progress = ProgressLine(arguments)
     conformance.willRun = { progress.show($0, of: $1, $2) }
     do throws(PeerError) {

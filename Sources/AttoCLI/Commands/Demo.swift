@@ -8,6 +8,9 @@ import Synchronization
 /// through sockets, as it does between processes.
 enum DemoCommand: Command {
   static let name = "demo"
+  static let examples = [
+    "atto demo"
+  ]
   static let summary = "The whole story, on the virtual air, in a few seconds."
   static let usage = "[OPTIONS]"
   static let options = [

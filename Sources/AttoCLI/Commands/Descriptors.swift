@@ -3,6 +3,9 @@ import Atto
 /// `atto descriptors`: Discover All Characteristic Descriptors. Vol 3, Part G, 4.7.1.
 enum DescriptorsCommand: Command {
   static let name = "descriptors"
+  static let examples = [
+    "atto descriptors air:Strap 0x0013-0x0013"
+  ]
   static let summary = "Attributes in a range with their types, and nothing more on the wire."
   static let usage = "ENDPOINT RANGE [OPTIONS]"
   static let options = OptionSpec.connecting

@@ -5,6 +5,10 @@ import Store
 /// `atto discover`: everything, as a tree.
 enum DiscoverCommand: Command {
   static let name = "discover"
+  static let examples = [
+    "atto discover air:Strap",
+    "atto discover le:AA:BB:CC:DD:EE:FF@hci0 --cache --json",
+  ]
   static let summary = "Everything that a server has, as a tree."
   static let usage = "ENDPOINT [OPTIONS]"
   static let options =

@@ -3,6 +3,9 @@ import Atto
 /// `atto doctor`: what stands in the way on this machine, and how to mend it.
 enum DoctorCommand: Command {
   static let name = "doctor"
+  static let examples = [
+    "atto doctor"
+  ]
   static let summary = "What stands in the way of the radio here, and how to mend it."
   static let usage = "[OPTIONS]"
   static let notes =

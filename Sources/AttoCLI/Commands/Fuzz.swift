@@ -1,11 +1,14 @@
 import Atto
 import Files
-import FoundationEssentials
 import Hostility
 
 /// `atto fuzz`: hostile PDUs, and whether the peer survives them.
 enum FuzzCommand: Command {
   static let name = "fuzz"
+  static let examples = [
+    "atto fuzz unix:/tmp/peer --seed 7 --count 20000 --save death.att",
+    "atto fuzz unix:/tmp/peer --catalogue list",
+  ]
   static let summary = "Sends hostile PDUs to a server and watches whether it survives them."
   static let usage = "ENDPOINT [OPTIONS]"
   static let options =
@@ -61,6 +64,9 @@ enum FuzzCommand: Command {
       connecting, try arguments.duration("timeout") ?? .seconds(2), on: loop)
     defer { target.close() }
     var result = Result(seed: seed)
+    if let path = arguments.value("save") { try WrittenFile.check(path) }
+    // Of a peer that never answered, no attack can be said to have silenced it.
+    try await greet(target)
     let progress = ProgressLine(arguments)
     let steps = chosen.count + count
     for (index, attack) in chosen.enumerated() {
@@ -107,6 +113,25 @@ enum FuzzCommand: Command {
         Terminal.print(attack.name + pad + attack.title + note)
       }
     }
+  }
+
+  /// Asks the peer the probe's question before anything hostile is sent.
+  ///
+  /// - Throws: `Unreachable` if it does not answer, and what opening the link throws.
+  private static func greet(_ target: FuzzTarget) async throws {
+    try await target.open()
+    let why: String
+    do throws(AttoError) {
+      if try await target.answersProbe() { return target.close() }
+      why = "it was silent"
+    } catch {
+      if error == .cancelled { throw error }
+      why = error.description
+    }
+    throw Unreachable(
+      message:
+        "nothing was attacked: before any attack the peer does not answer Find Information of"
+        + " handle 1, which each server must: \(why); see atto raw ENDPOINT 0401000100")
   }
 
   private enum Fate: Equatable { case alive, silent, lost }
@@ -186,11 +211,7 @@ enum FuzzCommand: Command {
     result.attack = attack
     result.transcript = transcript.description
     if let path = arguments.value("save") {
-      do {
-        try Data(transcript.description.utf8).write(to: URL(filePath: path))
-      } catch {
-        throw UsageError("cannot write \(path): \(error)")
-      }
+      try WrittenFile.write(transcript.description, to: path)
     }
     if arguments.has("json") {
       try Terminal.print(json: result)

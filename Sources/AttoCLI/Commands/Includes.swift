@@ -3,6 +3,9 @@ import Atto
 /// `atto includes`: Find Included Services. Vol 3, Part G, 4.5.1.
 enum IncludesCommand: Command {
   static let name = "includes"
+  static let examples = [
+    "atto includes air:Strap 0x0001-0xFFFF"
+  ]
   static let summary = "Included services in a range, and nothing more on the wire."
   static let usage = "ENDPOINT RANGE [OPTIONS]"
   static let options = OptionSpec.connecting

@@ -4,6 +4,10 @@ import LinkTiming
 /// `atto link`: what an LE link can carry, from its parameters alone.
 enum LinkCommand: Command {
   static let name = "link"
+  static let examples = [
+    "atto link --phy 2M --interval 15ms --dle 251 --mtu 247",
+    "atto link --interval 30ms --per 0.01 --json",
+  ]
   static let summary = "What a link of these parameters carries: a model, nothing is connected."
   static let usage = "[OPTIONS]"
   static let options = [

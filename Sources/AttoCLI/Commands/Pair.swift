@@ -3,6 +3,9 @@ import Atto
 /// `atto pair`: pairs with a peer.
 enum PairCommand: Command {
   static let name = "pair"
+  static let examples = [
+    "atto pair le:AA:BB:CC:DD:EE:FF@hci0 --io keyboard-display"
+  ]
   static let summary = "Pairs with a peer."
   static let usage = "le:ADDRESS[/random][@hciN] | air:NAME [OPTIONS]"
   static let notes =
@@ -43,10 +46,14 @@ enum PairCommand: Command {
         guard report.isQuestion else { return }
         if isJSON { try? Terminal.print(json: report.line) } else { Terminal.note(report.text) }
       })
+    let note = try ConnectingNote(Endpoint(arguments.words[0]), on: loop)
+    defer { note.end() }
     do throws(RadioError) {
       try await radio.pair(with: peer, timeout: timeout)
     } catch {
-      guard case .pairing(_, let failure) = error else { throw error }
+      guard case .pairing(_, let failure) = error else {
+        throw Self.named(error, arguments.words[0])
+      }
       throw AttoError.pairing(peer: arguments.words[0], failure)
     }
     await bonds.end(on: loop)
@@ -66,6 +73,15 @@ enum PairCommand: Command {
   private static func tell(_ line: Line, _ text: String, _ isJSON: Bool) {
     // An encoder of strings does not fail.
     if isJSON { try? Terminal.print(json: line) } else { Terminal.print(text) }
+  }
+
+  /// An error that names the peer as the person has: radios of the air are known by addresses that
+  /// are made of their names.
+  static func named(_ error: RadioError, _ word: String) -> RadioError {
+    guard case .notFound(_, let time, let others) = error, word.hasPrefix("air:") else {
+      return error
+    }
+    return .notFound("\"\(word.dropFirst(4))\"", after: time, onAir: others)
   }
 
   /// The peer that the first word names, and the radio that it goes through.

@@ -5,6 +5,10 @@ import Files
 /// `atto play`: transcripts against a live peer.
 enum PlayCommand: Command {
   static let name = "play"
+  static let examples = [
+    "atto play unix:/tmp/peer Fixtures/transcripts/discovery.att --profile large-1.json",
+    "atto play unix:/tmp/peer death.att",
+  ]
   static let summary = "Plays transcripts against a live peer, and says where it differs."
   static let usage = "ENDPOINT TRANSCRIPT.att... [OPTIONS], or --listen ENDPOINT TRANSCRIPT.att..."
   static let options =
@@ -40,8 +44,8 @@ enum PlayCommand: Command {
       for test in cases { Terminal.print(test.name + "  " + test.title) }
       return
     }
+    var output = try CaseOutput(arguments)
     let peer = try await peer(arguments, on: loop)
-    var output = CaseOutput(arguments)
     let progress = ProgressLine(arguments)
     for (index, test) in cases.enumerated() {
       progress.show(index, of: cases.count, test.name)
@@ -74,6 +78,9 @@ enum PlayCommand: Command {
     var cases: [Transcript.Case] = []
     for path in paths {
       let transcript = try Transcript(contentsOfFile: path)
+      guard !transcript.cases.isEmpty else {
+        throw UsageError("\(path) holds no case: each begins with a line such as \"# NAME  title\"")
+      }
       for test in transcript.cases where isWanted(test.name) && play.applies(test, in: transcript) {
         if let profile, transcript.profile(of: test) != profile { continue }
         cases.append(test)

@@ -3,6 +3,10 @@ import Atto
 /// `atto raw`: octets as they are, and what comes back.
 enum RawCommand: Command {
   static let name = "raw"
+  static let examples = [
+    "atto raw air:Strap 0a1500 0aff0f 3f00",
+    "atto raw air:Strap 12130001 --listen 5",
+  ]
   static let summary = "Sends octets as PDUs, exactly, and prints what comes back."
   static let usage = "ENDPOINT HEX... [OPTIONS]"
   static let options =
@@ -48,7 +52,7 @@ enum RawCommand: Command {
       ]
       try show("sent", request, isJSON, mtu)
       try await connection.send(request)
-      let answer = try await answer(request, on: connection, patience, isJSON, mtu)
+      let answer = try await answer(request, on: connection, patience, isJSON, mtu, loop)
       if case .exchangeMTUResponse(let response) = PDU(answer.span.bytes) {
         mtu = max(23, min(offered, Int(response.serverReceiveMTU)))
       }
@@ -57,7 +61,7 @@ enum RawCommand: Command {
       try show("sent", pdu, isJSON, mtu)
       try await connection.send(pdu)
       guard pdu.first.map({ Opcode($0).kind == .request }) ?? false else { continue }
-      _ = try await answer(pdu, on: connection, patience, isJSON, mtu)
+      _ = try await answer(pdu, on: connection, patience, isJSON, mtu, loop)
     }
     do throws(AttoError) {
       while let more = try await connection.receive(within: listen) {
@@ -72,8 +76,12 @@ enum RawCommand: Command {
   /// Shows what comes until it is a response.
   private static func answer(
     _ request: [UInt8], on connection: RawConnection, _ patience: Duration, _ isJSON: Bool,
-    _ mtu: Int
+    _ mtu: Int, _ loop: Loop
   ) async throws -> [UInt8] {
+    let silence = SilenceNote(
+      SilenceNote.text(
+        Opcode(request.first ?? 0), left: max(.zero, patience - SilenceNote.patience)), on: loop)
+    defer { silence.end() }
     while let received = try await connection.receive(within: patience) {
       try show("received", received, isJSON, mtu)
       if let first = received.first, Opcode(first).kind == .response { return received }

@@ -3,6 +3,11 @@ import Atto
 /// `atto read`: the reading procedures. Vol 3, Part G, 4.8.
 enum ReadCommand: Command {
   static let name = "read"
+  static let examples = [
+    "atto read air:Strap 0x0029 --long",
+    "atto read air:Strap --uuid 2A19 --json",
+    "atto read air:Strap 0x0015 0x001A --variable",
+  ]
   static let summary = "Values by handle, or by type."
   static let usage = "ENDPOINT HANDLE... | --uuid UUID [OPTIONS]"
   static let options =

@@ -3,6 +3,10 @@ import Atto
 /// `atto scan`: who is on the air.
 enum ScanCommand: Command {
   static let name = "scan"
+  static let examples = [
+    "atto scan air: --timeout 1",
+    "atto scan le:@hci0 --service 180D --count 1 --json",
+  ]
   static let summary = "Devices that advertise, as they are met."
   static let usage = "[air: | le:[@hciN]] [OPTIONS]"
   static let notes = Radios.notes
@@ -41,7 +45,11 @@ enum ScanCommand: Command {
 
     let adapter = try await Radios.open(endpoint, on: loop)
     var found = 0
+    let silence = SilenceNote(
+      "waiting for devices that advertise: none is heard yet (Ctrl-C ends it)", on: loop)
+    defer { silence.end() }
     for try await event in adapter.scan(options) {
+      silence.end()
       try show(event, arguments.has("json"))
       if case .found = event { found += 1 }
       if found == limit { break }

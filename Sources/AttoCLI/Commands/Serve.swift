@@ -6,6 +6,11 @@ import Synchronization
 /// `atto serve`: a GATT server from a file.
 enum ServeCommand: Command {
   static let name = "serve"
+  static let examples = [
+    "atto serve Fixtures/heart-rate.json --listen air:Strap",
+    "atto serve Fixtures/bench.json --listen unix:/tmp/bench --once --trace",
+    #"echo "set 0x0015 02" | atto serve Fixtures/heart-rate.json --control --listen air:Strap"#,
+  ]
   static let summary = "A GATT server from a profile."
   static let usage = "PROFILE.json [--listen ENDPOINT] [OPTIONS]"
   static let options =

@@ -3,6 +3,10 @@ import Atto
 /// `atto services`: Discover All Primary Services, or by UUID. Vol 3, Part G, 4.4.
 enum ServicesCommand: Command {
   static let name = "services"
+  static let examples = [
+    "atto services air:Strap",
+    "atto services air:Strap --uuid 180D",
+  ]
   static let summary = "Primary services, and nothing more on the wire."
   static let usage = "ENDPOINT [--uuid UUID] [OPTIONS]"
   static let options =

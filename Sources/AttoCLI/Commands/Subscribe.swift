@@ -3,6 +3,10 @@ import Atto
 /// `atto subscribe`: notifications and indications. Vol 3, Part G, 4.10 and 4.11.
 enum SubscribeCommand: Command {
   static let name = "subscribe"
+  static let examples = [
+    "atto subscribe air:Strap 0x0012 --count 3",
+    "atto subscribe le:AA:BB:CC:DD:EE:FF 0x0020 --indicate --for 60 --json",
+  ]
   static let summary = "Values that a server sends unasked, as they come."
   static let usage = "ENDPOINT HANDLE [OPTIONS]"
   static let options =
@@ -54,8 +58,11 @@ enum SubscribeCommand: Command {
         values = try await connection.subscribe(
           to: handle, configuration: found, as: isIndicating ? .indication : .notification)
       }
+      let silence = SilenceNote(
+        "waiting for values of \(handle): the peer has sent none yet (Ctrl-C ends it)", on: loop)
+      defer { silence.end() }
       let reading = Task(executorPreference: loop.tasks) {
-        try await show(values, limit: limit, isJSON)
+        try await show(values, limit: limit, isJSON) { silence.end() }
       }
       let alarm = time.map { time in
         Task(executorPreference: loop.tasks) {
@@ -78,11 +85,12 @@ enum SubscribeCommand: Command {
 
   /// Shows values until there are enough, or the task is cancelled; how many there were.
   private static func show(
-    _ values: ReceivedValues, limit: Int?, _ isJSON: Bool
+    _ values: ReceivedValues, limit: Int?, _ isJSON: Bool, _ began: @Sendable () -> Void
   ) async throws -> Int {
     var count = 0
     do throws(AttoError) {
       for try await value in values {
+        if count == 0 { began() }
         do { try show(value, isJSON) } catch { break }
         count += 1
         if count == limit { break }

@@ -3,6 +3,9 @@ import Atto
 /// `atto unpair`: forgets a peer's keys.
 enum UnpairCommand: Command {
   static let name = "unpair"
+  static let examples = [
+    "atto unpair le:AA:BB:CC:DD:EE:FF@hci0"
+  ]
   static let summary = "Forgets the keys of a peer, and ends a link with it."
   static let usage = "le:ADDRESS[/random][@hciN] [OPTIONS]"
   static let options = [OptionSpec.json] + StoreOptions.specs

@@ -4,6 +4,11 @@ import Store
 /// `atto write`: the writing procedures. Vol 3, Part G, 4.9.
 enum WriteCommand: Command {
   static let name = "write"
+  static let examples = [
+    "atto write air:Strap 0x0017 01",
+    "atto write unix:/tmp/peer 0x0020 00ff --no-response",
+    "atto write unix:/tmp/peer 0x0020 0001 0x0022 02 --reliable",
+  ]
   static let summary = "Writes a value, or several at once."
   static let usage = "ENDPOINT HANDLE HEX [HANDLE HEX...] [OPTIONS]"
   static let options =

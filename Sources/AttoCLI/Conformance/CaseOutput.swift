@@ -1,7 +1,6 @@
 import Atto
 import Conformance
 import Files
-import Glibc
 
 /// Shows what has become of cases, as they end and at the end.
 struct CaseOutput {
@@ -11,9 +10,11 @@ struct CaseOutput {
   var showsAll = false
   private var reports: [CaseReport] = []
 
-  init(_ arguments: Arguments) {
+  /// - Throws: `UsageError` if the file of `--junit` cannot be written: before the work.
+  init(_ arguments: Arguments) throws {
     isJSON = arguments.has("json")
     junit = arguments.value("junit")
+    if let junit { try WrittenFile.check(junit) }
   }
 
   static let options = [
@@ -109,15 +110,18 @@ struct CaseOutput {
   func finish(_ suite: String) throws {
     if let junit {
       let text = JUnit.document(reports, suite: suite)
-      guard Self.write(text, to: junit) else {
-        throw UsageError("cannot write \(junit); does its folder exist?")
-      }
+      try WrittenFile.write(text, to: junit)
     }
     let words = ["passed", "broken", "skipped", "not exercised", "unreachable"]
     let counts = words.map { word in (word, reports.count { $0.word == word }) }
     let text = counts.filter { $0.1 > 0 || $0.0 == "passed" || $0.0 == "broken" }
       .map { "\($0.1) \($0.0)" }.joined(separator: ", ")
     if !isJSON { Terminal.print(text) }
+    if case .unreachable(let why)? = reports.last?.outcome,
+      reports.allSatisfy({ $0.word == "unreachable" })
+    {
+      throw Unreachable(message: "nothing was checked: \(why)")
+    }
     let broken = reports.filter(\.isBroken)
     guard broken.isEmpty else {
       throw CheckFailure(message: "\(Shown.count(broken.count, "case")) fell short: \(text)")
@@ -125,12 +129,5 @@ struct CaseOutput {
     guard !reports.isEmpty else {
       throw CheckFailure(message: "no case was chosen; see --list, or another --case")
     }
-  }
-
-  private static func write(_ text: String, to path: String) -> Bool {
-    guard let file = fopen(path, "w") else { return false }
-    let octets = Array(text.utf8)
-    let written = fwrite(octets, 1, octets.count, file)
-    return fclose(file) == 0 && written == octets.count
   }
 }

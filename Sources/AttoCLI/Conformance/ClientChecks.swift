@@ -20,7 +20,7 @@ extension ConformCommand {
     }
     let patience = try arguments.duration("timeout") ?? .seconds(60)
     let peer = try await listeningPeer(place, arguments, patience, on: loop)
-    let output = SharedOutput(CaseOutput(arguments))
+    let output = SharedOutput(try CaseOutput(arguments))
     do throws(PeerError) {
       try await conformance.run(with: peer, next: { Terminal.note("case: \($0)") }) {
         output.take($0)

@@ -58,7 +58,7 @@ final class RawPeer: Peer {
       } catch {
         failure = error
       }
-      if failure == .cancelled { throw .cancelled }
+      if failure == .cancelled || failure == .radio(.cancelled) { throw .cancelled }
       guard case .link = failure, .nanoseconds(loop.now - start) < patience else {
         throw .unreachable(failure.description)
       }

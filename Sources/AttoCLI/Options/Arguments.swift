@@ -95,8 +95,9 @@ struct Arguments: Sendable {
   func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
     guard let text = value(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
+      let end = range.upperBound == .max ? "on" : "to \(range.upperBound)"
       throw UsageError(
-        "--\(name) wants a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+        "--\(name) wants a number from \(range.lowerBound) \(end), not \"\(text)\"")
     }
     return number
   }
@@ -105,7 +106,9 @@ struct Arguments: Sendable {
   func duration(_ name: String) throws -> Duration? {
     guard let text = value(name) else { return nil }
     guard let seconds = Double(text), seconds > 0, seconds <= 1_000_000 else {
-      throw UsageError("--\(name) wants seconds, such as 5 or 0.5, not \"\(text)\"")
+      throw UsageError(
+        "--\(name) wants seconds, such as 5 or 0.5, more than 0 and at most 1000000, not \"\(text)\""
+      )
     }
     return .seconds(seconds)
   }

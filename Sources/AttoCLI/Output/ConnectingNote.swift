@@ -1,4 +1,5 @@
 import Atto
+import Glibc
 import Synchronization
 
 /// Says once, on standard error, what a command waits for that does not come about, and where to
@@ -34,7 +35,11 @@ struct ConnectingNote {
       if case .adapter(let index) = address.source { adapter = "@hci\(index)" }
       return "waiting for \(endpoint), which is not heard yet: is it on, near and advertising?"
         + " atto scan le:\(adapter) lists what is"
-    case .unix:
+    case .unix(let path):
+      guard access(path, F_OK) == 0 else {
+        return
+          "waiting for \(endpoint), where there is no socket: start the server, or check the path"
+      }
       return "waiting for \(endpoint), where a server listens but takes nobody now"
     case .leAny, .descriptor: return nil
     }

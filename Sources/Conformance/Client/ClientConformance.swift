@@ -19,6 +19,7 @@ public struct ClientConformance {
   /// Which cases are wanted, by name.
   public var isWanted: (String) -> Bool = { _ in true }
 
+  /// All cases.
   public init() {}
 
   /// Names and titles of all cases that are wanted, in order.

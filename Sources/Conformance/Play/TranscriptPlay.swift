@@ -12,9 +12,13 @@ import Files
 public struct TranscriptPlay {
   /// Whose part the peer under test has.
   public enum Role: Sendable {
-    case server, client
+    /// It answers them.
+    case server
+    /// It sends requests.
+    case client
   }
 
+  /// The part that is played; the peer has the other.
   public let role: Role
   /// How long a PDU of the peer may take.
   public var patience: Duration = .seconds(30)
@@ -25,6 +29,7 @@ public struct TranscriptPlay {
   /// Told what the person at a client has to do.
   public var prompt: ([String]) -> Void = { _ in }
 
+  /// Plays this part.
   public init(role: Role) { self.role = role }
 
   /// Whether a case is about peers of this role: about servers if it names their profile, or asks

@@ -12,6 +12,7 @@ public struct ServerConformance {
   /// How long each response may take. The specification allows 30 s; few servers need more than
   /// one.
   public var patience: Duration = .seconds(5)
+  /// Whether cases may write; those that would are skipped otherwise.
   public var allowsWrites = false
   /// What the server serves, if it is known: then permissions are judged by it and not by the
   /// properties alone.
@@ -21,6 +22,7 @@ public struct ServerConformance {
   /// Told before each case: how many have ended, how many there are, and the name of this one.
   public var willRun: (_ done: Int, _ all: Int, _ name: String) -> Void = { _, _, _ in }
 
+  /// All cases that write nothing.
   public init() {}
 
   /// Names and titles of all cases that are wanted, in order.

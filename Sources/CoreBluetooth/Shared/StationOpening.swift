@@ -26,13 +26,17 @@ enum StationOpening {
 
   /// A name that was asked for is taken as it is. The program's name gets a number if another
   /// process has it, so that each process has the same address in every run.
-  private static func openAir(_ name: String?) async -> Result {
+  ///
+  /// - Parameter open: opens the radio of a name, or says who has it.
+  static func openAir(
+    _ name: String?, open: @Sendable (String) async throws(RadioError) -> AirAdapter = openAirInTurn
+  ) async -> Result {
     let program = String(ProcessInfo.processInfo.processName.prefix(40))
     let names = name.map { [$0] } ?? [program] + (2...nameLimit).map { "\(program)-\($0)" }
     var last: RadioError?
     for name in names {
       do throws(RadioError) {
-        return .air(try await openAirInTurn(name))
+        return .air(try await open(name))
       } catch {
         last = error
         guard case .addressInUse = error else { break }
@@ -44,7 +48,7 @@ enum StationOpening {
 
   /// Opens a radio that a manager of this process, released just now, may not have closed yet: it
   /// is waited for.
-  private static func openAirInTurn(_ name: String) async throws(RadioError) -> AirAdapter {
+  @Sendable static func openAirInTurn(_ name: String) async throws(RadioError) -> AirAdapter {
     let end = ContinuousClock.now + handoverTime
     while true {
       do throws(RadioError) {

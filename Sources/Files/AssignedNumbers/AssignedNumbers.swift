@@ -8,7 +8,9 @@ import ATT
 public enum AssignedNumbers {
   /// What an attribute's UUID stands for.
   public enum Kind: Sendable, CaseIterable {
+    /// A service.
     case service
+    /// A characteristic.
     case characteristic
     /// A descriptor, or a declaration: 2800 to 2803.
     case descriptor

@@ -22,25 +22,33 @@ public struct ProfileLayout: Sendable, Equatable {
     /// Hash, Server Supported Features. 10 attributes.
     public var genericAttribute: HandleRange?
 
+    /// Attributes of the GAP service.
     public static let genericAccessCount = 5
+    /// Attributes of the GATT service.
     public static let genericAttributeCount = 10
   }
 
   /// A service's place.
   public struct Service: Sendable, Equatable {
+    /// What it is.
     public var uuid: BluetoothUUID
+    /// Whether it is discovered by itself.
     public var isPrimary: Bool
     /// From the declaration to the end of the group.
     public var range: HandleRange
   }
 
+  /// One attribute at its place.
   public struct Attribute: Sendable, Equatable {
+    /// Where it is.
     public var handle: AttributeHandle
     /// The attribute's type.
     public var type: BluetoothUUID
+    /// What it holds.
     public var content: Content
   }
 
+  /// What an attribute holds, by what it is.
   public enum Content: Sendable, Equatable {
     /// 2800 or 2801.
     case service(Service)
@@ -59,10 +67,13 @@ public struct ProfileLayout: Sendable, Equatable {
 
   /// What an attribute holds and who may touch it: a `Profile.Value` with nothing left open.
   public struct Storage: Sendable, Equatable {
+    /// The value at the beginning.
     public var bytes: [UInt8]
     /// The longest value that a write may leave: `bytes.count` to 512.
     public var maxLength: Int
+    /// Whether a write must have this length.
     public var isFixedLength: Bool
+    /// Who may read and write it.
     public var permissions: Profile.Permissions
     /// The smallest encryption key, 7 to 16 octets, or nil.
     public var keySize: UInt8?

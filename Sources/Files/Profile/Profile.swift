@@ -15,6 +15,7 @@ public struct Profile: Sendable, Equatable {
   /// In the order of their handles.
   public var services: [Service] = []
 
+  /// One with these values; its properties say what each means.
   public init(
     name: String? = nil, mtu: UInt16? = nil, addsAutomaticServices: Bool = true,
     advertising: Advertising? = nil, services: [Service] = []
@@ -30,15 +31,20 @@ public struct Profile: Sendable, Equatable {
 extension Profile {
   /// A service with what belongs to it. Vol 3, Part G, 3.1.
   public struct Service: Sendable, Equatable {
+    /// What it is.
     public var uuid: BluetoothUUID
+    /// Whether it is discovered by itself, and not only where another includes it.
     public var isPrimary = true
     /// The declaration's handle.
     public var handle: AttributeHandle?
     /// The last handle of the service's range; nil ends it with the last attribute.
     public var endHandle: AttributeHandle?
+    /// The services that it refers to.
     public var includes: [Include] = []
+    /// What it consists of.
     public var characteristics: [Characteristic] = []
 
+    /// A primary service without characteristics.
     public init(uuid: BluetoothUUID) { self.uuid = uuid }
   }
 
@@ -49,6 +55,7 @@ extension Profile {
     /// The service that is included, anywhere in the profile.
     public var service: Target
 
+    /// Refers to this service, from the next free handle.
     public init(_ service: Target) { self.service = service }
   }
 
@@ -62,7 +69,9 @@ extension Profile {
 
   /// A characteristic: declaration, value, descriptors. Vol 3, Part G, 3.3.
   public struct Characteristic: Sendable, Equatable {
+    /// What it is.
     public var uuid: BluetoothUUID
+    /// What its declaration says may be done with its value.
     public var properties: Properties = []
     /// The bits of an automatic Characteristic Extended Properties descriptor.
     public var extendedProperties: ExtendedProperties = []
@@ -70,22 +79,29 @@ extension Profile {
     public var handle: AttributeHandle?
     /// The value's handle; nil is the one after the declaration's.
     public var valueHandle: AttributeHandle?
+    /// Its value, and who may touch it.
     public var value = Value()
     /// Whether a CCCD is added to a characteristic that notifies or indicates and lists none.
     public var addsConfiguration = true
+    /// What describes it, but for a CCCD that comes by itself.
     public var descriptors: [Descriptor] = []
     /// How the server misbehaves on purpose; nil is a plain value.
     public var behaviour: Behaviour?
 
+    /// One without properties, and with an empty value.
     public init(uuid: BluetoothUUID) { self.uuid = uuid }
   }
 
   /// A descriptor. Vol 3, Part G, 3.3.3.
   public struct Descriptor: Sendable, Equatable {
+    /// What it is.
     public var uuid: BluetoothUUID
+    /// Where it shall be; nil: at the next free handle.
     public var handle: AttributeHandle?
+    /// Its value, and who may touch it.
     public var value = Value()
 
+    /// One with an empty value.
     public init(uuid: BluetoothUUID) { self.uuid = uuid }
   }
 
@@ -106,6 +122,7 @@ extension Profile {
     /// The smallest encryption key, 7 to 16 octets; nil asks for none.
     public var keySize: UInt8?
 
+    /// A value of these octets, at first.
     public init(_ bytes: [UInt8] = []) { self.bytes = bytes }
   }
 }

@@ -34,6 +34,7 @@ extension Profile {
     /// size for the client that writes them; its numbers begin at 0 with each subscription.
     public var streamSize: Int?
 
+    /// As a server behaves by itself.
     public init() {}
   }
 
@@ -49,12 +50,14 @@ extension Profile {
     /// What sets it off.
     public var trigger: Trigger
 
+    /// One with these values; its properties say what each means.
     public init(count: Int, size: Int, on trigger: Trigger) {
       self.count = count
       self.size = size
       self.trigger = trigger
     }
 
+    /// What sets a burst off.
     public enum Trigger: String, Sendable, CaseIterable {
       /// The client turns notifications on.
       case subscribe

@@ -5,14 +5,22 @@ extension Profile {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// The value may be broadcast. 0x01.
     public static let broadcast = Properties(rawValue: 0x01)
+    /// The value may be read. 0x02.
     public static let read = Properties(rawValue: 0x02)
+    /// The value may be written by Write Command. 0x04.
     public static let writeWithoutResponse = Properties(rawValue: 0x04)
+    /// The value may be written by Write Request. 0x08.
     public static let write = Properties(rawValue: 0x08)
+    /// The value may be notified. 0x10.
     public static let notify = Properties(rawValue: 0x10)
+    /// The value may be indicated. 0x20.
     public static let indicate = Properties(rawValue: 0x20)
+    /// The value may be written by Signed Write Command. 0x40.
     public static let authenticatedSignedWrites = Properties(rawValue: 0x40)
     // swift-format-ignore: DontRepeatTypeInStaticProperties
+    /// A descriptor has further properties. 0x80.
     public static let extendedProperties = Properties(rawValue: 0x80)
 
     /// The words of profile files, in the order of the bits.
@@ -30,7 +38,9 @@ extension Profile {
 
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// The value may be written reliably. 0x0001.
     public static let reliableWrite = ExtendedProperties(rawValue: 0x0001)
+    /// The user description may be written. 0x0002.
     public static let writableAuxiliaries = ExtendedProperties(rawValue: 0x0002)
 
     /// The words of profile files, in the order of the bits.
@@ -48,19 +58,25 @@ extension Profile {
 
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// It may be read.
     public static let read = Permissions(rawValue: 1 << 0)
+    /// It may be written.
     public static let write = Permissions(rawValue: 1 << 1)
     /// Only over an encrypted link.
     public static let readEncrypted = Permissions(rawValue: 1 << 2)
+    /// It may be written on an encrypted link.
     public static let writeEncrypted = Permissions(rawValue: 1 << 3)
     /// Only over a link encrypted with an authenticated key.
     public static let readAuthenticated = Permissions(rawValue: 1 << 4)
+    /// It may be written on a link whose key was authenticated.
     public static let writeAuthenticated = Permissions(rawValue: 1 << 5)
     /// Only over a link with an authenticated LE Secure Connections key.
     public static let readSecure = Permissions(rawValue: 1 << 6)
+    /// It may be written on a link whose key was made with Secure Connections and authenticated.
     public static let writeSecure = Permissions(rawValue: 1 << 7)
     /// Only after the application agreed.
     public static let readAuthorized = Permissions(rawValue: 1 << 8)
+    /// It may be written by who is authorized.
     public static let writeAuthorized = Permissions(rawValue: 1 << 9)
 
     /// The words of profile files, in the order of the bits.

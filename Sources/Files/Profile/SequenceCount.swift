@@ -17,6 +17,7 @@ public struct SequenceCount: Sendable, Equatable {
   /// Bit i: `next - 1 - i` has come.
   private var seen: UInt64 = 0
 
+  /// Nothing has come yet.
   public init() {}
 
   /// Takes the number of a value that came.
@@ -56,8 +57,11 @@ public struct WriteTally: Sendable, Equatable {
   public var writes: UInt64 = 0
   /// Octets of their values.
   public var octets: UInt64 = 0
+  /// Numbers that were passed over and have not come since.
   public var lost: UInt64 = 0
+  /// Numbers that came again.
   public var doubled: UInt64 = 0
+  /// Numbers that came after a greater one.
   public var outOfOrder: UInt64 = 0
   /// From the first write to the last.
   public var microseconds: UInt64 = 0
@@ -65,6 +69,7 @@ public struct WriteTally: Sendable, Equatable {
   /// Octets of its form.
   public static let length = 48
 
+  /// Nothing has come yet.
   public init() {}
 
   /// Six numbers of eight octets, least significant first: writes, octets, lost, doubled, out of

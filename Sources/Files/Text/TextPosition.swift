@@ -1,8 +1,11 @@
 /// A place in a text file: line and column, both from 1. Columns count Unicode scalars.
 public struct TextPosition: Hashable, Sendable {
+  /// The line, from 1.
   public var line: Int
+  /// The column, from 1.
   public var column: Int
 
+  /// One with these values; its properties say what each means.
   public init(line: Int, column: Int) {
     self.line = line
     self.column = column

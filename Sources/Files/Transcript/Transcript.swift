@@ -6,8 +6,10 @@ public struct Transcript: Sendable, Equatable {
   /// The profile that the server serves in every case that names none of its own, as written:
   /// a path relative to the transcript's folder.
   public var profile: String?
+  /// The tests, in the order of the file.
   public var cases: [Case]
 
+  /// One with these values; its properties say what each means.
   public init(profile: String? = nil, cases: [Case] = []) {
     self.profile = profile
     self.cases = cases
@@ -24,8 +26,10 @@ public struct Transcript: Sendable, Equatable {
     public var title: String
     /// The profile of this case, as written.
     public var profile: String?
+    /// What happens, in order.
     public var steps: [Step]
 
+    /// One with these values; its properties say what each means.
     public init(name: String, title: String = "", profile: String? = nil, steps: [Step] = []) {
       self.name = name
       self.title = title
@@ -36,10 +40,12 @@ public struct Transcript: Sendable, Equatable {
 
   /// One line of a case.
   public struct Step: Sendable, Equatable {
+    /// What happens.
     public var action: Action
     /// The line of the file, from 1; 0 if it came from none. Not part of equality.
     public var line: Int
 
+    /// One with these values; its properties say what each means.
     public init(_ action: Action, line: Int = 0) {
       self.action = action
       self.line = line
@@ -48,6 +54,7 @@ public struct Transcript: Sendable, Equatable {
     public static func == (a: Step, b: Step) -> Bool { a.action == b.action }
   }
 
+  /// What a line of a case says.
   public enum Action: Sendable, Equatable {
     /// `>`: this PDU goes from the client to the server. Empty is a PDU of no octets.
     case client([UInt8])
@@ -86,6 +93,7 @@ public struct Transcript: Sendable, Equatable {
     case disconnect
   }
 
+  /// How the server's database changes meanwhile.
   public enum DatabaseChange: Sendable, Equatable {
     /// The services of this profile are added; the path is as written, relative to the
     /// transcript's folder.
@@ -96,9 +104,12 @@ public struct Transcript: Sendable, Equatable {
 
   /// A value that a server sends unasked.
   public struct Value: Sendable, Equatable {
+    /// The attribute.
     public var handle: AttributeHandle
+    /// The value.
     public var octets: [UInt8]
 
+    /// One with these values; its properties say what each means.
     public init(_ handle: AttributeHandle, _ octets: [UInt8]) {
       self.handle = handle
       self.octets = octets
@@ -112,6 +123,7 @@ public struct Transcript: Sendable, Equatable {
     /// Whether any number of further octets may follow.
     public var isOpen: Bool
 
+    /// A PDU that begins like this, and ends there unless it is open.
     public init(_ octets: [UInt8?], isOpen: Bool = false) {
       self.octets = octets
       self.isOpen = isOpen

@@ -5,6 +5,7 @@ import ATT
 /// A class, so that a session can hold procedures of all kinds without knowing any; and an
 /// abstract one, because the floors above differ in who waits: a task, a test.
 open class ClientOperation {
+  /// For subclasses.
   public init() {}
 
   /// Whether the operation fills the server's prepare queue, of which a client has but one: a
@@ -12,6 +13,8 @@ open class ClientOperation {
   open var preparesWrites: Bool { false }
 
   /// Appends the next request.
+  ///
+  /// - Throws: as ``Procedure/encodeRequest(into:)``; the operation is failed then.
   open func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {}
 
   /// Takes a response. True if there is another request to send; false if the operation has
@@ -32,6 +35,7 @@ open class ProcedureOperation<P: Procedure>: ClientOperation {
   /// Its accesses end before anybody is told anything, so that they need no check.
   @exclusivity(unchecked) fileprivate var procedure: P
 
+  /// An operation that carries out this procedure.
   public init(_ procedure: P) {
     self.procedure = procedure
     super.init()

@@ -30,6 +30,9 @@ public protocol Procedure {
   ///   - response: the response or Error Response. The bearer has seen that it is one to the
   ///     opcode of the last request.
   ///   - mtu: the bearer's ATT_MTU.
+  /// - Throws: `refused` if it is an Error Response that the procedure does not expect,
+  ///   `violation` if it contradicts the request or itself, or a limit is reached; the procedure
+  ///   has ended then.
   mutating func receive(_ response: borrowing PDU, mtu: Int) throws(ProcedureError) -> Step<Output>
 
   /// Gives an operation's procedure a response, and tells the operation if that was the last.

@@ -42,11 +42,17 @@ public enum ProtocolViolation: Error, Equatable, Sendable {
 
 /// What a procedure counts, so that no peer makes it grow without bound.
 public enum ProcedureLimit: Equatable, Sendable {
+  /// ``DiscoveryLimits/services``.
   case services
+  /// ``DiscoveryLimits/includes``.
   case includes
+  /// ``DiscoveryLimits/characteristics``.
   case characteristics
+  /// ``DiscoveryLimits/descriptors``.
   case descriptors
+  /// ``DiscoveryLimits/values``.
   case values
+  /// ``DiscoveryLimits/requests``.
   case requests
 }
 

@@ -2,9 +2,12 @@ import ATT
 
 /// Who may read and who may write an attribute. Vol 3, Part F, 3.2.5.
 public struct AttributePermissions: Equatable, Sendable {
+  /// Who may read.
   public var read: Access
+  /// Who may write.
   public var write: Access
 
+  /// One with these values; its properties say what each means.
   public init(read: Access = .denied, write: Access = .denied) {
     self.read = read
     self.write = write
@@ -12,7 +15,9 @@ public struct AttributePermissions: Equatable, Sendable {
 
   /// Readable by anyone, writable by nobody: what declarations are.
   public static let readOnly = AttributePermissions(read: .open)
+  /// Everybody may write, nobody read.
   public static let writeOnly = AttributePermissions(write: .open)
+  /// Everybody may read and write.
   public static let readWrite = AttributePermissions(read: .open, write: .open)
 
   /// One direction.
@@ -35,6 +40,7 @@ public struct AttributePermissions: Equatable, Sendable {
     /// Whether the application decides each time (Insufficient Authorization).
     public var authorization: Bool
 
+    /// One with these values; its properties say what each means.
     public init(
       security: SecurityLevel = .low, keySize: UInt8 = 0, authorization: Bool = false
     ) {

@@ -10,6 +10,7 @@ public struct Database: Sendable {
   public private(set) var revision: UInt32 = 0
   private var cachedHash: (revision: UInt32, hash: [UInt8])?
 
+  /// A database without services.
   public init() {}
 
   /// How many attributes there are.
@@ -17,13 +18,17 @@ public struct Database: Sendable {
 
   /// Where the parts of an added service are.
   public struct Layout: Equatable, Sendable {
+    /// From the declaration to the service's last handle.
     public let range: HandleRange
+    /// The characteristics, in the order of the definition.
     public let characteristics: [CharacteristicLayout]
   }
 
   /// Where the parts of an added characteristic are.
   public struct CharacteristicLayout: Equatable, Sendable {
+    /// Where it is declared.
     public let declaration: AttributeHandle
+    /// Where its value is: what is read, written and notified.
     public let value: AttributeHandle
     /// The Client Characteristic Configuration, if it has one.
     public let configuration: AttributeHandle?
@@ -44,6 +49,9 @@ public struct Database: Sendable {
   }
 
   /// Removes a service with all its attributes and tells which handles it had.
+  ///
+  /// - Throws: `noSuchService` if no service is declared there; `included` if another service
+  ///   refers to it. Nothing has changed then.
   @discardableResult
   public mutating func remove(
     service handle: AttributeHandle
@@ -99,6 +107,9 @@ public struct Database: Sendable {
   }
 
   /// Replaces a value that the server keeps. Permissions are for clients and not asked.
+  ///
+  /// - Throws: `noSuchValue` if there is no such attribute or the database does not keep its
+  ///   value; `valueTooLong` and the like if it is beyond its limits.
   public mutating func setValue(
     of handle: AttributeHandle, to value: [UInt8]
   ) throws(DatabaseError) {

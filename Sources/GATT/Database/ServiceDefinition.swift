@@ -4,15 +4,20 @@ import ATT
 ///
 /// Handles are optional: a given one is honoured exactly, others are the next free ones.
 public struct ServiceDefinition: Equatable, Sendable {
+  /// What it is.
   public var uuid: BluetoothUUID
+  /// Whether it is discovered by itself, and not only where another includes it.
   public var isPrimary: Bool
   /// Of the declaration.
   public var handle: AttributeHandle?
   /// The last handle of the service, where it shall be later than the last attribute.
   public var endHandle: AttributeHandle?
+  /// The services that this one refers to.
   public var includes: [IncludeDefinition]
+  /// What it consists of, in this order.
   public var characteristics: [CharacteristicDefinition]
 
+  /// One with these values; its properties say what each means.
   public init(
     _ uuid: BluetoothUUID, isPrimary: Bool = true, handle: AttributeHandle? = nil,
     endHandle: AttributeHandle? = nil, includes: [IncludeDefinition] = [],
@@ -37,15 +42,20 @@ public struct IncludeDefinition: Equatable, Sendable {
   /// For a service that will be added later: its end and type.
   public var target: Target?
 
+  /// A service that is not in the database yet.
   public struct Target: Equatable, Sendable {
+    /// Its last handle.
     public var endHandle: AttributeHandle
+    /// What it is.
     public var uuid: BluetoothUUID
+    /// One with these values; its properties say what each means.
     public init(endHandle: AttributeHandle, uuid: BluetoothUUID) {
       self.endHandle = endHandle
       self.uuid = uuid
     }
   }
 
+  /// One with these values; its properties say what each means.
   public init(service: AttributeHandle, handle: AttributeHandle? = nil, target: Target? = nil) {
     self.service = service
     self.handle = handle
@@ -55,9 +65,13 @@ public struct IncludeDefinition: Equatable, Sendable {
 
 /// A characteristic of a service. Vol 3, Part G, 3.3.
 public struct CharacteristicDefinition: Equatable, Sendable {
+  /// What it is.
   public var uuid: BluetoothUUID
+  /// What its declaration says may be done with its value.
   public var properties: CharacteristicProperties
+  /// Where its value comes from.
   public var value: ValueDefinition
+  /// Who may read and write its value.
   public var permissions: AttributePermissions
   /// Of the declaration.
   public var handle: AttributeHandle?
@@ -101,12 +115,16 @@ public struct CharacteristicDefinition: Equatable, Sendable {
 
 /// A descriptor of a characteristic. Vol 3, Part G, 3.3.3.
 public struct DescriptorDefinition: Equatable, Sendable {
+  /// What it is.
   public var uuid: BluetoothUUID
   /// Not used by a Client Characteristic Configuration, whose value is kept per client.
   public var value: ValueDefinition
+  /// Who may read and write it.
   public var permissions: AttributePermissions
+  /// Where it shall be; nil: at the next free handle.
   public var handle: AttributeHandle?
 
+  /// One with these values; its properties say what each means.
   public init(
     _ uuid: BluetoothUUID, value: ValueDefinition = .constant([]),
     permissions: AttributePermissions = .readOnly, handle: AttributeHandle? = nil

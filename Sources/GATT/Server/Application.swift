@@ -6,6 +6,7 @@ import ATT
 /// Each question is answered at once, or `later` with ``Session/answer(_:_:at:)`` and the
 /// number of the question. A question whose client is gone needs no answer.
 open class Application {
+  /// One that refuses everything; for subclasses.
   public init() {}
 
   /// The value of an attribute, asked for by a client.
@@ -43,17 +44,28 @@ open class Application {
 
 /// What is asked, by whom, about which attribute.
 public struct Question: Equatable, Sendable {
+  /// What an answer refers to.
   public let id: QuestionID
+  /// What is asked.
   public let kind: Kind
+  /// Who asks.
   public let client: ClientID
+  /// The attribute.
   public let handle: AttributeHandle
 
+  /// What is asked.
   public enum Kind: Equatable, Sendable {
+    /// For its value.
     case read
+    /// Whether a value may be written; the client waits for the answer.
     case write
+    /// Whether a value may be written; nobody waits for the answer.
     case writeCommand
+    /// Whether what was prepared may be written.
     case execute
+    /// Whether the client may read at all.
     case authorizeRead
+    /// Whether the client may write at all.
     case authorizeWrite
   }
 }
@@ -70,6 +82,7 @@ public enum ReadAnswer: Equatable, Sendable {
   case value([UInt8])
   /// The value from the offset that was asked for.
   case part([UInt8])
+  /// Why not.
   case refused(ErrorCode)
   /// The answer comes later.
   case later
@@ -77,7 +90,9 @@ public enum ReadAnswer: Equatable, Sendable {
 
 /// The application's answer to a write or to the wish for authorization.
 public enum WriteAnswer: Equatable, Sendable {
+  /// The value is written.
   case accepted
+  /// Why not.
   case refused(ErrorCode)
   /// The answer comes later.
   case later
@@ -85,10 +100,14 @@ public enum WriteAnswer: Equatable, Sendable {
 
 /// A part of a value that a client has prepared.
 public struct PreparedWrite: Equatable, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
+  /// Where the part begins in the value.
   public let offset: Int
+  /// The octets.
   public let part: [UInt8]
 
+  /// One with these values; its properties say what each means.
   public init(handle: AttributeHandle, offset: Int, part: [UInt8]) {
     self.handle = handle
     self.offset = offset
@@ -98,8 +117,12 @@ public struct PreparedWrite: Equatable, Sendable {
 
 /// An answer that comes later.
 public enum LateAnswer: Equatable, Sendable {
+  /// The whole value: the server takes the part that was asked for.
   case value([UInt8])
+  /// The value from the question's offset on.
   case part([UInt8])
+  /// What was to be written is.
   case accepted
+  /// Why not.
   case refused(ErrorCode)
 }

@@ -27,8 +27,11 @@ import ATT
 ///    a client without permission must not learn anything of.
 /// 9. The application's own error.
 public final class Server {
+  /// What is served.
   @exclusivity(unchecked) public private(set) var database: Database
+  /// Who is asked for values that the database does not keep.
   public let application: Application
+  /// What clients may make it hold.
   public let limits: ServerLimits
   /// What has happened since it was last emptied, in order. Its owner takes it after each call.
   @exclusivity(unchecked) public var events: [ServerEvent] = []
@@ -52,12 +55,13 @@ public final class Server {
 
   /// Who is connected.
   public private(set) var clients: [ServerClient] = []
-  private var nextClient: UInt32 = 1
+  var nextClient: UInt32 = 1
   @exclusivity(unchecked) private var nextQuestion: UInt64 = 1
   private var preparedBytes = 0
   /// Octets that clients have prepared and not yet executed, in all.
   public var preparedByteCount: Int { preparedBytes }
 
+  /// A server without clients.
   public init(
     _ database: Database = Database(), application: Application = Application(),
     limits: ServerLimits = ServerLimits()
@@ -78,7 +82,8 @@ public final class Server {
   ) -> ServerClient? {
     guard clients.count < limits.clients else { return nil }
     let client = ServerClient(id: ClientID(rawValue: nextClient), security: security)
-    nextClient &+= 1
+    // After 2^32 clients numbers come again, but for those of clients that have stayed.
+    repeat { nextClient &+= 1 } while clients.contains { $0.id.rawValue == nextClient }
     if let record {
       let isSame = record.databaseHash == database.hash()
       for (handle, value) in record.configurations {
@@ -123,6 +128,8 @@ public final class Server {
   // MARK: Database
 
   /// Adds a service. Clients are told by Service Changed; see ``Session/pump(at:)``.
+  ///
+  /// - Throws: what ``Database/add(_:)`` throws; nothing has changed then.
   @discardableResult
   public func add(_ service: ServiceDefinition) throws(DatabaseError) -> Database.Layout {
     let layout = try database.add(service)
@@ -131,6 +138,8 @@ public final class Server {
   }
 
   /// Removes a service. Clients are told by Service Changed; see ``Session/pump(at:)``.
+  ///
+  /// - Throws: what ``Database/remove(service:)`` throws; nothing has changed then.
   @discardableResult
   public func remove(service handle: AttributeHandle) throws(DatabaseError) -> HandleRange {
     let range = try database.remove(service: handle)
@@ -140,6 +149,8 @@ public final class Server {
   }
 
   /// Replaces a value that the server keeps. No client is notified by this alone.
+  ///
+  /// - Throws: what ``Database/setValue(of:to:)`` throws; nothing has changed then.
   public func setValue(
     of handle: AttributeHandle, to value: [UInt8]
   ) throws(DatabaseError) {

@@ -14,10 +14,12 @@ public struct ClientRecord: Equatable, Sendable {
   /// For each of them, by the same handle, the ``Database/serviceHash(containing:)`` of then. In
   /// a database that has changed, the configuration is good if that has not.
   public var serviceHashes: [AttributeHandle: [UInt8]]
+  /// What the client has said that it supports.
   public var features: ClientSupportedFeatures
   /// The Database Hash that the client was last aware of; empty if it was not aware.
   public var databaseHash: [UInt8]
 
+  /// One with these values; its properties say what each means.
   public init(
     configurations: [AttributeHandle: ClientCharacteristicConfiguration] = [:],
     serviceHashes: [AttributeHandle: [UInt8]] = [:],
@@ -35,6 +37,7 @@ public struct ClientRecord: Equatable, Sendable {
 /// A client has one of these whatever the number of its bearers. Its owner gets it from
 /// ``Server/connect(security:record:)`` and hands it to each ``Session``.
 public final class ServerClient {
+  /// The client's number, which no other gets while it is there.
   public let id: ClientID
   /// The security of its link, as the link last told it.
   @exclusivity(unchecked) public var security: LinkSecurity {

@@ -17,8 +17,11 @@ public struct ClientSupportedFeatures: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// It wants Database Out Of Sync. Bit 0.
   public static let robustCaching = ClientSupportedFeatures(rawValue: 0x01)
+  /// It may use enhanced bearers. Bit 1.
   public static let enhancedBearer = ClientSupportedFeatures(rawValue: 0x02)
+  /// It takes Multiple Handle Value Notifications. Bit 2.
   public static let multipleNotifications = ClientSupportedFeatures(rawValue: 0x04)
 
   /// The bits that have a meaning; all others are ignored.

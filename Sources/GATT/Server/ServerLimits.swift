@@ -13,6 +13,7 @@ public struct ServerLimits: Equatable, Sendable {
   /// Kept by those who run handlers: `LocalServer` of the module Atto.
   public var handlers: Int
 
+  /// One with these values; its properties say what each means.
   public init(
     preparedWritesPerClient: Int = 128, preparedBytesPerClient: Int = 4096,
     preparedBytes: Int = 65536, clients: Int = 1024, handlers: Int = 4096

@@ -12,6 +12,7 @@ public struct ServerTransaction {
   /// The question that is open.
   private(set) var open: Question?
 
+  /// One without a request.
   public init() {}
 
   struct Given {

@@ -1,5 +1,6 @@
 /// The address of a Bluetooth LE device. Vol 6, Part B, 1.3.
 @frozen public struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
+  /// The kinds of address on LE.
   @frozen public enum Kind: UInt8, Hashable, Sendable {
     /// Assigned by the IEEE (BDADDR_LE_PUBLIC).
     case `public` = 1
@@ -9,6 +10,7 @@
 
   /// The 48 bits; the first written octet is the most significant.
   public let value: UInt64
+  /// Whether it was assigned or made up.
   public let kind: Kind
 
   /// Bits above the 48th are dropped.

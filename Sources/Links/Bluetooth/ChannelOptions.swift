@@ -10,6 +10,7 @@ public struct ChannelOptions: Hashable, Sendable {
   /// credits for one of that length at a time, so longer is faster.
   public var receiveMTU: UInt16
 
+  /// One with these values; its properties say what each means.
   public init(security: SecurityLevel = .low, receiveMTU: UInt16 = 8192) {
     self.security = security
     self.receiveMTU = receiveMTU

@@ -18,13 +18,16 @@ import CLinux
 public final class ChannelSocket {
   /// What carries the octets.
   public enum Carrier: Hashable, Sendable {
+    /// A Unix socket.
     case unix
+    /// L2CAP with LE credits.
     case l2cap
   }
 
   /// Octets that one call sends at most on a Unix socket.
   public static let unixSendLimit = 65_536
 
+  /// What carries the octets.
   public let carrier: Carrier
   /// The other end, as messages to people name it.
   public let peerName: String

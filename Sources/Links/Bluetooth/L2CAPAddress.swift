@@ -10,9 +10,12 @@ public enum L2CAPSource: Hashable, Sendable {
 
 /// A peer's ATT channel (L2CAP CID 4): `le:AA:BB:CC:DD:EE:FF/random@hci1`.
 public struct L2CAPAddress: Hashable, Sendable, CustomStringConvertible {
+  /// Whom to connect to.
   public let peer: BluetoothAddress
+  /// The adapter to connect from.
   public let source: L2CAPSource
 
+  /// The peer, by way of this adapter.
   public init(_ peer: BluetoothAddress, source: L2CAPSource = .any) {
     self.peer = peer
     self.source = source

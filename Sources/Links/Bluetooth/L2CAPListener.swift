@@ -6,6 +6,7 @@ import CLinux
 /// gets the connection. A peer that comes back within some seconds of its disconnection reuses
 /// the link, and no new connection is seen here.
 public final class L2CAPListener: LinkListener {
+  /// The adapters that are listened on.
   public let source: L2CAPSource
   private let options: L2CAPOptions
   private var queue: AcceptQueue?
@@ -29,6 +30,7 @@ public final class L2CAPListener: LinkListener {
 
   public var descriptor: Int32? { queue?.descriptor }
   public var refused: Int { queue?.refused ?? 0 }
+  public var refusal: LinkError? { queue?.refusal }
 
   /// The next connection; its ``Link/peerName`` is the peer's address.
   public func accept() throws(LinkError) -> SocketLink? {

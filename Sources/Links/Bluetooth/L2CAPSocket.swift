@@ -8,6 +8,7 @@ public struct L2CAPOptions: Hashable, Sendable {
   /// Octets of the longest PDU that the kernel lets in (BT_RCVMTU); longer ones it drops
   /// without a word. Nil: 672, enough for an ATT_MTU of 517.
   public var receiveMTU: UInt16?
+  /// The buffers of the socket.
   public var socket: SocketOptions
 
   /// The receive buffer is 4 MB unless said otherwise, since what does not fit is lost: some

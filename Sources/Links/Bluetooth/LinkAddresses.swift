@@ -5,6 +5,7 @@ public struct LinkAddresses: Hashable, Sendable {
   /// The other end.
   public let peer: BluetoothAddress
 
+  /// One with these values; its properties say what each means.
   public init(own: BluetoothAddress, peer: BluetoothAddress) {
     self.own = own
     self.peer = peer

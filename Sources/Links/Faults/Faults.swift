@@ -59,25 +59,35 @@ struct Fate: Hashable {
 
 /// A fault that was injected.
 public struct FaultRecord: Hashable, Sendable, CustomStringConvertible {
+  /// Which way a PDU went.
   public enum Direction: String, Hashable, Sendable {
     /// Sent by the one who holds the ``FaultyLink``.
     case outgoing
+    /// From the peer.
     case incoming
   }
 
+  /// What became of a PDU.
   public enum Fault: Hashable, Sendable {
+    /// It did not arrive.
     case dropped
+    /// Only its first octets arrived, so many.
     case cut(to: Int)
+    /// It arrived twice.
     case duplicated
+    /// It arrived so much later.
     case delayed(Duration)
+    /// The link ended in its place.
     case disconnected
   }
 
+  /// Which way the PDU went.
   public let direction: Direction
   /// Which PDU of that direction, counted from 0.
   public let index: Int
   /// Its length before the fault; for `disconnected` the length of the one that was lost.
   public let length: Int
+  /// What became of it.
   public let fault: Fault
 
   /// For a failing test to print: `outgoing 17 (23 octets): cut to 4`.

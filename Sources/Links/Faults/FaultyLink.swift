@@ -15,11 +15,13 @@ public import ATT
 /// received from below; 10,000 records, then only ``unrecorded`` counts.
 public final class FaultyLink: Link, LinkObserver {
   public weak var observer: (any LinkObserver)?
+  /// What the faults follow from.
   public let seed: UInt64
   /// The faults so far, in the order of their happening.
   public private(set) var records: [FaultRecord] = []
   /// Faults that found no more room in `records`.
   public private(set) var unrecorded = 0
+  /// Faults that are recorded; more are counted.
   public static let recordLimit = 10_000
 
   private let below: any Link

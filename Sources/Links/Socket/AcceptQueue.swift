@@ -9,6 +9,8 @@ struct AcceptQueue: ~Copyable {
   private let listening: OwnedDescriptor
   private var reserve: OwnedDescriptor?
   private(set) var refused = 0
+  /// Why the last of those was refused.
+  private(set) var refusal: LinkError?
 
   /// In one call; more die in the queue only under attack, and the rest is for the next turn.
   private static let attempts = 64
@@ -36,12 +38,14 @@ struct AcceptQueue: ~Copyable {
       // Errors of the connection, not of the listener: accept(2) tells to go on.
       case ECONNABORTED, EPROTO, ENETDOWN, EHOSTDOWN, ENETUNREACH, EHOSTUNREACH: continue
       case EMFILE, ENFILE:
-        guard reserve != nil else { throw LinkError(.accept, result: result, endpoint: endpoint) }
+        let error = LinkError(.accept, result: result, endpoint: endpoint)
+        guard reserve != nil else { throw error }
         reserve = nil
         result = accept(listening.rawValue)
         if result >= 0 {
           _ = OwnedDescriptor(owning: result)
           refused += 1
+          refusal = error
         }
         reserve = AcceptQueue.openReserve()
         // The kernel wants a descriptor before it looks whether anybody waits.

@@ -5,6 +5,7 @@ import CLinux
 /// ``start()``; if that is in progress, watch ``descriptor`` for writability; then ``finish()``.
 /// Dropping the connector gives the attempt up.
 public protocol Connector: AnyObject {
+  /// What a connection is handed over as.
   associatedtype Connection
 
   /// What to watch for writability; nil once ``finish()`` has given the connection away.
@@ -23,7 +24,9 @@ public protocol Connector: AnyObject {
 
 /// How far ``Connector/start()`` came. ``Connector/finish()`` is called in either case.
 public enum ConnectorProgress: Hashable, Sendable {
+  /// The connection stands.
   case connected
+  /// It is not known yet: the descriptor becomes writable.
   case inProgress
 }
 

@@ -19,10 +19,13 @@ import CLinux
 public final class SocketLink: AddressedLink {
   /// What carries the PDUs.
   public enum Carrier: Hashable, Sendable {
+    /// A Unix socket.
     case unix
+    /// L2CAP's fixed channel.
     case l2cap
   }
 
+  /// What carries the PDUs.
   public let carrier: Carrier
   public let peerName: String
   /// Whether others may have used the connection under this link before, or may after: Linux
@@ -258,6 +261,8 @@ public final class SocketLink: AddressedLink {
 public struct PeerCredentials: Hashable, Sendable {
   /// The process, as this process' PID namespace numbers it; 0 if it is outside.
   public let process: Int32
+  /// The effective user (`uid`).
   public let user: UInt32
+  /// The effective group (`gid`).
   public let group: UInt32
 }

@@ -10,6 +10,7 @@ public struct SocketOptions: Hashable, Sendable {
   /// On L2CAP what does not fit is lost without a trace, so it should be large.
   public var receiveBuffer: Int32?
 
+  /// One with these values; its properties say what each means.
   public init(sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) {
     self.sendBuffer = sendBuffer
     self.receiveBuffer = receiveBuffer

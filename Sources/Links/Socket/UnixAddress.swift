@@ -3,6 +3,7 @@ import Glibc
 
 /// Where a Unix socket is: `unix:PATH`.
 public struct UnixAddress: Hashable, Sendable, CustomStringConvertible {
+  /// The socket's file.
   public let path: String
 
   /// The path is checked when it is used.

@@ -17,6 +17,7 @@ public final class UnixListener: LinkListener {
     /// Given to each accepted connection.
     public var socket: SocketOptions
 
+    /// One with these values; its properties say what each means.
     public init(
       mode: UInt32 = 0o600, backlog: Int32 = 4096, socket: SocketOptions = SocketOptions()
     ) {
@@ -26,6 +27,7 @@ public final class UnixListener: LinkListener {
     }
   }
 
+  /// Where it listens.
   public let address: UnixAddress
   private let options: Options
   private var queue: AcceptQueue?
@@ -63,6 +65,7 @@ public final class UnixListener: LinkListener {
 
   public var descriptor: Int32? { queue?.descriptor }
   public var refused: Int { queue?.refused ?? 0 }
+  public var refusal: LinkError? { queue?.refusal }
 
   public func accept() throws(LinkError) -> SocketLink? {
     guard queue != nil else {

@@ -1,6 +1,10 @@
+import Links
+
 /// An advertisement's connections, and those who wait for one. The loop's thread only.
 final class AdvertisedLinks {
   var parameters: AdvertisingParameters
+  /// Called with what keeps centrals from being taken.
+  var fail: ((LinkError) -> Void)?
   private var waiting: [ConnectedLink] = []
   private var takers: [(id: UInt64, continuation: CheckedContinuation<ConnectedLink?, Never>)] = []
   /// No more connections come: it was stopped, or ended with its first one.

@@ -34,6 +34,7 @@ public struct AdvertisingData: Hashable, Sendable {
   /// The first thing that was wrong with parsed bytes; nil if nothing was.
   public internal(set) var malformation: Malformation?
 
+  /// One with these values; its properties say what each means.
   public init(
     flags: Flags? = nil, serviceUUIDs: [BluetoothUUID] = [], listsAllServices: Bool = true,
     solicitedServiceUUIDs: [BluetoothUUID] = [], localName: String? = nil,
@@ -62,17 +63,24 @@ extension AdvertisingData {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// LE Limited Discoverable Mode. Bit 0.
     public static let limitedDiscoverable = Flags(rawValue: 0x01)
+    /// LE General Discoverable Mode. Bit 1.
     public static let generalDiscoverable = Flags(rawValue: 0x02)
+    /// BR/EDR Not Supported. Bit 2.
     public static let brEDRNotSupported = Flags(rawValue: 0x04)
+    /// Simultaneous LE and BR/EDR to Same Device Capable (Controller). Bit 3.
     public static let simultaneousController = Flags(rawValue: 0x08)
   }
 
   /// Data that belongs to a service. Supplement, Part A, 1.11.
   public struct ServiceData: Hashable, Sendable {
+    /// The service.
     public var uuid: BluetoothUUID
+    /// What it says.
     public var data: [UInt8]
 
+    /// One with these values; its properties say what each means.
     public init(_ uuid: BluetoothUUID, _ data: [UInt8]) {
       self.uuid = uuid
       self.data = data
@@ -83,8 +91,10 @@ extension AdvertisingData {
   public struct ManufacturerData: Hashable, Sendable {
     /// A company identifier: the assigned numbers, 7.
     public var company: UInt16
+    /// What the company says.
     public var data: [UInt8]
 
+    /// One with these values; its properties say what each means.
     public init(company: UInt16, _ data: [UInt8]) {
       self.company = company
       self.data = data

@@ -5,6 +5,7 @@ public struct AdvertisingStructure: Hashable, Sendable {
   /// The octets after the type; a structure's length octet allows 254 of them.
   public var value: [UInt8]
 
+  /// One with these values; its properties say what each means.
   public init(_ kind: Kind, _ value: [UInt8]) {
     self.kind = kind
     self.value = value
@@ -27,25 +28,45 @@ extension AdvertisingStructure {
     public var rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// Flags. 0x01.
     public static let flags = Kind(rawValue: 0x01)
+    /// Incomplete16-bit Services. 0x02.
     public static let incomplete16BitServices = Kind(rawValue: 0x02)
+    /// Complete16-bit Services. 0x03.
     public static let complete16BitServices = Kind(rawValue: 0x03)
+    /// Incomplete32-bit Services. 0x04.
     public static let incomplete32BitServices = Kind(rawValue: 0x04)
+    /// Complete32-bit Services. 0x05.
     public static let complete32BitServices = Kind(rawValue: 0x05)
+    /// Incomplete128-bit Services. 0x06.
     public static let incomplete128BitServices = Kind(rawValue: 0x06)
+    /// Complete128-bit Services. 0x07.
     public static let complete128BitServices = Kind(rawValue: 0x07)
+    /// Shortened Local Name. 0x08.
     public static let shortenedLocalName = Kind(rawValue: 0x08)
+    /// Complete Local Name. 0x09.
     public static let completeLocalName = Kind(rawValue: 0x09)
+    /// Tx Power Level. 0x0A.
     public static let txPowerLevel = Kind(rawValue: 0x0A)
+    /// Solicited16-bit Services. 0x14.
     public static let solicited16BitServices = Kind(rawValue: 0x14)
+    /// Solicited128-bit Services. 0x15.
     public static let solicited128BitServices = Kind(rawValue: 0x15)
+    /// Service Data16-bit. 0x16.
     public static let serviceData16Bit = Kind(rawValue: 0x16)
+    /// Appearance. 0x19.
     public static let appearance = Kind(rawValue: 0x19)
+    /// Advertising Interval. 0x1A.
     public static let advertisingInterval = Kind(rawValue: 0x1A)
+    /// Solicited32-bit Services. 0x1F.
     public static let solicited32BitServices = Kind(rawValue: 0x1F)
+    /// Service Data32-bit. 0x20.
     public static let serviceData32Bit = Kind(rawValue: 0x20)
+    /// Service Data128-bit. 0x21.
     public static let serviceData128Bit = Kind(rawValue: 0x21)
+    /// Long Advertising Interval. 0x2F.
     public static let longAdvertisingInterval = Kind(rawValue: 0x2F)
+    /// Manufacturer Data. 0xFF.
     public static let manufacturerData = Kind(rawValue: 0xFF)
   }
 }

@@ -18,7 +18,8 @@ extension AirAdapter {
       .init(
         nextLink: { await self.nextLink(id) },
         update: { (parameters) async throws(RadioError) in try await self.update(id, parameters) },
-        stop: { self.later { $0.stopAdvertising(id) } }))
+        stop: { self.later { $0.stopAdvertising(id) } },
+        tellFailures: { body in self.later { $0.advertisements[id]?.fail = body } }))
   }
 
   /// Puts an advertisement into the air, and begins to listen if that has not been done.
@@ -114,22 +115,44 @@ extension AirAdapter {
   }
 
   private func acceptWaiting() {
-    guard let listener else { return }
+    // While there is no room on the machine each central that comes would begin a pause of its own.
+    guard let listener, acceptPause == nil else { return }
     while hasRoom {
       let socket = clinux_accept(listener.descriptor)
       switch -socket {
-      case EAGAIN: return
+      case EAGAIN:
+        isShort = false
+        return
       case EINTR, ECONNABORTED: continue
       case 1...:
-        // No descriptors or memory: nobody tells when there are some again.
-        acceptPause = OneTimer(after: .milliseconds(100), on: loop) { [weak self] in
-          self?.assumeIsolated { $0.acceptWaiting() }
-        }
-        return
-      default: greet(socket)
+        return pauseAccepting(errno: -socket)
+      default:
+        isShort = false
+        greet(socket)
       }
     }
     isAcceptingPaused = true
+  }
+
+  /// No descriptors or memory: nobody tells when there are some again.
+  private func pauseAccepting(errno: Int32) {
+    acceptPause = OneTimer(after: .milliseconds(100), on: loop) { [weak self] in
+      self?.assumeIsolated {
+        $0.acceptPause = nil
+        $0.acceptWaiting()
+      }
+    }
+    // It may last for hours, and is told once.
+    guard !isShort else { return }
+    isShort = true
+    fail(errno)
+  }
+
+  /// Tells who advertises that a central could not be taken.
+  private func fail(_ errno: Int32) {
+    guard let current else { return }
+    let endpoint = "air:\(name.isEmpty ? "\(address)" : name)"
+    advertisements[current]?.fail?(LinkError(.accept, .system(errno), endpoint: endpoint))
   }
 
   private func greet(_ socket: Int32) {
@@ -168,6 +191,7 @@ extension AirAdapter {
     }
     guard result == 0 else {
       _ = control.send(.reject(.limitedResources))
+      fail(-result)
       return endHandshake(id)
     }
     let own = OwnedDescriptor(owning: ends.0)

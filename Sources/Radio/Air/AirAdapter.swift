@@ -47,6 +47,8 @@ public actor AirAdapter: Adapter {
   var claim: AirClaim?
   var listener: WatchedDescriptor?
   var acceptPause: OneTimer?
+  /// Whether no central has been taken since the machine had no room.
+  var isShort = false
   var isAcceptingPaused = false
   var lastID: UInt64 = 0
   /// The one that is in the air.

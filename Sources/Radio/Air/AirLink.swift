@@ -34,6 +34,7 @@ public final class AirLink: Link {
   /// Shorter in tests.
   var answerTime = AirLink.answerTime
 
+  /// The other radio.
   public let peer: BluetoothAddress
   public let peerName: String
   public weak var observer: (any LinkObserver)?

@@ -8,6 +8,7 @@ public struct AirTiming: Sendable, Hashable {
   /// For the exchanges that fail; the other direction has another one, derived from it.
   public var seed: UInt64
 
+  /// Paces a link like this; the seed decides which exchanges fail.
   public init(_ parameters: LinkParameters, seed: UInt64 = 1) {
     self.parameters = parameters
     self.seed = seed

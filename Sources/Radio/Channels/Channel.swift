@@ -11,9 +11,11 @@ public import Links
 /// May be carried anywhere; every function traps off the loop's thread, except that it may be
 /// released on any: then it is closed.
 public final class Channel: Sendable {
+  /// Who is at the other end.
   public let peer: BluetoothAddress
   /// The PSM that it was opened at, at whichever end that is.
   public let psm: UInt16
+  /// The loop that it belongs to.
   public let loop: Loop
   private let core: LoopBound<ChannelCore>
 

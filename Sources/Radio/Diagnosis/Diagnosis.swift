@@ -26,6 +26,7 @@ public struct Diagnosis: Hashable, Sendable {
     public var name: String
     /// The adapter that it is about, such as `hci0`; nil if about none in particular.
     public var adapter: String?
+    /// How it came out.
     public var mark: Mark
     /// What was found, for people.
     public var text: String
@@ -51,6 +52,7 @@ public struct Diagnosis: Hashable, Sendable {
     "capability", "bluetoothd", "programs", "receive-buffer", "air", "sqlite",
   ]
 
+  /// What was looked at, in the order of ``names``.
   public let checks: [Check]
 
   /// Whether something will fail.

@@ -40,6 +40,7 @@ public struct PreferredConnectionParameters: Hashable, Sendable {
   /// twice the interval with its latency.
   public var supervisionTimeout: UInt16
 
+  /// One with these values; its properties say what each means.
   public init(interval: ClosedRange<UInt16>, latency: UInt16 = 0, supervisionTimeout: UInt16) {
     self.interval = interval
     self.latency = latency

@@ -44,7 +44,10 @@ extension KernelAdapter {
         update: { (parameters) async throws(RadioError) in
           try await self.update(id, parameters)
         },
-        stop: { [weak self] in self?.later { $0.stopAdvertising(id) } }))
+        stop: { [weak self] in self?.later { $0.stopAdvertising(id) } },
+        tellFailures: { [weak self] body in
+          self?.later { $0.advertisements[id]?.queue.fail = body }
+        }))
   }
 
   private static func laidOut(
@@ -162,12 +165,20 @@ extension KernelAdapter {
       throw .link(error)
     }
     do throws(LoopError) {
-      listener = try LinkAcceptor(socket, on: loop) { [weak self, loop] link in
-        // One whose peer has gone already has no address left, and is dropped.
-        guard let peer = BluetoothAddress(link.peerName.dropFirst("le:".count)) else { return }
-        let connected = ConnectedLink(link, peer: peer, identity: "", isCentral: false, loop: loop)
-        self?.assumeIsolated { $0.deliver(connected) }
-      }
+      listener = try LinkAcceptor(
+        socket, on: loop,
+        { [weak self, loop] link in
+          // One whose peer has gone already has no address left, and is dropped.
+          guard let peer = BluetoothAddress(link.peerName.dropFirst("le:".count)) else { return }
+          let connected = ConnectedLink(
+            link, peer: peer, identity: "", isCentral: false, loop: loop)
+          self?.assumeIsolated { $0.deliver(connected) }
+        },
+        failure: { [weak self] error in
+          self?.assumeIsolated { adapter in
+            for advertisement in adapter.advertisements.values { advertisement.queue.fail?(error) }
+          }
+        })
     } catch {
       throw .system("watch a descriptor", errno: error.errno)
     }

@@ -15,6 +15,8 @@ extension KernelAdapter {
 
   /// Connects, and counts the link as connected when it has this security. Pairing needs an
   /// agent at both ends; this adapter is one for its own peers, see ``setAgent(_:)``.
+  ///
+  /// - Throws: what ``connect(to:timeout:)`` throws; `pairing` if the link was lost over that.
   public func connect(
     to peer: BluetoothAddress, security: SecurityLevel, timeout: Duration? = .seconds(30)
   ) async throws(RadioError) -> ConnectedLink {

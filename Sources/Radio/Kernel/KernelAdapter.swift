@@ -129,6 +129,7 @@ public actor KernelAdapter: Adapter {
   }
 
   public var address: BluetoothAddress { information.address }
+  /// What is switched on, as the kernel has told last.
   public var settings: AdapterSettings { information.settings }
 
   public var state: AdapterState {
@@ -233,14 +234,21 @@ public actor KernelAdapter: Adapter {
   }
 
   /// Switches the power off: links, advertisements and scans of all programs end.
+  ///
+  /// - Throws: `management` with what the kernel says (`permissionDenied` without CAP_NET_ADMIN),
+  ///   `managementSilent`, `closed`, `unplugged`.
   public func powerOff() async throws(RadioError) { try await set(.setPowered, false) }
 
   /// Sets whether the adapter may be connected to where an advertisement does not say so itself.
+  ///
+  /// - Throws: as ``powerOff()``.
   public func setConnectable(_ value: Bool) async throws(RadioError) {
     try await set(.setConnectable, value)
   }
 
   /// Sets whether peers may bond with this end.
+  ///
+  /// - Throws: as ``powerOff()``.
   public func setBondable(_ value: Bool) async throws(RadioError) {
     try await set(.setBondable, value)
   }

@@ -5,6 +5,7 @@ public actor KernelAdapters {
   /// Changes that may wait to be taken; the oldest are dropped beyond.
   public static let changeLimit = 256
 
+  /// Where everything runs.
   public nonisolated let loop: Loop
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -14,6 +15,7 @@ public actor KernelAdapters {
   private var watchers: [Int: AsyncStream<AdapterChange>.Continuation] = [:]
   private var nextWatcher = 0
 
+  /// Adapters that are looked at, and opened, on this loop.
   @_semantics("optimize.no.crossmodule")
   public init(loop: Loop = .shared) { self.loop = loop }
 
@@ -32,6 +34,8 @@ public actor KernelAdapters {
   }
 
   /// What is there now, and what changes from then on, for one consumer; until it is released.
+  ///
+  /// - Throws: what ``list()`` throws.
   public func changes() async throws(RadioError) -> AsyncStream<AdapterChange> {
     let list = try await list()
     let (stream, continuation) = AsyncStream<AdapterChange>.makeStream(
@@ -96,6 +100,7 @@ public actor KernelAdapters {
 
 /// What happens to the adapters of a machine.
 public enum AdapterChange: Hashable, Sendable {
+  /// An adapter was plugged in, or was there from the beginning.
   case added(AdapterInformation)
   /// Settings or the name are not what they were.
   case changed(AdapterInformation)

@@ -16,6 +16,11 @@ import Links
 ///       |                              |     v
 ///       +------------stopped-----------+-- stopping
 ///
+/// The kernel tells that a discovery has begun, and what it finds, before it replies to the command.
+/// Who has found all that it wanted by then stops it without waiting for the reply: left alone it
+/// would go on for 10.24 s after the end of the process, and meanwhile the kernel looks for nobody
+/// else: a peer that it has reported already is not heard by those who connect.
+///
 /// In idle, if scans are there, it is begun at once. Each device is reported once in a period
 /// (the controller filters duplicates), so a scan that wants them has the period cut to
 /// ``duplicatePeriod``.
@@ -76,6 +81,8 @@ final class KernelDiscovery {
   private let loop: Loop
   private let send: Send
   private(set) var state = State.idle
+  /// In `starting`: the kernel has told that a discovery has begun since the command went out.
+  private var hasBegun = false
   private var scans: [UInt64: KernelScan] = [:]
   private var devices: [BluetoothAddress: Device] = [:]
   private var renewal: OneTimer?
@@ -145,7 +152,8 @@ final class KernelDiscovery {
     switch state {
     case .idle: if !scans.isEmpty { start() }
     case .running(let filter): if scans.isEmpty || filter != wanted { stop() }
-    case .starting, .stopping: break
+    case .starting: if scans.isEmpty, hasBegun { stop() }
+    case .stopping: break
     case .foreign: if scans.isEmpty { state = .idle }
     }
     if scans.isEmpty { devices = [:] }
@@ -154,6 +162,7 @@ final class KernelDiscovery {
   private func start() {
     let filter = wanted
     state = .starting
+    hasBegun = false
     let (opcode, parameters) = filter.command
     send(opcode, parameters) { [weak self] reply in self?.started(reply, filter) }
   }
@@ -185,7 +194,10 @@ final class KernelDiscovery {
   }
 
   private func stop() {
-    guard case .running = state else { return }
+    switch state {
+    case .running, .starting: break
+    case .idle, .foreign, .stopping: return
+    }
     renewal?.cancel()
     state = .stopping
     send(.stopDiscovery, [Self.types]) { [weak self] _ in
@@ -203,7 +215,10 @@ final class KernelDiscovery {
 
   /// The kernel tells that a discovery has begun or ended.
   func take(discovering isOn: Bool) {
-    guard !isOn else { return }
+    guard !isOn else {
+      hasBegun = true
+      return settle()
+    }
     switch state {
     case .running, .foreign:
       state = .idle

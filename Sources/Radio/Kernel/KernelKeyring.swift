@@ -9,6 +9,7 @@ public import Links
 /// another program has loaded are gone from the kernel, though not from where that program keeps
 /// them.
 public actor KernelKeyring {
+  /// Where everything runs.
   public nonisolated let loop: Loop
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()

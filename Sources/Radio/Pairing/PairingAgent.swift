@@ -38,6 +38,7 @@ extension PairingAgent {
 /// Accepts every peer for which nothing is to be compared, and no other.
 public struct JustWorksAgent: PairingAgent {
   public let capability = PairingCapability.none
+  /// One that agrees to everything.
   public init() {}
 }
 

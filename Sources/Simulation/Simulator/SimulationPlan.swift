@@ -2,11 +2,13 @@ import Links
 
 /// What one run of the simulator is: all of it follows from these numbers.
 public struct SimulationPlan: Equatable, Sendable {
+  /// What everything follows from.
   public var seed: UInt64
   /// Two to five, each a server and a client.
   public var devices: Int
   /// What is done in all, before everything is left to come to rest.
   public var actions: Int
+  /// What may go wrong.
   public var hazards: Hazards
 
   /// What may happen besides the ordinary.
@@ -50,6 +52,7 @@ public struct SimulationPlan: Equatable, Sendable {
     ]
   }
 
+  /// One with these values; its properties say what each means.
   public init(seed: UInt64, devices: Int, actions: Int, hazards: Hazards) {
     self.seed = seed
     self.devices = min(max(devices, 2), 5)

@@ -18,8 +18,11 @@ public import Links
 /// settlement, in which clients that have been told of a change look again and are compared with
 /// the servers; and the end of all links, after which nothing may be left.
 public final class Simulator {
+  /// What is simulated.
   public let plan: SimulationPlan
+  /// What decides; the next number is the next decision.
   public internal(set) var random: SplitMix64
+  /// The virtual moment.
   public private(set) var now = Instant.zero
   /// How many things have happened.
   public private(set) var step = 0
@@ -27,6 +30,7 @@ public final class Simulator {
   public private(set) var violation: SimulationViolation?
   /// What happened, line by line, if it was asked for.
   public private(set) var transcript: [String] = []
+  /// What has happened so far.
   public private(set) var tally = SimulationTally()
   let keepsTranscript: Bool
 
@@ -42,6 +46,7 @@ public final class Simulator {
   /// More than any run needs: one that does not come to rest is an error.
   public static let stepLimit = 400_000
 
+  /// Begins a run; with a transcript, each octet is written down.
   public init(_ plan: SimulationPlan, transcript: Bool = false) {
     self.plan = plan
     keepsTranscript = transcript
@@ -246,21 +251,35 @@ public final class Simulator {
 
 /// How often what happened: that a rule was kept proves little if it was never tried.
 public struct SimulationTally: Sendable {
+  /// Procedures that were begun.
   public var procedures = 0
+  /// Procedures that had a result.
   public var successes = 0
+  /// Notifications that arrived.
   public var notifications = 0
+  /// Notifications for which a link had no room.
   public var refusedNotifications = 0
+  /// Indications that were confirmed.
   public var indications = 0
+  /// Questions that were answered later.
   public var lateAnswers = 0
+  /// Links that were lost.
   public var losses = 0
+  /// Procedures that were cancelled.
   public var cancels = 0
+  /// Services that were added or removed.
   public var databaseChanges = 0
+  /// Responses that the second server was compared on.
   public var comparisons = 0
+  /// Links that came to stand.
   public var connections = 0
+  /// PDUs that no client would send.
   public var rawPDUs = 0
 
+  /// Nothing has happened.
   public init() {}
 
+  /// Adds the figures of another run.
   public mutating func add(_ other: SimulationTally) {
     procedures += other.procedures
     successes += other.successes
@@ -279,11 +298,13 @@ public struct SimulationTally: Sendable {
 
 /// A rule that a run broke.
 public struct SimulationViolation: Error, Sendable, CustomStringConvertible {
+  /// The run.
   public let plan: SimulationPlan
   /// At which step of the run.
   public let step: Int
   /// The rule, in the words that all violations of it share.
   public let rule: String
+  /// What happened instead.
   public let what: String
 
   public var description: String { "seed \(plan)\nstep \(step): \(rule)\n  \(what)" }

@@ -107,6 +107,7 @@ package struct SQLiteDatabase: ~Copyable {
     case CSQLITE_CORRUPT: return .corrupt(path: path, text)
     case CSQLITE_NOTADB: return .foreign(path: path, "is no SQLite database")
     case CSQLITE_FULL: return .full(path: path)
+    case CSQLITE_READONLY: return .readOnly(path: path)
     case let code: return .sqlite(path: path, code: code, text)
     }
   }

@@ -1,6 +1,8 @@
 """In the machine: runs lab tests one after the other and writes what became of each.
 
-suite.py TEST...
+suite.py TEST...     these
+suite.py             those that are named, a line each, in a file that grows: $LAB_TESTS; the line
+                     "." is its end
 """
 
 import json
@@ -10,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -82,10 +85,24 @@ def run(test: Path, log: KernelLog) -> dict:
     return {"test": test.stem, "seconds": seconds, "trouble": trouble, "output": output}
 
 
+def named() -> Iterator[str]:
+    """The tests that the host names; it names one when the one before has been reported."""
+    path = Path(os.environ["LAB_TESTS"])
+    taken = 0
+    while True:
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        for line in lines[taken:]:
+            if line == ".":
+                return
+            yield line
+        taken = len(lines)
+        time.sleep(0.05)
+
+
 def main(tests: list[str]) -> int:
     log = KernelLog()
     peers.reset()
-    for test in tests:
+    for test in tests or named():
         print(json.dumps({"begins": Path(test).stem}), flush=True)
         print(json.dumps(run(Path(test), log)), flush=True)
     return 0

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,8 @@ class Job:
     environment: dict[str, str] = field(default_factory=dict)
     trace: bool = True
     shows_faults: bool = True
+    # Called with the folder that the machine sees as /run/lab, before power-on.
+    prepares: Callable[[Path], None] = lambda folder: None
 
 
 class Run:
@@ -44,6 +47,7 @@ class Run:
     def go(self) -> int:
         """Boots, follows the command's output, and gives the status to end with."""
         self.describe_job()
+        self.job.prepares(self.folder)
         start = time.monotonic()
         machine = subprocess.Popen(
             self.qemu(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -147,7 +151,7 @@ def run(parts: Parts, job: Job, keep: Path | None = None, output=None) -> int:
     output = output or sys.stdout.buffer
     if keep:
         keep.mkdir(parents=True, exist_ok=True)
-        for name in ("stdout", "stderr", "status", "kmsg", "kernel.log", "trace.btsnoop"):
+        for name in ("stdout", "stderr", "status", "kmsg", "kernel.log", "trace.btsnoop", "tests"):
             (keep / name).unlink(missing_ok=True)
         return Run(parts, job, keep.resolve(), output).go()
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=cache_folder()))

@@ -5,7 +5,9 @@ for target in (endpoint(), endpoint(kind="/random")):
     if "random" in target:
         advertise(1)
     found = atto("read", target, "0x0003", "--timeout", "2", status=3)
-    check(1.9 < found.seconds < 4, found)
+    # The time that was set, and not the kernel's 20 s or 40 s; on a busy machine the command alone
+    # takes seconds to begin.
+    check(1.9 < found.seconds < 12, found)
     check("did not answer" in found.errors, found)
 
 # An attempt that is given up lets the next one begin.
@@ -14,7 +16,7 @@ time.sleep(0.5)
 waiting.signal(signal.SIGINT)
 start = time.monotonic()
 waiting.wait()
-check(time.monotonic() - start < 1, "Ctrl-C ends an attempt")
+check(time.monotonic() - start < 5, "Ctrl-C ends an attempt")
 with Server("heart-rate"):
     atto("read", endpoint(), "0x0003")
 

@@ -7,6 +7,7 @@ import ATT
 /// Limits: ``DiscoveryLimits/characteristics``, which counts those that are not kept too, and
 /// ``DiscoveryLimits/requests``.
 public struct DiscoverCharacteristicsByUUID: Procedure, Sendable {
+  /// What is looked for.
   public let uuid: BluetoothUUID
   private var discovery: DiscoverCharacteristics
 

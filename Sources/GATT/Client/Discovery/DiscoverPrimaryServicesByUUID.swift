@@ -6,6 +6,7 @@ import ATT
 /// There may be several services of one type. It ends with 0x0A, or with a service that ends at
 /// the end of the range. Limits: ``DiscoveryLimits/services`` and ``DiscoveryLimits/requests``.
 public struct DiscoverPrimaryServicesByUUID: Procedure, Sendable {
+  /// What is looked for.
   public let uuid: BluetoothUUID
   private var found: DiscoveredServices
 

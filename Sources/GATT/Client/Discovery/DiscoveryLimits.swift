@@ -19,6 +19,7 @@ public struct DiscoveryLimits: Equatable, Sendable {
   /// Requests that one procedure sends.
   public var requests: Int
 
+  /// One with these values; its properties say what each means.
   public init(
     services: Int = 2_000, includes: Int = 2_000, characteristics: Int = 10_000,
     descriptors: Int = 20_000, values: Int = 10_000, requests: Int = 40_000

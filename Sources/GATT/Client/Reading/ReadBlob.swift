@@ -5,10 +5,12 @@ import ATT
 ///
 /// A single step for testers; ``ReadLongValue`` reads a value to its end.
 public struct ReadBlob: Procedure, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
   /// Octets of the value to skip.
   public let offset: UInt16
 
+  /// Reads the attribute from this octet on.
   public init(_ handle: AttributeHandle, offset: UInt16) {
     self.handle = handle
     self.offset = offset

@@ -6,6 +6,7 @@ import ATT
 /// Its output is the first ATT_MTU - 1 octets of the value. Whether a value of exactly that
 /// length goes on only ``ReadLongValue`` can tell.
 public struct ReadCharacteristicValue: Procedure, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
 
   /// - Parameter handle: of a characteristic's value, or a descriptor.

@@ -20,6 +20,7 @@ import ATT
 ///
 /// Any other error is one. Limits: 512 octets; so at MTU 23 at most 24 requests.
 public struct ReadLongValue: Procedure, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
   /// Octets of the value that were skipped.
   public let offset: UInt16

@@ -6,6 +6,7 @@ import ATT
 /// Its output is the values one after another, without anything between them, cut where the PDU
 /// ends.
 public struct ReadMultiple: Procedure, Sendable {
+  /// The attributes, in the order in which their values are wanted.
   public let handles: [AttributeHandle]
   private var requestMTU = 0
 

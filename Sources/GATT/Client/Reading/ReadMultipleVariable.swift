@@ -7,10 +7,13 @@ import ATT
 /// is then marked; values for which there was no room at all are missing at the end. A server
 /// that leaves out values though there was room breaks the protocol.
 public struct ReadMultipleVariable: Procedure, Sendable {
+  /// The attributes, in the order in which their values are wanted.
   public let handles: [AttributeHandle]
   private var requestMTU = 0
 
+  /// One of the values.
   public struct Value: Equatable, Sendable {
+    /// The attribute.
     public let handle: AttributeHandle
     /// The octets that came.
     public let octets: [UInt8]

@@ -12,7 +12,9 @@ import ATT
 ///
 /// Limits: ``DiscoveryLimits/values`` and ``DiscoveryLimits/requests``.
 public struct ReadUsingUUID: Procedure, Sendable {
+  /// The type that is looked for.
   public let uuid: BluetoothUUID
+  /// How far to read.
   public let extent: Extent
   private let limits: DiscoveryLimits
   private var progress: DiscoveryProgress
@@ -27,8 +29,11 @@ public struct ReadUsingUUID: Procedure, Sendable {
     case all
   }
 
+  /// One of the values.
   public struct Value: Equatable, Sendable {
+    /// The attribute.
     public let handle: AttributeHandle
+    /// Its value, as far as a response carries it.
     public let octets: [UInt8]
     /// The value fills all that a response can carry, ATT_MTU - 4 octets or 253: it may go on,
     /// which ``ReadLongValue`` can tell.

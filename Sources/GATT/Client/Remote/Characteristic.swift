@@ -9,7 +9,9 @@ public struct Characteristic: Hashable, Sendable {
   /// The last handle that can belong to the characteristic: before the next declaration, or
   /// where the service (or the range that was searched) ends. Computed; the server states none.
   public let endGroupHandle: AttributeHandle
+  /// What may be done with its value, as the declaration says.
   public let properties: CharacteristicProperties
+  /// What it is.
   public let uuid: BluetoothUUID
   /// In the order of their handles. Empty from procedures that look for characteristics alone.
   ///
@@ -18,6 +20,7 @@ public struct Characteristic: Hashable, Sendable {
   /// The same, where they are kept.
   private let part: ArraySlice<Descriptor>
 
+  /// One with these values; its properties say what each means.
   public init(
     handle: AttributeHandle, valueHandle: AttributeHandle, endGroupHandle: AttributeHandle,
     properties: CharacteristicProperties, uuid: BluetoothUUID, descriptors: [Descriptor] = []
@@ -61,9 +64,12 @@ public struct Characteristic: Hashable, Sendable {
 /// A characteristic descriptor of a server; from ``DiscoverDescriptors``, any attribute. Vol 3,
 /// Part G, 3.3.3.
 public struct Descriptor: Hashable, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
+  /// What it is.
   public let uuid: BluetoothUUID
 
+  /// One with these values; its properties say what each means.
   public init(handle: AttributeHandle, uuid: BluetoothUUID) {
     self.handle = handle
     self.uuid = uuid

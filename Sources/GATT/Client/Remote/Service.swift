@@ -6,6 +6,7 @@ public struct Service: Hashable, Sendable {
   public let handle: AttributeHandle
   /// The last handle that belongs to the service; `handle` itself if it is empty.
   public let endGroupHandle: AttributeHandle
+  /// What it is.
   public let uuid: BluetoothUUID
   /// True for a primary service, false for a secondary one.
   public let isPrimary: Bool
@@ -14,6 +15,7 @@ public struct Service: Hashable, Sendable {
   /// In the order of their handles. Empty from procedures that look for services alone.
   public internal(set) var characteristics: [Characteristic]
 
+  /// One with these values; its properties say what each means.
   public init(
     handle: AttributeHandle, endGroupHandle: AttributeHandle, uuid: BluetoothUUID,
     isPrimary: Bool = true, includes: [IncludedService] = [],
@@ -52,6 +54,7 @@ public struct IncludedService: Hashable, Sendable {
   /// The included service's UUID.
   public let uuid: BluetoothUUID
 
+  /// One with these values; its properties say what each means.
   public init(
     handle: AttributeHandle, startHandle: AttributeHandle, endGroupHandle: AttributeHandle,
     uuid: BluetoothUUID

@@ -4,6 +4,7 @@ import ATT
 ///
 /// A single step for testers, after ``PrepareWrite``.
 public struct ExecuteWrite: Procedure, Sendable {
+  /// Whether what was prepared is written or dropped.
   public let request: ExecuteWriteRequest
 
   /// - Parameter request: `.write` or `.cancel`; other flags mean nothing, but can be sent.

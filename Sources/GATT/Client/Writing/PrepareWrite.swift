@@ -5,8 +5,11 @@ import ATT
 /// A single step for testers, which leaves the part in the queue even if the echo is wrong;
 /// ``WriteLongValue`` and ``ReliableWrites`` clean up after themselves.
 public struct PrepareWrite: Procedure, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
+  /// Where the part begins in the value.
   public let offset: UInt16
+  /// The octets to prepare.
   public let part: [UInt8]
 
   /// - Parameters:

@@ -3,7 +3,9 @@ import ATT
 /// Write Characteristic Value, and the same for a descriptor: one Write Request. Vol 3, Part G,
 /// 4.9.3 and 4.12.3.
 public struct WriteValue: Procedure, Sendable {
+  /// The attribute.
   public let handle: AttributeHandle
+  /// What to write.
   public let value: [UInt8]
 
   /// - Parameters:

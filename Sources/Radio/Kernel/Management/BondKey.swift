@@ -2,13 +2,17 @@ public import Links
 
 /// A key that pairing has made, to be stored and loaded into the kernel at the next start.
 public enum BondKey: Hashable, Sendable {
+  /// Encrypts links.
   case longTerm(LongTermKey)
+  /// Tells whose a resolvable private address is.
   case identity(IdentityResolvingKey)
+  /// Signs writes.
   case signature(SignatureKey)
 }
 
 /// What encrypts a link again (struct mgmt_ltk_info). Vol 3, Part H, 2.4.3.
 public struct LongTermKey: Hashable, Sendable {
+  /// Whose link it encrypts.
   public var peer: BluetoothAddress
   /// How it was made: 0 legacy, 1 legacy and authenticated, 2 Secure Connections, 3 Secure
   /// Connections and authenticated, 4 with debug keys. The space is open.
@@ -26,6 +30,7 @@ public struct LongTermKey: Hashable, Sendable {
 
   static let length = 36
 
+  /// One with these values; its properties say what each means.
   public init(
     peer: BluetoothAddress, kind: UInt8, isCentral: Bool, keySize: UInt8, diversifier: UInt16,
     random: UInt64, value: [UInt8]
@@ -69,6 +74,7 @@ public struct IdentityResolvingKey: Hashable, Sendable {
 
   static let length = 23
 
+  /// One with these values; its properties say what each means.
   public init(peer: BluetoothAddress, value: [UInt8]) {
     self.peer = peer
     self.value = value
@@ -90,12 +96,14 @@ public struct IdentityResolvingKey: Hashable, Sendable {
 
 /// What signs writes without encryption (struct mgmt_csrk_info). Vol 3, Part H, 2.4.2.2.
 public struct SignatureKey: Hashable, Sendable {
+  /// Whose writes, or to whom.
   public var peer: BluetoothAddress
   /// 0 this end's own, 1 the peer's; 2 and 3 the same, authenticated. The space is open.
   public var kind: UInt8
   /// 16 octets, in the kernel's order.
   public var value: [UInt8]
 
+  /// One with these values; its properties say what each means.
   public init(peer: BluetoothAddress, kind: UInt8, value: [UInt8]) {
     self.peer = peer
     self.kind = kind
