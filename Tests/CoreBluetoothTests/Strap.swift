@@ -156,8 +156,11 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
       log.add("inbox \(first.value!.count)")
       return
     }
+    // Kept before it is told of, as above.
+    let isKept = first.characteristic === silent
+    if isKept { kept.withLock { $0 += requests } }
     log.add("write \(first.characteristic.uuid.uuidString) in \(requests.count)")
-    if first.characteristic === silent { return kept.withLock { $0 += requests } }
+    if isKept { return }
     if first.characteristic === point {
       return peripheral.respond(
         to: first,
