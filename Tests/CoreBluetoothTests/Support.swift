@@ -72,7 +72,7 @@ final class EventLog: Sendable {
 
   /// The next entry that begins like this; those before it are passed over.
   @discardableResult
-  func next(_ prefix: String, within seconds: Double = 40) async throws -> String {
+  func next(_ prefix: String, within seconds: Double = 120) async throws -> String {
     let found: String? = await withCheckedContinuation { continuation in
       let (number, found) = state.withLock { state in
         state.waits += 1
