@@ -73,7 +73,7 @@ public enum RadioError: Error, Hashable, Sendable {
 
     /// For example `"Strap" (D4:13:F6:FB:AC:EF)`.
     public var description: String {
-      let who = name.isEmpty ? "\(address.digits)" : "\"\(name)\" (\(address.digits))"
+      let who = name.isEmpty ? "\(address.digits)" : "\(name.debugDescription) (\(address.digits))"
       return isConnectable ? who : who + ", not connectable"
     }
   }

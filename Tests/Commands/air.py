@@ -220,3 +220,16 @@ def comparing(b):
     equal(ended.code, 3)
     contains(ended.err, "refused at this end")
     contains(server.event("pairing failed")["error"], "did not confirm")
+
+
+@test("air: a name that a device sends cannot move the cursor, begin a line or turn the text")
+def hostile_names(b):
+    name = "\x1b[31mRed\nfake \u202e\x7f\""
+    advertising = b.start("advertise", "air:Evil", "--name", name)
+    advertising.line("advertising")
+    ended = b.run("scan", "air:", "--count", 1)
+    equal(len(ended.lines), 1, f"{ended}")
+    contains(ended.out, '"\\u{1B}[31mRed\\u{A}fake \\u{202E}\\u{7F}\\""')
+    equal(b.run("scan", "air:", "--count", 1, "--json").json[0]["name"], name)
+    ended = b.run("read", "air:Nobody", "5", "--timeout", 0.3)
+    expect("\x1b" not in ended.err, f"{ended}")

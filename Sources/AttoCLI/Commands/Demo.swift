@@ -55,7 +55,7 @@ enum DemoCommand: Command {
     for try await event in radio.scan(options) {
       guard case .found(let discovery) = event else { continue }
       Terminal.print(
-        "  \(discovery.address)  \"\(discovery.data.localName ?? "")\"  \(discovery.rssi) dBm, "
+        "  \(discovery.address)  \(Shown.name(discovery.data.localName ?? ""))  \(discovery.rssi) dBm, "
           + "\(discovery.advertisement.count + discovery.scanResponse.count)"
           + " octets of advertising data")
       return discovery

@@ -106,7 +106,7 @@ enum ScanCommand: Command {
     Terminal.print(
       "\(discovery.address)  "
         + (discovery.rssi == 127 ? "? dBm  " : "\(discovery.rssi) dBm  ")
-        + (data.localName.map { "\"\($0)\"" } ?? "(no name)")
+        + (data.localName.map { Shown.name($0) } ?? "(no name)")
         + (services.isEmpty ? "" : "  [\(services)]")
         + (discovery.isConnectable ? "" : "  not connectable"))
   }

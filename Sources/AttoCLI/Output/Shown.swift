@@ -24,6 +24,22 @@ enum Shown {
     return named(uuid, isDescriptor ? .descriptor : .characteristic)
   }
 
+  /// A name that somebody has sent, in quotation marks. What would move a terminal's cursor, begin a
+  /// line or turn the direction of the text is written as an escape.
+  static func name(_ text: String) -> String {
+    var shown = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned:
+        shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      default:
+        if scalar == "\"" || scalar == "\\" { shown += "\\" }
+        shown.unicodeScalars.append(scalar)
+      }
+    }
+    return shown + "\""
+  }
+
   /// Hex, and the text if it is one.
   static func value(_ octets: [UInt8]) -> String {
     guard !octets.isEmpty else { return "(empty)" }

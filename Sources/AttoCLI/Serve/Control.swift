@@ -75,7 +75,7 @@ struct Control: Sendable {
 
   private func indicate(_ handle: AttributeHandle, _ value: [UInt8]) async throws {
     let delivered = try await server.indicate(handle, value)
-    var text = "\(counted(delivered, handle))"
+    var text = "indicated \(counted(delivered, handle))"
     if delivered.count > 0 || delivered.failures > 0 {
       text = "\(Shown.count(delivered.count, "client")) confirmed"
     }

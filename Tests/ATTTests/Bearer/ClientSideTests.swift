@@ -190,6 +190,21 @@ import Testing
     #expect(bench.bearer.advance(to: .zero + .seconds(99)) == nil)
   }
 
+  @Test func whatIsAwaitedAndUntilWhen() {
+    let bench = BearerBench()
+    let atFirst = bench.bearer.awaitedRequest
+    bench.now = .zero + .seconds(5)
+    bench.indicate(1, "1d 03 00")
+    let besideAnIndication = bench.bearer.awaitedRequest
+    bench.request(2, "0a 03 00")
+    let awaited = bench.bearer.awaitedRequest
+    bench.receive("0b")
+    let atLast = bench.bearer.awaitedRequest
+    #expect(atFirst == nil && besideAnIndication == nil && atLast == nil)
+    #expect(awaited?.opcode == .readRequest)
+    #expect(awaited?.deadline == .zero + .seconds(35))
+  }
+
   /// A cancelled request still times out: the peer has broken off the conversation.
   @Test func anAbandonedRequestTimesOut() {
     let bench = bench(.abandoned)

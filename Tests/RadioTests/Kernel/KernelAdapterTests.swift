@@ -54,21 +54,6 @@ import Testing
     await kernel.wait(for: .stopDiscovery)
   }
 
-  @Test func aDiscoveryThatHasNotBegunIsNotStopped() async throws {
-    let (adapter, kernel) = try await FakeKernel.adapter()
-    await kernel.answer(.startDiscovery, .silence)
-    // Begun by another program, before ours was asked for.
-    await kernel.tell(0x0013, [6, 1])
-    var scan = adapter.scan().makeAsyncIterator()
-    await kernel.wait(for: .startDiscovery)
-    await kernel.tell(0x0012, Self.found("Strap"))
-    guard case .found? = try await scan.next() else { return #expect(Bool(false), "nothing") }
-    await adapter.close()
-    // What is sent afterwards would come after it.
-    await kernel.vanish()
-    #expect(await kernel.count(.stopDiscovery) == 0)
-  }
-
   @Test func anotherProgramsDiscoveryIsUsed() async throws {
     let (adapter, kernel) = try await FakeKernel.adapter()
     await kernel.answer(.startDiscovery, .status(.busy))
