@@ -46,7 +46,8 @@ import Testing
 
   @Test func aRequestTakesThemAlong() async throws {
     let peer = RawPeer()
-    let connection = try await peer.connect()
+    // A busy machine may keep the peer waiting.
+    let connection = try await peer.connect { $0.transactionTimeout = .seconds(300) }
     let reading = Task(executorPreference: connection.loop.tasks) {
       try await connection.writeWithoutResponse(9, counted(0))
       return try await connection.read(3)

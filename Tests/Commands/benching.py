@@ -124,7 +124,7 @@ def bench_mistakes(b):
             (["--json", "--csv"], "choose one"), (["--compare", b.path("none")], "cannot be read"),
             (["--compare", b.file("e.json", "{}\n")], "line 1"),
             (["--compare", b.file("empty.json", "")], "no results"),
-            (["--report", b.path("no/r.html")], "cannot be written"),
+            (["--report", b.path("no/r.html")], "cannot write"),
             (["--handle", "0x0FFF"], "no characteristic at 0x0FFF"),
             (["--handle", "0x0003", "--test", "notify"], "does not suit"),
             (["--handle", "0x0003", "--test", "read,write"], "one --test"),
