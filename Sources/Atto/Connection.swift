@@ -145,6 +145,8 @@ public final class Connection: Sendable {
 
   /// The request whose response is awaited, and how long the peer still has for it; nil if none
   /// is on the wire. Vol 3, Part F, 3.3.3.
+  ///
+  /// - Throws: `cancelled`, and nothing else: after the end there is none.
   public var awaitedRequest: (opcode: Opcode, left: Duration)? {
     get async throws(AttoError) {
       try await onLoop { core in
