@@ -24,6 +24,8 @@ final class ScriptedPeer: Sendable {
     var refusesToBegin = false
     /// Nothing is received any more, and nothing is closed.
     var isDeaf = false
+    /// What is sent ahead of each Write Response.
+    var aheadOfWritten: [[UInt8]] = []
   }
 
   struct State: Sendable {
@@ -129,6 +131,9 @@ final class ScriptedPeer: Sendable {
       let request = Array(buffer[..<count])
       guard let response = response(to: request) else { continue }
       let (answers, stays) = state.withLock { state in decide(request, &state) }
+      if answers, response[0] == 0x13 {
+        for pdu in state.value.plan.aheadOfWritten { _ = write(descriptor, pdu, pdu.count) }
+      }
       if answers { _ = response.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
       if !stays { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }

@@ -106,6 +106,20 @@ import Testing
     return well
   }
 
+  /// Values that come before the app is told that it is subscribed are told after that, and in
+  /// order, as an app expects that waits for the one to take the others.
+  @Test func valuesFollowTheSubscription() async throws {
+    let (peer, watch) = try await ready("Hasty")
+    peer.begin(ScriptedPeer.Plan(aheadOfWritten: (1...3).map { [0x1B, 0x13, 0, $0] }))
+    let before = watch.log.all.count
+    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await watch.log.next("value 2A37 [3]")
+    let told = watch.log.all[before...].filter { !$0.hasPrefix("name") }
+    #expect(
+      told.map { $0.prefix { $0 != " " } } == ["notifying", "value", "value", "value"], "\(told)")
+    peer.end()
+  }
+
   @Test(arguments: [ScriptedPeer.Vanishing.unanswered, .answered])
   func atEveryRequestOfEveryOperation(_ how: ScriptedPeer.Vanishing) async throws {
     let (peer, watch) = try await ready("Vanishing \(how)")

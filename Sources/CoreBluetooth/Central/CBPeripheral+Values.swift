@@ -90,6 +90,7 @@ extension CBPeripheral {
     guard let found = mine(characteristic) else { return }
     let kept = KeptSubscription(found, in: characteristic.service)
     perform { (connection, remote) async throws(AttoError) in
+      if enabled { remote.keepValues(of: found.valueHandle) }
       try await Self.subscribe(enabled, found, connection, remote)
       if let kept { remote.note(kept, enabled) }
     } _: { peripheral, result in

@@ -29,6 +29,10 @@ import Foundation
   /// The subscriptions that stand; after a restoration those that are to be made again.
   private var subscriptions: [KeptSubscription] = []
   private var isRestoring = false
+  /// The value that is being subscribed to, and the calls of the app with what has come of it: the
+  /// app is told first that it is subscribed, though the peer may send behind its response, or
+  /// even before, what is here before the response has gone through all that asked for it.
+  private var subscribing: (handle: AttributeHandle, calls: [@Sendable () -> Void])?
 
   nonisolated init(
     _ identifier: UUID, _ address: BluetoothAddress, _ queue: CallbackQueue,
@@ -242,7 +246,7 @@ import Foundation
     let object = object
     // Told when the last who has it lets go of it.
     let delivery = Lease(delivered)
-    queue.post {
+    let call: @Sendable () -> Void = {
       guard let peripheral = object.value.object, peripheral.manager != nil,
         peripheral.state == .connected,
         let characteristic = peripheral.characteristic(valueHandle: handle)
@@ -252,6 +256,17 @@ import Foundation
       peripheral.delegate?.peripheral(
         peripheral, didUpdateValueFor: characteristic, error: nil)
     }
+    if subscribing?.handle == handle { subscribing?.calls.append(call) } else { queue.post(call) }
+  }
+
+  /// Keeps what comes of a value until the operation that is under way has told of its end. How
+  /// much that may be, ``PeerLink`` limits: it has not been delivered.
+  func keepValues(of handle: AttributeHandle) { subscribing = (handle, []) }
+
+  private func giveKeptValues() {
+    guard let calls = subscribing?.calls else { return }
+    subscribing = nil
+    for call in calls { queue.post(call) }
   }
 
   nonisolated private static var now: CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
@@ -274,6 +289,7 @@ import Foundation
           guard let self else { return }
           defer {
             self.underWay[number] = nil
+            self.giveKeptValues()
             self.operations.ended(turn)
           }
           // One that was cancelled while it waited.
