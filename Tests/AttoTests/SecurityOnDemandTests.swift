@@ -124,7 +124,7 @@ final class GatedLink: Link, LinkObserver {
     try await withDeadline {
       let (server, values) = try await Self.server()
       var options = Self.options(.fips)
-      options.securityTimeout = .seconds(10)
+      options.securityTimeout = .seconds(100)
       let ends = try await Self.connect(server, options, isOpen: false)
       let connection = ends.connection
       try await withThrowingTaskGroup(of: [UInt8].self) { group in
@@ -209,10 +209,10 @@ final class GatedLink: Link, LinkObserver {
     try await withDeadline {
       let (server, values) = try await Self.server()
       var options = Self.options(.fips)
-      options.securityTimeout = .seconds(10)
+      options.securityTimeout = .seconds(100)
       let ends = try await Self.connect(server, options, isOpen: false)
       let connection = ends.connection
-      async let raised: Void = connection.raiseSecurity(to: .high, within: .seconds(10))
+      async let raised: Void = connection.raiseSecurity(to: .high, within: .seconds(100))
       try await until { try await ends.asked == [.high] }
       async let value = connection.read(values[1])
       try await until { try await connection.onLoop { $0.session.insecureCount } == 1 }
@@ -229,7 +229,7 @@ final class GatedLink: Link, LinkObserver {
     try await withDeadline {
       let (server, values) = try await Self.server()
       var options = Self.options(.fips)
-      options.securityTimeout = .seconds(10)
+      options.securityTimeout = .seconds(100)
       let ends = try await Self.connect(server, options, isOpen: false)
       let reading = Task { try await ends.connection.read(values[1]) }
       try await until { try await ends.asked == [.medium] }
