@@ -218,7 +218,7 @@ import Testing
     let radio = try air.adapter("Strap")
     let phone = try air.adapter("Phone")
     // A peripheral that answers nothing: the raw end of a link.
-    let (link, _) = try await silentPeripheral(radio)
+    let link = try await silentPeer(radio, on: air).end.connected.peer
     await #expect(throws: RadioError.timedOut(link, after: .milliseconds(20))) {
       try await radio.openChannel(0x80, to: link, timeout: .milliseconds(20))
     }
@@ -228,9 +228,10 @@ import Testing
     _ = phone
   }
 
-  private func silentPeripheral(
-    _ radio: AirAdapter
-  ) async throws -> (BluetoothAddress, RawSocket) {
+  /// The raw end of a link, which answers nothing, and the radio's own end.
+  private func silentPeer(
+    _ radio: AirAdapter, on air: Air
+  ) async throws -> (raw: RawSocket, end: End) {
     let advertisement = try await radio.advertise(strap())
     let raw = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
     raw.send([1, 1, 1, 2, 3, 4, 5, 0xC0])
@@ -238,7 +239,7 @@ import Testing
     let end = End(try #require(await links.next()))
     await end.prepare()
     kept.append((raw, end, advertisement))
-    return (end.connected.peer, raw)
+    return (raw, end)
   }
 
   private let kept = Kept()
@@ -253,12 +254,7 @@ import Testing
       let air = try Air()
       let radio = try air.adapter("Strap")
       let published = try await radio.publishChannel()
-      let advertisement = try await radio.advertise(strap())
-      let raw = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
-      raw.send([1, 1, 1, 2, 3, 4, 5, 0xC0])
-      let links = advertisement.links.makeAsyncIterator()
-      let end = End(try #require(await links.next()))
-      await end.prepare()
+      let (raw, end) = try await silentPeer(radio, on: air)
       raw.send(octets)
       await #expect(throws: LinkError.self, "\(octets)") { try await end.receive() }
       #expect(raw.isHungUp(), "\(octets)")
@@ -271,12 +267,7 @@ import Testing
       let air = try Air()
       let radio = try air.adapter("Strap")
       let published = try await radio.publishChannel()
-      let advertisement = try await radio.advertise(strap())
-      let raw = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
-      raw.send([1, 1, 1, 2, 3, 4, 5, 0xC0])
-      let links = advertisement.links.makeAsyncIterator()
-      let end = End(try #require(await links.next()))
-      await end.prepare()
+      let (raw, end) = try await silentPeer(radio, on: air)
       let other =
         path.isEmpty ? clinux_seqpacket_socket(AF_UNIX, 0) : clinux_open(path, O_RDWR, 0)
       raw.send([12, 1, UInt8(published.psm), 0], passing: other)
@@ -307,7 +298,7 @@ import Testing
   @Test func aFloodOfOffersIsAnsweredWithinTheLimit() async throws {
     let radio = try air.adapter("Strap")
     let published = try await radio.publishChannel()
-    let (_, raw) = try await silentPeripheral(radio)
+    let raw = try await silentPeer(radio, on: air).raw
     _ = raw.receive()
     var results: [UInt8: Int] = [:]
     for _ in 0..<500 {

@@ -235,28 +235,35 @@ static inline int clinux_unlink(const char *path) {
 
 static const uint16_t CLINUX_ATT_CID = 4;  // Vol 3, Part A, 2.1
 
-static inline void clinux_l2cap_address(
-    struct sockaddr_l2 *address, const uint8_t bdaddr[6], uint8_t type) {
-  memset(address, 0, sizeof *address);
-  address->l2_family = AF_BLUETOOTH;
-  address->l2_cid = htole16(CLINUX_ATT_CID);
-  memcpy(&address->l2_bdaddr, bdaddr, 6);
-  address->l2_bdaddr_type = type;
+// `bdaddr` is in the order of the wire, the last pair of the written form first.
+static inline struct sockaddr_l2 clinux_l2cap_address(
+    const uint8_t bdaddr[6], uint8_t type, uint16_t cid, uint16_t psm) {
+  struct sockaddr_l2 address = {
+      .l2_family = AF_BLUETOOTH,
+      .l2_psm = htole16(psm),
+      .l2_cid = htole16(cid),
+      .l2_bdaddr_type = type,
+  };
+  memcpy(&address.l2_bdaddr, bdaddr, 6);
+  return address;
 }
 
-// `bdaddr` is in the order of the wire, the last pair of the written form first.
-static inline int clinux_l2cap_bind(int fd, const uint8_t bdaddr[6], uint8_t type) {
-  struct sockaddr_l2 address;
-  clinux_l2cap_address(&address, bdaddr, type);
+static inline int clinux_l2cap_bind_at(int fd, struct sockaddr_l2 address) {
   return bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
 }
 
 // An interrupted call goes on by itself and is as good as EINPROGRESS.
-static inline int clinux_l2cap_connect(int fd, const uint8_t bdaddr[6], uint8_t type) {
-  struct sockaddr_l2 address;
-  clinux_l2cap_address(&address, bdaddr, type);
+static inline int clinux_l2cap_connect_at(int fd, struct sockaddr_l2 address) {
   if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return 0;
   return errno == EINTR ? -EINPROGRESS : -errno;
+}
+
+static inline int clinux_l2cap_bind(int fd, const uint8_t bdaddr[6], uint8_t type) {
+  return clinux_l2cap_bind_at(fd, clinux_l2cap_address(bdaddr, type, CLINUX_ATT_CID, 0));
+}
+
+static inline int clinux_l2cap_connect(int fd, const uint8_t bdaddr[6], uint8_t type) {
+  return clinux_l2cap_connect_at(fd, clinux_l2cap_address(bdaddr, type, CLINUX_ATT_CID, 0));
 }
 
 // As above, for a channel with a PSM in place of ATT's. Bound with PSM 0 it gets a free one: at an
@@ -264,21 +271,12 @@ static inline int clinux_l2cap_connect(int fd, const uint8_t bdaddr[6], uint8_t 
 // control, so a socket that connects is bound too.
 static inline int clinux_channel_bind(
     int fd, const uint8_t bdaddr[6], uint8_t type, uint16_t psm) {
-  struct sockaddr_l2 address;
-  clinux_l2cap_address(&address, bdaddr, type);
-  address.l2_cid = 0;
-  address.l2_psm = htole16(psm);
-  return bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
+  return clinux_l2cap_bind_at(fd, clinux_l2cap_address(bdaddr, type, 0, psm));
 }
 
 static inline int clinux_channel_connect(
     int fd, const uint8_t bdaddr[6], uint8_t type, uint16_t psm) {
-  struct sockaddr_l2 address;
-  clinux_l2cap_address(&address, bdaddr, type);
-  address.l2_cid = 0;
-  address.l2_psm = htole16(psm);
-  if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return 0;
-  return errno == EINTR ? -EINPROGRESS : -errno;
+  return clinux_l2cap_connect_at(fd, clinux_l2cap_address(bdaddr, type, 0, psm));
 }
 
 // The PSM of this end: of one that listens, the one it listens at.
