@@ -153,6 +153,11 @@ import Testing
       radio: strap.manager.choice)
     #expect(watch.peripheral.delegate === brief)
     brief = nil
+    // A callback that is under way keeps it until it returns.
+    let deadline = ContinuousClock.now + .seconds(60)
+    while watch.peripheral.delegate != nil || central.delegate != nil || publisher.delegate != nil,
+      ContinuousClock.now < deadline
+    { await Task.yield() }
     #expect(watch.peripheral.delegate == nil)
     #expect(central.delegate == nil && publisher.delegate == nil)
   }
