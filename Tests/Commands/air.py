@@ -53,7 +53,8 @@ def filters(b):
     advertise(b, f"air:{ADDRESS}", "--name", "Far", "--service", "180F", "--rssi", "-90")
     for words, name in ((["--name", "Far"], "Far"), (["--service", "180d"], "Near"),
                         (["--rssi", "-50"], "Near"), (["--address", ADDRESS], "Far"),
-                        (["--address", ADDRESS.lower()], "Far")):
+                        (["--address", ADDRESS.lower()], "Far"),
+                        (["--address", f"{ADDRESS}/random"], "Far")):
         found = b.run("scan", "--timeout", "0.3", "--json", *words).json
         equal([f["name"] for f in found if f["event"] == "found"], [name], str(words))
     b.refuses(4, ["0 of 1"], "scan", "--timeout", "0.1", "--count", "1", "--name", "None")
