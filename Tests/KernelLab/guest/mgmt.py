@@ -126,6 +126,15 @@ class Mgmt:
         except MgmtError:
             pass  # there are none
 
+    def await_adapters(self, wanted: list[int], seconds: float = 10) -> None:
+        """Waits until there are these adapters and no others: those of a process that has been
+        killed go after it."""
+        deadline = time.monotonic() + seconds
+        while (found := sorted(self.indexes())) != sorted(wanted):
+            if time.monotonic() > deadline:
+                raise MgmtError(f"adapters {found} rather than {sorted(wanted)}")
+            time.sleep(0.02)
+
     def setup_virtual(self, index: int) -> None:
         """Ready for pairing, and powered: for a controller that the lab has not made."""
         self.switch(index, "le", True)

@@ -48,7 +48,7 @@ class KernelLog:
                 continue  # some were overwritten
 
 
-def run(test: Path, log: KernelLog) -> dict:
+def run(test: Path, log: KernelLog, adapters: list[int]) -> dict:
     folder = Path("/run/tmp") / test.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -73,9 +73,10 @@ def run(test: Path, log: KernelLog) -> dict:
         trouble = f"exit {status}" if status else None
     output = said_by_test.read_text(errors="replace")
     try:
+        peers.control.await_adapters(adapters)
         peers.reset()
     except Exception as error:
-        trouble = trouble or f"links remain: {error}"
+        trouble = trouble or f"adapters or links remain: {error}"
     seconds = time.monotonic() - start
     said = log.rest()
     if complaints(said):
@@ -141,10 +142,11 @@ def named() -> Iterator[str]:
 
 def main(tests: list[str]) -> int:
     log = KernelLog()
+    adapters = peers.control.indexes()
     peers.reset()
     for test in tests or named():
         print(json.dumps({"begins": Path(test).stem}), flush=True)
-        print(json.dumps(run(Path(test), log)), flush=True)
+        print(json.dumps(run(Path(test), log, adapters)), flush=True)
     return 0
 
 
