@@ -27,7 +27,7 @@ extension Target {
   static var fuzzTargets: Target {
     let tested: [Dependency] = [
       "ATT", "GATT", "Simulation", "Files", "Radio", "Store", "Atto",
-      "Links", "LinkTiming",
+      "Links", "LinkTiming", "Conformance",
     ]
     let path = "Tests/Fuzz"
     return isFuzzing

@@ -10,7 +10,8 @@ import Files
 /// process (``Failure``), as does a trap of the code under test; the input is then kept in
 /// `Fixtures/crashers/TARGET`, where ordinary tests find it, too.
 enum FuzzTarget: String, CaseIterable {
-  case pdu, bearer, server, client, discovery, profile, transcript, advertising, air, store, text
+  case pdu, bearer, server, client, discovery, profile, transcript, advertising, air, store, text,
+    capture
 
   /// Runs one input; ends the process if a rule is broken.
   func take(_ input: [UInt8]) {
@@ -26,6 +27,7 @@ enum FuzzTarget: String, CaseIterable {
     case .air: AirTarget.take(input)
     case .store: StoreTarget.take(input)
     case .text: TextTarget.take(input)
+    case .capture: CaptureTarget.take(input)
     }
   }
 
@@ -44,6 +46,7 @@ enum FuzzTarget: String, CaseIterable {
     case .air: AirTarget.seeds
     case .store: StoreTarget.seeds
     case .text: TextTarget.seeds
+    case .capture: CaptureTarget.seeds
     }
   }
 }
