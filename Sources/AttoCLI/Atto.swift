@@ -8,7 +8,7 @@ import Glibc
     DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
     IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
-    PlayCommand.self, ConformCommand.self,
+    PlayCommand.self, ConformCommand.self, DecodeCommand.self,
     AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
     ChannelCommand.self,
     UnpairCommand.self, BondsCommand.self, DoctorCommand.self, LinkCommand.self,

@@ -2,7 +2,7 @@ import Atto
 import Glibc
 import Synchronization
 
-/// A capture that cannot be made: exit status 2.
+/// A capture that cannot be made or read: exit status 2.
 struct CaptureError: Error {
   let message: String
 }

@@ -49,6 +49,8 @@ struct CaptureDecoding {
       do throws(CaptureFault) { try reader.finish() } catch { fault = error }
     }
     decoder.finish()
+    // Who reads no results wants no summary of them.
+    guard Terminal.outputFailure == nil else { return }
     try end(input.name, fault, output)
   }
 

@@ -49,15 +49,25 @@ struct DecodeInput: ~Copyable {
     }
   }
 
-  /// What the input begins with: so many octets, or all of a shorter one.
+  /// What the input begins with: so many octets, or less of one that is shorter or holds lines, which
+  /// are decoded as they come.
   func beginning(_ length: Int) throws -> [UInt8] {
     var octets: [UInt8] = []
-    while octets.count < length {
+    while octets.count < length, !Self.isLine(octets) {
       let more = try read()
       if more.isEmpty { break }
       octets += more
     }
     return octets
+  }
+
+  /// Whether this can be nothing but text: what begins as btsnoop does may be that, and pcapng begins
+  /// with the end of a line.
+  private static func isLine(_ octets: [UInt8]) -> Bool {
+    guard let first = octets.first, first != 0x0A else { return false }
+    return octets.allSatisfy { (0x20...0x7E).contains($0) || (0x09...0x0D).contains($0) }
+      && !Array("btsnoop".utf8).starts(with: octets)
+      && !octets.starts(with: Array("btsnoop".utf8))
   }
 
   private static func fault(_ path: String, _ number: Int32) -> CaptureError {
