@@ -87,6 +87,25 @@ def timeout(b):
     equal((ended.code, ended.out, ended.err), (0, "", ""))
 
 
+@test("air: a name that does not fit goes out shortened, and that is said")
+def shortened(b):
+    name = "Kitchen thermometer by the window, second shelf"
+    full = ["--manufacturer", "0059:" + "00" * 15]
+    running = b.start("advertise", "air:T", "--name", name, *full)
+    running.line("advertising as")
+    line = running.line("Shortened Local Name", where="err")
+    contains(line, f'"{name}" of {len(name)} octets does not fit', '"Kitchen thermometer by the wi"')
+    equal(b.run("scan", "air:", "--count", 1, "--json").json[0]["name"], name[:29])
+    # One that fits is not spoken of, nor is a server's where nothing is advertised.
+    fits = b.start("advertise", "air:U", "--name", name[:29], *full)
+    fits.line("advertising as")
+    equal(fits.stop().err, "")
+    profile = {"name": name, "services": []}
+    equal(b.serve(profile)[0].stop().err, "")
+    serving = b.start("serve", b.file("long.json", profile), "--listen", "air:V")
+    contains(serving.line("Shortened Local Name", where="err"), name)
+
+
 @test("air: connecting by name and by address")
 def connecting(b):
     server, at = b.serve("heart-rate.json", endpoint=f"air:{ADDRESS}")

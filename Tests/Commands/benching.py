@@ -76,6 +76,8 @@ def forms(b):
     ended = b.run("bench", at, *common, "--csv")
     equal((ended.code, len(ended.lines)), (0, 2))
     equal(len(ended.lines[0].split(",")), len(ended.lines[1].split(",")))
+    table = dict(zip(*(line.split(",") for line in ended.lines)))
+    expect(table["size"].isdigit() and int(table["size"]) > 0, f"the size {table['size']!r}")
     earlier = b.file("earlier.json", b.run("bench", at, *common, "--json").out)
     row = b.run("bench", at, *common, "--json", "--compare", earlier).json[0]
     expect(row["compared"]["rate"] > 0 and row["compared"]["p99"] > 0, f"{row}")

@@ -246,7 +246,11 @@ def wrong(b):
         contains(server.line("control: ", where="err"), part)
     for verb in ("notify", "indicate"):
         server.say(f"{verb} 99 00")
-        server.line("0 clients: nobody has subscribed to 0x0063", where="err")
+        server.line("control: there is no attribute at 0x0063", where="err")
+        server.say(f"{verb} 2 00")
+        server.line("control: nobody can subscribe to 0x0002", where="err")
+        server.say(f"{verb} 3 00")
+        server.line("0 clients: nobody has subscribed to 0x0003", where="err")
     for line in ("", "   ", "\r"):
         server.say(line)
     server.say("set 3 77\r")

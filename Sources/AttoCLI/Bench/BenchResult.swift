@@ -199,7 +199,7 @@ struct BenchResult: Codable, Sendable {
       ? "\"" + endpoint.replacing("\"", with: "\"\"") + "\"" : endpoint
     let latency = latencyMicroseconds
     let numbers: [String] = [
-      "\(mtu)", "\(size)", "\(count)", "\(seconds)", "\(rate)", "\(bytesPerSecond)",
+      "\(mtu)", Self.plain(size), "\(count)", "\(seconds)", "\(rate)", "\(bytesPerSecond)",
       "\(latency.p50)", "\(latency.p90)", "\(latency.p99)", "\(latency.max)",
       "\(jitterMicroseconds)", cpuMicrosecondsPerPDU.map { "\($0)" } ?? "",
       lost.map { "\($0)" } ?? "", doubled.map { "\($0)" } ?? "",
@@ -207,6 +207,11 @@ struct BenchResult: Codable, Sendable {
       compared.map { "\($0.p50)" } ?? "", compared.map { "\($0.p99)" } ?? "",
     ]
     return ([test, name] + numbers).joined(separator: ",")
+  }
+
+  /// A number without decimals where it has none.
+  private static func plain(_ value: Double) -> String {
+    Int(exactly: value).map { "\($0)" } ?? "\(value)"
   }
 
   static let head = [

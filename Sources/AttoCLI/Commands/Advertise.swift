@@ -12,7 +12,7 @@ enum AdvertiseCommand: Command {
   static let notes = Radios.notes
   static let options =
     [
-      OptionSpec("name", "NAME", "the local name"),
+      OptionSpec("name", "NAME", "the local name; shortened where there is no room for all of it"),
       OptionSpec("service", "UUID", "a service; may be given several times"),
       OptionSpec("appearance", "NUMBER", "what the device looks like, such as 0x0341"),
       OptionSpec("tx-power", "DBM", "the transmit power"),
@@ -44,6 +44,7 @@ enum AdvertiseCommand: Command {
       parameters.simulatedRSSI = Int8(rssi)
     }
     let time = try arguments.duration("for")
+    ShortenedName.tell(data, isConnectable: parameters.isConnectable, name)
     let pairing = try PairingOptions(arguments)
     if pairing.isStated, !parameters.isConnectable {
       throw UsageError("--io wants --connectable: nobody pairs without a connection")

@@ -116,7 +116,20 @@ enum ServeCommand: Command {
     var parameters = AdvertisingParameters(data)
     if let interval = stated?.interval { parameters.interval = interval }
     parameters.isConnectable = stated?.isConnectable ?? true
+    if endpoint.isAdvertised {
+      ShortenedName.tell(data, isConnectable: parameters.isConnectable, name)
+    }
     return parameters
+  }
+}
+
+extension Endpoint {
+  /// Whether who listens here is advertised.
+  fileprivate var isAdvertised: Bool {
+    switch self {
+    case .air, .leAny: true
+    case .le, .unix, .descriptor: false
+    }
   }
 }
 

@@ -25,6 +25,7 @@ struct Control: Sendable {
           guard let verb = words.first else { continue }
           if verb == "indicate" {
             let (handle, value) = try value(Array(words.dropFirst()))
+            try await check(handle)
             if indications == Self.indicationLimit {
               try await group.next()
               indications -= 1
@@ -54,6 +55,7 @@ struct Control: Sendable {
       try await server.setValue(of: handle, to: value)
     case "notify":
       let (handle, value) = try value(words)
+      try await check(handle)
       let delivered = try await server.notify(handle, value)
       Terminal.note("notified \(counted(delivered, handle))")
     case "disconnect":
@@ -81,6 +83,19 @@ struct Control: Sendable {
     }
     if delivered.failures > 0 { text += ", \(delivered.failures) did not" }
     Terminal.note(text)
+  }
+
+  /// Throws where nobody will ever get a value: not for want of subscribers, but of what to
+  /// subscribe to.
+  private func check(_ handle: AttributeHandle) async throws {
+    guard try await server.type(of: handle) != nil else {
+      throw UsageError("there is no attribute at \(handle)")
+    }
+    guard try await server.configuration(ofValue: handle) != nil else {
+      throw UsageError(
+        "nobody can subscribe to \(handle): it is no value with a Client Characteristic Configuration"
+      )
+    }
   }
 
   private func counted(_ delivered: Delivered, _ handle: AttributeHandle) -> String {

@@ -72,6 +72,18 @@ public struct LegacyAdvertisement: Hashable, Sendable {
   }
 }
 
+extension LegacyAdvertisement {
+  /// The beginning of the name, where there was room for no more (Shortened Local Name); nil where it
+  /// is complete, or there is none.
+  public var shortenedName: String? {
+    for part in [advertisement, scanResponse] {
+      let data = AdvertisingData(parsing: part)
+      if data.nameIsShortened { return data.localName }
+    }
+    return nil
+  }
+}
+
 extension AdvertisingData {
   /// The octets of as many whole characters of the name as fit.
   fileprivate func beginningOfName(octets limit: Int) -> [UInt8] {
