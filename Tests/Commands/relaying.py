@@ -414,7 +414,14 @@ def secure(b):
 
 @test("relay: mistakes")
 def mistakes(b):
-    b.refuses(2, ["--listen ENDPOINT is wanted"], "capture", "unix:/tmp/x")
+    b.refuses(2, ["an adapter is written hci0", "--listen ENDPOINT ENDPOINT"], "capture",
+              "unix:/tmp/x")
+    b.refuses(2, ["--once is for --listen"], "capture", "--once")
+    b.refuses(2, ["--peer wants an address"], "capture", "--peer", "strap")
+    b.refuses(2, ["--peer is for the kernel's links"], "capture", "--listen", "unix:/tmp/x",
+              "unix:/tmp/y", "--peer", "AA:BB:CC:DD:EE:FF")
+    b.refuses(2, ["what is"], "capture", "hci0", "hci1")
+    b.refuses(2, [".btsnoop or .pcapng"], "capture", "hci0", "--capture", "x.txt")
     b.refuses(2, ["the peer's endpoint is missing"], "capture", "--listen", "unix:/tmp/x")
     b.refuses(2, ["passed to itself"], "capture", "--listen", "unix:/tmp/x", "unix:/tmp/x")
     b.refuses(2, ["is no endpoint"], "capture", "--listen", "/tmp/x", "unix:/tmp/x")
