@@ -152,3 +152,9 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+/// Tests/run sets this to names of test targets with `|` between them, where it builds everything anew
+/// for those alone.
+if let chosen = Context.environment["ATTO_TESTS"]?.split(separator: "|").map(String.init) {
+  package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
+}

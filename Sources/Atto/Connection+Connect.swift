@@ -24,7 +24,7 @@ extension Connection {
     let connection: Connection
     do throws(AttoError) {
       connection = try await endpoint.open(options, adapter, loop) { link in
-        make(link, options, server, loop, pairing)
+        make(link, options, server, loop, pairing?.of(link))
       }
     } catch {
       throw options.security > .low ? await pairing?.explained(error) ?? error : error

@@ -41,12 +41,19 @@ extension Connection {
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: [UInt8]
   ) async throws(AttoError) {
-    if loop.isCurrent,
-      try coreHere.writeWithoutResponse(handle, value.span.bytes, isGathered: true).get()
+    if let core = core.valueHere,
+      try core.writeWithoutResponse(handle, value.span.bytes, isGathered: true).get()
     {
-      if coreHere.unwaited.note() { await loop.letOthersGo() }
+      if core.unwaited.note() { await loop.letOthersGo() }
       return
     }
+    try await writeWhenThereIsRoom(handle, value)
+  }
+
+  /// Apart from what needs no waiting, of which each call then has less to prepare.
+  private func writeWhenThereIsRoom(
+    _ handle: AttributeHandle, _ value: [UInt8]
+  ) async throws(AttoError) {
     while true {
       let isSent: Bool = try await complete { core, completion in
         completion.resume(core.writeWithoutResponse(handle, value.span.bytes))

@@ -181,13 +181,15 @@ final class ConnectionCore {
       watchForWhatIsWanted()
     }
     var share = Self.pdusPerTurn
+    // The loop's clock stands still for as long as its turn lasts.
+    let now = now
     while isReadable, mayRead {
       guard share > 0 else { return continueLater() }
       share -= 1
       do throws(LinkError) {
         switch try buffer.receive(from: link) {
         case .pdu:
-          let endsTurn = buffer.withPDU(receive)
+          let endsTurn = buffer.withPDU { receive($0, at: now) }
           if endsTurn, trigger == .level, !isDraining { isReadable = false }
           settle()
         case .wouldBlock:
@@ -221,17 +223,21 @@ final class ConnectionCore {
   }
 
   /// Takes a PDU. True if the peer has to wait before it has reason to send another.
-  private func receive(_ pdu: RawSpan) -> Bool {
+  private func receive(_ pdu: RawSpan, at now: Instant) -> Bool {
     counters.received += 1
     monitor(.received, pdu)
-    let action = session.receive(pdu, at: now)
-    switch action {
+    switch session.receive(pdu, at: now) {
     case .none:
       // A request, a response, or a command.
       return pdu.byteCount > 0 && !Opcode(pdu.octet(at: 0)).isCommand
-    case .notification, .notifications, .indication:
-      deliver(PDU(pdu))
-      guard action == .indication else { return false }
+    case .notification:
+      if let pdu = HandleAndValue(pdu) { deliver(pdu.handle, pdu.value, isIndication: false) }
+      return false
+    case .notifications:
+      deliverAll(PDU(pdu))
+      return false
+    case .indication:
+      if let pdu = HandleAndValue(pdu) { deliver(pdu.handle, pdu.value, isIndication: true) }
       session.confirm()
     case .confirmed(let id): confirmed(id)
     case .securityWanted: securityWanted()
@@ -240,10 +246,8 @@ final class ConnectionCore {
     return true
   }
 
-  private func deliver(_ pdu: borrowing PDU) {
+  private func deliverAll(_ pdu: borrowing PDU) {
     switch pdu {
-    case .handleValueNotification(let pdu): deliver(pdu.handle, pdu.value, isIndication: false)
-    case .handleValueIndication(let pdu): deliver(pdu.handle, pdu.value, isIndication: true)
     case .multipleHandleValueNotification(let pdu):
       var values = pdu.makeIterator()
       while let value = values.next() {
@@ -267,12 +271,14 @@ final class ConnectionCore {
 
   /// After anything that may have changed the session: sends what it wants sent, sees to the
   /// timer, and tells the server's owner what has happened.
+  ///
+  /// Most PDUs leave most of it undone, so each step is looked at before it is taken.
   func settle() {
-    remember()
-    flush()
+    if clientHasChanged { remember() }
+    if session.hasOutput || !writers.isEmpty { flush() }
     arm()
     if isBlocked { watchForWhatIsWanted() }
-    server?.settle()
+    if let server, server.hasNews { server.settle() }
   }
 
   /// After a notification or a command that code on the loop wants sent, which more may follow.
@@ -285,13 +291,17 @@ final class ConnectionCore {
     loop.atEndOfTurn(self)
   }
 
+  /// Whether the server has not remembered yet what its client has changed.
+  private var clientHasChanged: Bool {
+    guard server != nil, let client = session.client else { return false }
+    return client.hasChanged(since: rememberedRevision)
+  }
+
   /// Has the server remember what its client has changed: before a response goes out that tells
   /// the client so. What nobody is told of waits a little for more of its kind, so that a client
   /// cannot keep the disk busy with commands.
   private func remember(isLast: Bool = false) {
-    guard let server, let client = session.client,
-      client.hasChanged(since: rememberedRevision)
-    else { return }
+    guard clientHasChanged, let server, let client = session.client else { return }
     guard server.memory != nil else { return rememberedRevision = client.recordRevision }
     guard isLast || !session.bearer.outbox.isEmpty else {
       if remembering == nil {

@@ -31,9 +31,7 @@ extension Endpoint {
       }
     case .air(""), .leAny:
       throw .endpoint(EndpointError(text: description, .noPeer))
-    case .air(let name):
-      let radio = adapter as? AirAdapter
-      return try await open(air: name, options, radio, loop, make)
+    case .air: return try await openAir(options, adapter as? AirAdapter, loop, make)
     }
   }
 
@@ -58,17 +56,13 @@ extension Endpoint {
     }
   }
 
-  private func open<Value: Sendable>(
-    air name: String, _ options: ConnectionOptions, _ adapter: AirAdapter?, _ loop: Loop,
+  private func openAir<Value: Sendable>(
+    _ options: ConnectionOptions, _ adapter: AirAdapter?, _ loop: Loop,
     _ make: @escaping @Sendable (any Link) -> Result<Value, AttoError>
   ) async throws(AttoError) -> Value {
     let connected: ConnectedLink
     do throws(RadioError) {
-      // Checked when the endpoint was read; one that was made otherwise may be wrong.
-      guard let (name, timing) = try? Self.airParts(name) else {
-        throw RadioError.invalidEndpoint(name)
-      }
-      let target = try AirEndpoint(name)
+      let target = try airPeer() ?? .own
       let radio = if let adapter { adapter } else { try AirAdapter(loop: loop) }
       connected = try await radio.connect(
         to: target, timing: timing, timeout: options.connectTimeout)

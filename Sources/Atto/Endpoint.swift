@@ -84,6 +84,16 @@ extension Endpoint {
     return (String(parts[0]), try AirTiming(String(parts[1])))
   }
 
+  /// Who an `air:` endpoint names, without how the link is timed; nil for others.
+  ///
+  /// - Throws: `invalidEndpoint` for a name that is too long or has control characters.
+  public func airPeer() throws(RadioError) -> AirEndpoint? {
+    guard case .air(let text) = self else { return nil }
+    // Checked when the endpoint was read; one that was made otherwise may be wrong.
+    guard let (name, _) = try? Self.airParts(text) else { throw .invalidEndpoint(text) }
+    return try AirEndpoint(name)
+  }
+
   /// How a link to an `air:` endpoint is timed, if it says so; nil for others.
   public var timing: AirTiming? {
     guard case .air(let text) = self else { return nil }

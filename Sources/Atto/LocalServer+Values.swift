@@ -26,14 +26,20 @@ extension LocalServer {
   public func notify(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
-    if loop.isCurrent {
-      let core = core.value
-      if let count = core.notifyAtOnce(handle, value.span.bytes, to: client) {
-        // One that sends and sends must let others have their turns.
-        if core.unwaited.note() { await loop.letOthersGo() }
-        return Delivered(count: count)
-      }
+    if let core = core.valueHere,
+      let count = core.notifyAtOnce(handle, value.span.bytes, to: client)
+    {
+      // One that sends and sends must let others have their turns.
+      if core.unwaited.note() { await loop.letOthersGo() }
+      return Delivered(count: count)
     }
+    return try await notifyWhenThereIsRoom(handle, value, to: client)
+  }
+
+  /// Apart from what needs no waiting, of which each call then has less to prepare.
+  private func notifyWhenThereIsRoom(
+    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID?
+  ) async throws(AttoError) -> Delivered {
     var delivered = Delivered()
     var remaining: [ClientID] = try await onLoop { core in
       core.subscribers(of: handle, .notification, client)
@@ -153,11 +159,7 @@ extension ServerCore {
   ) -> Int? {
     // Most devices have one client at a time: it is asked once.
     if connections.count == 1 {
-      let connection = connections[0]
-      guard connection.wants(handle, .notification, only, server) else { return 0 }
-      guard connection.session.notify(handle, value) else { return nil }
-      connection.settleLater()
-      return 1
+      return connections[0].notifyAtOnce(handle, value, only, server)
     }
     var targets: [ConnectionCore] = []
     swap(&targets, &spareTargets)
@@ -216,6 +218,18 @@ extension LocalServer {
 }
 
 extension ConnectionCore {
+  /// ``ServerCore/notifyAtOnce(_:_:to:)`` to this client alone: 1, 0 if it does not want the value,
+  /// nil if it has no room. Here and not there, because nobody need count references to what
+  /// belongs to the connection while it does something itself.
+  fileprivate func notifyAtOnce(
+    _ handle: AttributeHandle, _ value: RawSpan, _ only: ClientID?, _ server: Server
+  ) -> Int? {
+    guard wants(handle, .notification, only, server) else { return 0 }
+    guard session.notify(handle, value) else { return nil }
+    settleLater()
+    return 1
+  }
+
   /// Whether the client, if it is the only one asked for, may be sent a value in this way now.
   fileprivate func wants(
     _ handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?,

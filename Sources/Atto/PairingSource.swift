@@ -8,7 +8,8 @@ final class PairingSource: Sendable {
   static let patience: Duration = .seconds(1)
 
   private let radio: any Adapter
-  private let peer: BluetoothAddress
+  /// nil for one of the air whom a name will lead to.
+  private let peer: BluetoothAddress?
   private let endpoint: Endpoint
   /// What the agent could do when the connection was made; nil without one.
   let capability: PairingCapability?
@@ -17,13 +18,7 @@ final class PairingSource: Sendable {
     guard let radio else { return nil }
     switch endpoint {
     case .le(let address): peer = address.peer
-    case .air(let name):
-      guard let target = try? AirEndpoint(name) else { return nil }
-      switch target {
-      case .own: return nil
-      case .address(let address): peer = address
-      case .name(let name): peer = .staticRandom(name: name)
-      }
+    case .air: peer = nil
     case .unix, .descriptor, .leAny: return nil
     }
     self.radio = radio
@@ -31,9 +26,25 @@ final class PairingSource: Sendable {
     capability = await radio.agentCapability
   }
 
+  private init(
+    _ radio: any Adapter, _ endpoint: Endpoint, _ peer: BluetoothAddress,
+    _ capability: PairingCapability?
+  ) {
+    self.radio = radio
+    self.endpoint = endpoint
+    self.peer = peer
+    self.capability = capability
+  }
+
+  /// The same for the peer that a link leads to.
+  func of(_ link: any Link) -> PairingSource {
+    guard let link = link as? AirLink else { return self }
+    return PairingSource(radio, endpoint, link.peer, capability)
+  }
+
   /// The error itself, or that pairing has failed.
   func explained(_ error: AttoError) async -> AttoError {
-    guard error.isEndOfLink,
+    guard error.isEndOfLink, let peer,
       let failure = await radio.pairingFailure(of: peer, within: Self.patience)
     else { return error }
     return .pairing(peer: endpoint.description, failure)

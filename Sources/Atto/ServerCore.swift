@@ -11,7 +11,9 @@ final class ServerCore {
   let memory: (any ClientMemory)?
   @exclusivity(unchecked) private(set) var connections: [ConnectionCore] = []
   @exclusivity(unchecked) private var connectionOfClient: [ClientID: ConnectionCore] = [:]
-  @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = []
+  @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = [] {
+    didSet { server.notesEvents = !observers.isEmpty }
+  }
   private var nextObserver = 0
   @exclusivity(unchecked) private var isSettling = false
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
@@ -26,6 +28,7 @@ final class ServerCore {
     self.memory = memory
     self.handlers = handlers
     server = Server(database, application: handlers, limits: limits)
+    server.notesEvents = false
     handlers.core = self
   }
 
@@ -68,6 +71,9 @@ final class ServerCore {
   func connection(_ id: ClientID) -> ConnectionCore? {
     connectionOfClient[id]
   }
+
+  /// Whether ``settle()`` has anything to tell.
+  var hasNews: Bool { server.hasEvents }
 
   /// Tells what the server has noted. A listener that calls the server from within is told of
   /// the outcome in the same pass.

@@ -21,4 +21,7 @@ public struct LoopBound<Value>: @unchecked Sendable {
     precondition(loop.isCurrent, "touched off the thread of loop \(loop.name)")
     return stored
   }
+
+  /// The value if the calling thread is the loop's; nil elsewhere.
+  @inlinable public var valueHere: Value? { loop.isCurrent ? stored : nil }
 }

@@ -80,6 +80,6 @@ extension Loop {
       handler.ready(readiness)
       if always { mark(id, .readable) }
     }
-    delivering.removeAll(keepingCapacity: true)
+    delivering.clear()
   }
 }

@@ -5,7 +5,8 @@ import ATT
 extension Session {
   /// The response is written beside the bearer and then handed to it, and the transaction is
   /// taken out of the session meanwhile, because the application that the server asks may use
-  /// this session: to notify, or to end it.
+  /// this session: to notify, or to end it. What is written is not copied if nothing else waits
+  /// for the link.
   func respond(to pdu: borrowing PDU, _ octets: RawSpan) {
     var isAnswered = true
     var transaction = ServerTransaction()
@@ -17,8 +18,7 @@ extension Session {
       isAnswered = action == .respond
     }
     if bearer.failure == nil { self.transaction = transaction }
-    if isAnswered, let pdu = response.first { bearer.respond(pdu) }
-    response.removeAll()
+    if isAnswered { bearer.respond(from: &response) } else { response.removeAll() }
   }
 
   /// What a device without a database answers: there is nothing at any handle.

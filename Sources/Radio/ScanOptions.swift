@@ -9,7 +9,8 @@ public struct ScanOptions: Hashable, Sendable {
   public var name: String?
   /// Reports only devices with one of these addresses; empty: all.
   public var addresses: Set<BluetoothAddress> = []
-  /// Reports only what was received at least this strong, in dBm; nil: all.
+  /// Reports only what was received at least this strong, in dBm; nil: all. What the controller
+  /// does not tell the strength of is not known to be strong enough.
   public var minimumRSSI: Int8?
   /// Reports every advertisement that is received rather than the first and then changes.
   public var reportsDuplicates = false
@@ -25,7 +26,7 @@ public struct ScanOptions: Hashable, Sendable {
   /// Whether a device is one of those to be reported.
   func admits(_ discovery: Discovery) -> Bool {
     if !addresses.isEmpty, !addresses.contains(discovery.address) { return false }
-    if let minimumRSSI, discovery.rssi < minimumRSSI { return false }
+    if let minimumRSSI, discovery.rssi < minimumRSSI || discovery.rssi == 127 { return false }
     if let name, discovery.data.localName.map({ !$0.utf8.elementsEqual(name.utf8) }) ?? true {
       return false
     }

@@ -53,7 +53,8 @@ def filters(b):
     advertise(b, f"air:{ADDRESS}", "--name", "Far", "--service", "180F", "--rssi", "-90")
     for words, name in ((["--name", "Far"], "Far"), (["--service", "180d"], "Near"),
                         (["--rssi", "-50"], "Near"), (["--address", ADDRESS], "Far"),
-                        (["--address", ADDRESS.lower()], "Far")):
+                        (["--address", ADDRESS.lower()], "Far"),
+                        (["--address", f"{ADDRESS}/random"], "Far")):
         found = b.run("scan", "--timeout", "0.3", "--json", *words).json
         equal([f["name"] for f in found if f["event"] == "found"], [name], str(words))
     b.refuses(4, ["0 of 1"], "scan", "--timeout", "0.1", "--count", "1", "--name", "None")
@@ -220,6 +221,32 @@ def comparing(b):
     equal(ended.code, 3)
     contains(ended.err, "refused at this end")
     contains(server.event("pairing failed")["error"], "did not confirm")
+
+
+@test("air: pair and channel find a radio by its local name as read does, timed or not")
+def local_names(b):
+    b.serve(GUARDED | {"name": "My Strap"}, "--io", "none", endpoint=f"air:{ADDRESS}")
+    timed = "?phy=2M&interval=15ms&dle=251"
+    for name in ("My Strap", ADDRESS, f"My Strap{timed}"):
+        equal(b.run("read", f"air:{name}", "3", "--json").json, [{"handle": 3, "value": "00"}])
+        ended = b.run("pair", f"air:{name}", "--json")
+        equal((ended.code, ended.json), (0, [{"event": "paired", "peer": f"{ADDRESS}/random"}]),
+              ended.err)
+        # It was reached, but takes no channels.
+        b.refuses(3, [ADDRESS, "PSM 128", "nobody listens there"],
+                  "channel", f"air:{name}", "--psm", 128)
+        # Why pairing has failed is known of the radio that the name has led to.
+        words = ["--security", "high", "--io", "keyboard-display", "--yes"]
+        b.refuses(3, ["pairing with air:", " failed"], "read", f"air:{name}", "7", *words)
+
+
+@test("air: a local name that several radios have is told by all that would connect")
+def ambiguous_names(b):
+    for last in "56":
+        advertise(b, f"air:C0:11:22:33:44:{last * 2}", "--name", "Twin", "--connectable")
+    for words in (["read", "air:Twin", "3"], ["pair", "air:Twin"],
+                  ["channel", "air:Twin", "--psm", "128"]):
+        b.refuses(3, ['"Twin"', "C0:11:22:33:44:55", "C0:11:22:33:44:66"], *words)
 
 
 @test("air: a name that a device sends cannot move the cursor, begin a line or turn the text")

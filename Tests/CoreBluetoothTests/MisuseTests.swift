@@ -105,6 +105,9 @@ import Testing
     try await watch.log.next("state poweredOn")
     watch.manager.connect(old)
     #expect(lines.has("of a former state"))
+    await #expect(throws: CBError(.invalidParameters)) {
+      try await watch.manager.openConnection(to: old)
+    }
     #expect(old.state == .disconnected)
     let new = try #require(
       watch.manager.retrievePeripherals(withIdentifiers: [old.identifier]).first)

@@ -155,6 +155,21 @@ struct WorkTests {
     #expect(!loop.isCurrent)
   }
 
+  @Test("A bound value is there on its loop's thread, and nowhere else")
+  func boundValue() throws {
+    let loop = try Loop(name: "bound")
+    let bound = LoopBound(7, loop)
+    #expect(bound.valueHere == nil)
+    let seen = Box<Int?>(nil)
+    loop.execute {
+      seen.value = bound.valueHere
+      loop.stop()
+    }
+    loop.run()
+    #expect(seen.value == 7)
+    #expect(bound.valueHere == nil)
+  }
+
   @Test("A stopped loop goes away")
   func goesAway() throws {
     weak var observed: Loop?

@@ -35,7 +35,9 @@
 /// # Speed
 ///
 /// What only looks is `@inlinable`: a borrow of a bearer that lies in a class is passed to a
-/// function that is not by copying all of its some 400 octets, which costs more than the look.
+/// function that is not by copying all of its some 400 octets, which costs more than the look. So
+/// is what sends commands and notifications, with their encoders: each is then one function at its
+/// caller, which writes straight into the outbox.
 public struct Bearer: ~Copyable {
   /// What it was made with.
   public let configuration: BearerConfiguration
@@ -262,6 +264,22 @@ public struct Bearer: ~Copyable {
     serverIsBusy = false
   }
 
+  /// Answers the peer's request with the one PDU of a queue, which is empty then: not copied, but
+  /// the queue itself becomes the outbox, if that is empty too.
+  public mutating func respond(from queue: inout PDUQueue) {
+    guard failure == nil else { return queue.removeAll() }
+    precondition(serverIsBusy, "no request waits for a response")
+    precondition(queue.count == 1, "a request has one response")
+    precondition(queue.firstLength <= mtu, "a response is no longer than ATT_MTU")
+    if outbox.isEmpty {
+      swap(&outbox, &queue)
+    } else {
+      if let response = queue.first { outbox.append(response) }
+      queue.removeAll()
+    }
+    serverIsBusy = false
+  }
+
   /// A request that was held while an earlier one was unanswered: decode it and hand it to
   /// ``receive(_:octets:at:)`` again. False if none waits or the earlier one still does.
   public mutating func takeHeldRequest(into octets: inout [UInt8]) -> Bool {
@@ -286,7 +304,7 @@ public struct Bearer: ~Copyable {
   }
 
   /// Appends a notification. Not while ``holdsValues``.
-  public mutating func notify(_ encode: (inout OutputRawSpan) -> Void) {
+  @inlinable public mutating func notify(_ encode: (inout OutputRawSpan) -> Void) {
     guard failure == nil else { return }
     precondition(!holdsValues, "no notification during the exchange of ATT_MTU")
     transmit(encode)
@@ -378,7 +396,7 @@ public struct Bearer: ~Copyable {
   public var canExchangeMTU: Bool { configuration.channel == .fixed && ownExchange == .open }
 
   /// Appends a command.
-  public mutating func command(_ encode: (inout OutputRawSpan) -> Void) {
+  @inlinable public mutating func command(_ encode: (inout OutputRawSpan) -> Void) {
     guard failure == nil else { return }
     transmit(encode)
   }
@@ -418,7 +436,7 @@ public struct Bearer: ~Copyable {
     return die(.transactionTimeout(opcode ?? .handleValueIndication))
   }
 
-  private mutating func transmit(_ encode: (inout OutputRawSpan) -> Void) {
+  @inlinable mutating func transmit(_ encode: (inout OutputRawSpan) -> Void) {
     outbox.append(limit: mtu, encode)
   }
 }

@@ -8,14 +8,15 @@ public struct HandleAndValue: ~Escapable {
   /// Octets before the value: opcode and handle.
   public static let headerLength = 3
 
+  /// One of the four PDUs, taken for what it is: nil if the octets are less than a handle needs.
   @_lifetime(copy octets)
-  init?(_ octets: RawSpan) {
+  @inlinable public init?(_ octets: RawSpan) {
     guard octets.byteCount >= Self.headerLength else { return nil }
     handle = octets.handle(at: 1)
-    value = octets.from(Self.headerLength)
+    value = octets.extracting(droppingFirst: Self.headerLength)
   }
 
-  static func encode(
+  @inlinable static func encode(
     _ opcode: Opcode, _ handle: AttributeHandle, _ value: RawSpan, into out: inout OutputRawSpan
   ) {
     out.append(opcode)
@@ -24,7 +25,7 @@ public struct HandleAndValue: ~Escapable {
   }
 
   /// With as much of the value as there is room for.
-  static func encode(
+  @inlinable static func encode(
     _ opcode: Opcode, _ handle: AttributeHandle, fitting value: RawSpan,
     into out: inout OutputRawSpan
   ) {

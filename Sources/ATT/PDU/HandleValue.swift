@@ -4,7 +4,7 @@ public enum HandleValueNotification {
   public static let headerLength = HandleAndValue.headerLength
 
   /// Appends the PDU with as much of the value as there is room for.
-  static public func encode(
+  @inlinable static public func encode(
     _ handle: AttributeHandle, _ value: RawSpan, into out: inout OutputRawSpan
   ) {
     HandleAndValue.encode(.handleValueNotification, handle, fitting: value, into: &out)
@@ -18,7 +18,7 @@ public enum HandleValueIndication {
   public static let headerLength = HandleAndValue.headerLength
 
   /// Appends the PDU with as much of the value as there is room for.
-  static public func encode(
+  @inlinable static public func encode(
     _ handle: AttributeHandle, _ value: RawSpan, into out: inout OutputRawSpan
   ) {
     HandleAndValue.encode(.handleValueIndication, handle, fitting: value, into: &out)

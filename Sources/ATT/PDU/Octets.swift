@@ -70,7 +70,9 @@ extension OutputRawSpan {
 
   /// Appends it as it goes on the wire; traps if there is no room.
   @_lifetime(self: copy self)
-  @inline(__always) public mutating func append(_ opcode: Opcode) { append(opcode.rawValue) }
+  @inlinable @inline(__always) public mutating func append(_ opcode: Opcode) {
+    append(opcode.rawValue)
+  }
 
   /// Appends a UUID in its shortest travelling form, 2 or 16 octets.
   @_lifetime(self: copy self)
@@ -85,7 +87,7 @@ extension OutputRawSpan {
 
   /// Appends octets; traps without room for all of them.
   @_lifetime(self: copy self)
-  public mutating func append(_ octets: RawSpan) {
+  @inlinable public mutating func append(_ octets: RawSpan) {
     precondition(octets.byteCount <= freeCapacity)
     append(fitting: octets)
   }
@@ -95,7 +97,7 @@ extension OutputRawSpan {
   /// The copy goes through raw memory because appending one octet at a time costs a check for
   /// each; the count is the smaller of what is there and what is free, so it stays in both.
   @_lifetime(self: copy self)
-  public mutating func append(fitting octets: RawSpan) {
+  @inlinable public mutating func append(fitting octets: RawSpan) {
     let count = Swift.min(octets.byteCount, freeCapacity)
     guard count > 0 else { return }
     unsafe octets.withUnsafeBytes { source in

@@ -6,7 +6,7 @@ public enum WriteRequest {
   public static let headerLength = HandleAndValue.headerLength
 
   /// Appends the PDU; traps if the value is longer than ATT_MTU - 3.
-  static public func encode(
+  @inlinable static public func encode(
     _ handle: AttributeHandle, _ value: RawSpan, into out: inout OutputRawSpan
   ) {
     HandleAndValue.encode(.writeRequest, handle, value, into: &out)
@@ -19,7 +19,7 @@ public enum WriteCommand {
   public static let headerLength = HandleAndValue.headerLength
 
   /// Appends the PDU; traps if the value is longer than ATT_MTU - 3.
-  static public func encode(
+  @inlinable static public func encode(
     _ handle: AttributeHandle, _ value: RawSpan, into out: inout OutputRawSpan
   ) {
     HandleAndValue.encode(.writeCommand, handle, value, into: &out)

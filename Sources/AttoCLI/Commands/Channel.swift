@@ -36,21 +36,13 @@ enum ChannelCommand: Command {
       throw UsageError("--psm N is wanted: where the peer listens; or --listen")
     }
     let timeout = try arguments.duration("timeout") ?? .seconds(30)
-    let (peer, radio) = try await PairCommand.open(arguments, on: loop)
+    let peer = try await RadioPeer(arguments, on: loop)
     let note = try ConnectingNote(Endpoint(arguments.words[0]), on: loop)
     defer { note.end() }
-    let link: ConnectedLink?
-    let channel: Channel
-    do throws(RadioError) {
-      // On the air a channel wants a link; the kernel makes one by itself.
-      link = radio is AirAdapter ? try await radio.connect(to: peer, timeout: timeout) : nil
-      channel = try await radio.openChannel(UInt16(psm), to: peer, timeout: timeout)
-    } catch {
-      throw PairCommand.named(error, arguments.words[0])
-    }
+    let (channel, link) = try await peer.openChannel(UInt16(psm), timeout: timeout)
     note.end()
     try await copy(channel, closesAtEnd)
-    await radio.close()
+    await peer.radio.close()
     withExtendedLifetime(link) {}
   }
 

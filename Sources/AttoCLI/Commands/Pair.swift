@@ -28,10 +28,10 @@ enum PairCommand: Command {
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let pairing = try PairingOptions(arguments)
     let timeout = try arguments.duration("timeout") ?? .seconds(60)
-    let (peer, radio) = try await Self.open(arguments, on: loop)
+    let peer = try await RadioPeer(arguments, on: loop)
     let isJSON = arguments.has("json")
     var bonds = KeptBonds.none
-    if let kernel = radio as? KernelAdapter {
+    if case .kernel(let kernel, let peer) = peer {
       // Before anything is paired: a bond that cannot be kept is known to be none.
       bonds = try await KeptBonds.begin(
         try StoreOptions(arguments), .adapter(kernel.index), peer: peer, mayPair: true, on: loop)
@@ -40,7 +40,7 @@ enum PairCommand: Command {
         Self.tell(Line(event: "key", peer: peer.description, key: name), "\(peer): \(name)", isJSON)
       }
     }
-    try await radio.setAgent(
+    try await peer.radio.setAgent(
       ConsoleAgent(options: pairing, loop: loop) { report in
         // How it ended is told below.
         guard report.isQuestion else { return }
@@ -48,18 +48,18 @@ enum PairCommand: Command {
       })
     let note = try ConnectingNote(Endpoint(arguments.words[0]), on: loop)
     defer { note.end() }
+    let address: BluetoothAddress
     do throws(RadioError) {
-      try await radio.pair(with: peer, timeout: timeout)
+      address = try await peer.pair(timeout: timeout)
     } catch {
-      guard case .pairing(_, let failure) = error else {
-        throw Self.named(error, arguments.words[0])
-      }
+      guard case .pairing(_, let failure) = error else { throw error }
       throw AttoError.pairing(peer: arguments.words[0], failure)
     }
     await bonds.end(on: loop)
     let place = bonds.store.map { "; the bond is kept in \($0.path)" } ?? ""
-    tell(Line(event: "paired", peer: peer.description), "paired with \(peer)\(place)", isJSON)
-    await radio.close()
+    tell(
+      Line(event: "paired", peer: address.description), "paired with \(address)\(place)", isJSON)
+    await peer.radio.close()
   }
 
   private static func name(_ key: BondKey) -> String {
@@ -73,38 +73,5 @@ enum PairCommand: Command {
   private static func tell(_ line: Line, _ text: String, _ isJSON: Bool) {
     // An encoder of strings does not fail.
     if isJSON { try? Terminal.print(json: line) } else { Terminal.print(text) }
-  }
-
-  /// An error that names the peer as the person has: radios of the air are known by addresses that
-  /// are made of their names.
-  static func named(_ error: RadioError, _ word: String) -> RadioError {
-    guard case .notFound(_, let time, let others) = error, word.hasPrefix("air:") else {
-      return error
-    }
-    return .notFound("\"\(word.dropFirst(4))\"", after: time, onAir: others)
-  }
-
-  /// The peer that the first word names, and the radio that it goes through.
-  static func open(
-    _ arguments: Arguments, on loop: Loop
-  ) async throws -> (BluetoothAddress, any Adapter) {
-    try arguments.allow(words: 1)
-    let word = try arguments.word(0, "the peer")
-    let endpoint = try await Radios.endpoint(word, on: loop)
-    switch endpoint {
-    case .le(let address):
-      let radio = try await KernelAdapter.open(address.source, loop: loop)
-      if await radio.state != .poweredOn { try await radio.powerOn() }
-      return (address.peer, radio)
-    case .air(let name) where !name.isEmpty:
-      let radio = try AirAdapter(loop: loop)
-      switch try AirEndpoint(name) {
-      case .own: break
-      case .address(let address): return (address, radio)
-      case .name(let name): return (.staticRandom(name: name), radio)
-      }
-    default: break
-    }
-    throw UsageError("a peer on a radio is wanted, le:ADDRESS or air:NAME, not \"\(word)\"")
   }
 }

@@ -15,7 +15,7 @@ enum ScanCommand: Command {
     OptionSpec("count", "N", "end after so many devices"),
     OptionSpec("service", "UUID", "only devices that advertise this service"),
     OptionSpec("name", "NAME", "only devices of this name"),
-    OptionSpec("address", "ADDRESS", "only the device with this address"),
+    OptionSpec("address", "ADDRESS", "only the device with this address; /random or either kind"),
     OptionSpec("rssi", "DBM", "only devices received at least this strong"),
     OptionSpec("duplicates", nil, "every advertisement, not just changes"),
     OptionSpec("passive", nil, "do not ask for scan responses"),
@@ -30,13 +30,14 @@ enum ScanCommand: Command {
     if let uuid = try arguments.uuid("service") { options.services = [uuid] }
     options.name = arguments.value("name")
     if let text = arguments.value("address") {
-      // On the virtual air all addresses are random ones.
-      let isBare = !text.contains("/")
-      let kind = if case .air = endpoint, isBare { "/random" } else { "" }
-      guard let address = BluetoothAddress(text + kind) else {
+      guard let address = BluetoothAddress(text) else {
         throw UsageError("--address wants an address such as C0:11:22:33:44:55, not \"\(text)\"")
       }
       options.addresses = [address]
+      // Whoever reads an address from a label does not know its kind.
+      if !text.contains("/") {
+        options.addresses.insert(BluetoothAddress(address.value, kind: .random))
+      }
     }
     options.minimumRSSI = try arguments.integer("rssi", in: -127...20).map { Int8($0) }
     options.reportsDuplicates = arguments.has("duplicates")

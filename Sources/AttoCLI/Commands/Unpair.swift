@@ -17,8 +17,7 @@ enum UnpairCommand: Command {
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let store = try StoreOptions(arguments).openIfPossible(creates: false)
-    let (peer, radio) = try await PairCommand.open(arguments, on: loop)
-    guard radio is KernelAdapter else {
+    guard case .kernel(let radio, let peer) = try await RadioPeer(arguments, on: loop) else {
       throw UsageError("radios of the air keep no keys beyond their process; le:ADDRESS is wanted")
     }
     let wasKept = try store?.removeBond(adapter: await radio.address, peer: peer) ?? false

@@ -6,15 +6,14 @@ extension CBCentralManager {
   ///
   /// - Parameter options: `CBConnectPeripheralOption...Key`.
   /// - Throws: `CBError`: why it failed; `operationCancelled` while Bluetooth is not on, when it
-  ///   goes off, and after `cancelPeripheralConnection`. `CancellationError`.
+  ///   goes off, and after `cancelPeripheralConnection`; `invalidParameters` for a peripheral of
+  ///   another manager, or of a former state of this one. `CancellationError`.
   public nonisolated(nonsending) func openConnection(
     to peripheral: CBPeripheral, options: [String: Any]? = nil
   ) async throws {
     try Task.checkCancellation()
-    guard state == .poweredOn, peripheral.manager === self else {
-      connect(peripheral, options: options)
-      throw CBError(state == .poweredOn ? .invalidParameters : .operationCancelled)
-    }
+    guard acceptsCommands() else { throw CBError(.operationCancelled) }
+    guard isMine(peripheral) else { throw CBError(.invalidParameters) }
     let held = Carried((self, peripheral))
     let number = peripheral.shown.withLock { shown in
       shown.lastCall += 1
@@ -25,10 +24,10 @@ extension CBCentralManager {
         let isOpen = peripheral.shown.withLock { shown in
           if shown.state == .connected { return true }
           shown.openings.append((number, continuation))
+          want(peripheral, &shown, options: options)
           return false
         }
         guard !isOpen else { return continuation.resume() }
-        connect(peripheral, options: options)
         // One that was cancelled before it stood in the list.
         if Task.isCancelled { giveUpOpening(number, of: peripheral) }
       }

@@ -152,9 +152,14 @@ open class CBCentralManager: CBManager {
   /// ``cancelPeripheralConnection(_:)``, or when the peripheral is released.
   open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
     guard acceptsCommands(), isMine(peripheral) else { return }
-    peripheral.shown.withLock { shown in
-      if shown.state == .disconnected { shown.state = .connecting }
-    }
+    peripheral.shown.withLock { want(peripheral, &$0, options: options) }
+  }
+
+  /// Shows the wish for a connection and hands it to the loop, both under the peripheral's lock: so
+  /// wishes, and the ends of those that were seen, reach the loop in their order.
+  func want(_ peripheral: CBPeripheral, _ shown: inout CBPeripheral.Shown, options: [String: Any]?)
+  {
+    if shown.state == .disconnected { shown.state = .connecting }
     let reader = OptionReader(options)
     let delay = Duration.seconds(
       min(max(0, reader.seconds(CBConnectPeripheralOptionStartDelayKey) ?? 0), 1e9))
@@ -173,7 +178,7 @@ open class CBCentralManager: CBManager {
     RadioLoop.later { remote.cancel() }
   }
 
-  private func isMine(_ peripheral: CBPeripheral) -> Bool {
+  func isMine(_ peripheral: CBPeripheral) -> Bool {
     if peripheral.manager === self,
       own.value.peripherals[peripheral.identifier]?.object === peripheral
     {

@@ -150,13 +150,13 @@ extension Server {
       let configuration = try judge(
         value.span.bytes, handle, offered, client.configuration(handle))
       client.configure(handle, configuration)
-      events.append(.configured(value: valueHandle, configuration, by: client.id))
+      note(.configured(value: valueHandle, configuration, by: client.id))
     case .clientSupportedFeatures:
       client.features = try judge(value.span.bytes, handle, client.features)
-      events.append(.featuresWritten(client.features, by: client.id))
+      note(.featuresWritten(client.features, by: client.id))
     default:
       store(index, from: 0, value.span.bytes, resizing: true)
-      events.append(.valueWritten(handle, by: client.id))
+      note(.valueWritten(handle, by: client.id))
     }
   }
 }

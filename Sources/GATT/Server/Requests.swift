@@ -19,7 +19,7 @@ extension Server {
       out.removeAll()
       switch error {
       case .waits(let question):
-        if transaction.octets.isEmpty { transaction.octets = octets.owned }
+        if !transaction.isResumed { transaction.keep(request: octets) }
         return .wait(question)
       case .refused(let code, let handle):
         // Whatever the reason, the client has been told.
@@ -65,7 +65,7 @@ extension Server {
     _ transaction: inout ServerTransaction, _ out: inout OutputRawSpan
   ) throws(Halt) {
     // Awareness is judged when a request arrives, not when it is taken up again.
-    if transaction.octets.isEmpty { try judgeAwareness(request, client) }
+    if !transaction.isResumed { try judgeAwareness(request, client) }
     switch request {
     case .readRequest(let request): try read(request, client, &transaction, &out)
     case .readBlobRequest(let request): try readBlob(request, client, &transaction, &out)
@@ -131,9 +131,4 @@ extension Server {
     default: return nil
     }
   }
-}
-
-extension ServerTransaction {
-  /// The request that waits for the application, as it arrived; empty if none does.
-  public var request: [UInt8] { octets }
 }

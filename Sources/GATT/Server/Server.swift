@@ -35,6 +35,12 @@ public final class Server {
   public let limits: ServerLimits
   /// What has happened since it was last emptied, in order. Its owner takes it after each call.
   @exclusivity(unchecked) public var events: [ServerEvent] = []
+  /// Whether anything comes into ``events``; false where nobody looks at them.
+  @exclusivity(unchecked) public var notesEvents = true
+
+  func note(_ event: ServerEvent) {
+    if notesEvents { events.append(event) }
+  }
 
   // What a server's owner asks after each PDU looks at the events from here and not from the
   // owner's module: only here does the compiler know that the access needs no check.

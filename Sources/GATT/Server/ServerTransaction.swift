@@ -5,49 +5,74 @@ import ATT
 /// A request that needs several answers is carried out anew each time one arrives, with the
 /// answers so far at hand. So each kind of request is written once, as if all answers were
 /// there from the beginning.
-public struct ServerTransaction {
-  /// The request, kept only while the application thinks.
-  var octets: [UInt8] = []
-  private var answers: [Given] = []
-  /// The question that is open.
-  private(set) var open: Question?
+///
+/// Most requests ask the application nothing, so that what is remembered is made when it is first
+/// needed, and then used again; until then a transaction is one empty reference.
+public struct ServerTransaction: ~Copyable {
+  private var memory: Memory?
 
-  /// One without a request.
-  public init() {}
+  private final class Memory {
+    /// The request, kept only while the application thinks.
+    @exclusivity(unchecked) var octets: [UInt8] = []
+    @exclusivity(unchecked) var answers: [Given] = []
+    /// The question that is open.
+    @exclusivity(unchecked) var open: Question?
+  }
 
-  struct Given {
+  private struct Given {
     let kind: Question.Kind
     let handle: AttributeHandle
     let answer: LateAnswer
   }
 
+  /// One without a request.
+  public init() {}
+
+  private mutating func remembering() -> Memory {
+    if let memory { return memory }
+    let memory = Memory()
+    self.memory = memory
+    return memory
+  }
+
+  /// The request that waits for the application, as it arrived; empty if none does.
+  public var request: [UInt8] { memory?.octets ?? [] }
+
+  /// Whether the request has waited for the application before.
+  var isResumed: Bool { memory?.octets.isEmpty == false }
+
+  /// Keeps the request until the application has answered.
+  mutating func keep(request octets: RawSpan) { remembering().octets = octets.owned }
+
   /// The answer that was given to this question.
   func answer(_ kind: Question.Kind, _ handle: AttributeHandle) -> LateAnswer? {
-    for given in answers where given.kind == kind && given.handle == handle {
+    guard let memory else { return nil }
+    for given in memory.answers where given.kind == kind && given.handle == handle {
       return given.answer
     }
     return nil
   }
 
   mutating func keep(_ answer: LateAnswer, to kind: Question.Kind, _ handle: AttributeHandle) {
-    answers.append(Given(kind: kind, handle: handle, answer: answer))
+    remembering().answers.append(Given(kind: kind, handle: handle, answer: answer))
   }
 
-  mutating func wait(for question: Question) { open = question }
+  mutating func wait(for question: Question) { remembering().open = question }
 
   /// Takes an answer. False if it is to another question than the open one.
   mutating func take(_ answer: LateAnswer, to id: QuestionID) -> Bool {
-    guard let question = open, question.id == id else { return false }
+    guard let memory, let question = memory.open, question.id == id else { return false }
     keep(answer, to: question.kind, question.handle)
-    open = nil
+    memory.open = nil
     return true
   }
 
   /// Forgets everything: the request is answered, or its bearer is gone.
   mutating func end() {
-    open = nil
-    if !answers.isEmpty { answers.removeAll(keepingCapacity: true) }
-    if !octets.isEmpty { octets.removeAll(keepingCapacity: true) }
+    guard let memory else { return }
+    memory.open = nil
+    if !memory.answers.isEmpty { memory.answers.removeAll(keepingCapacity: true) }
+    if !memory.octets.isEmpty { memory.octets.removeAll(keepingCapacity: true) }
   }
 }
 

@@ -16,7 +16,7 @@ extension Server {
         throw .refused(.invalidAttributeValueLength, handle)
       }
       store(index, from: 0, value, resizing: !limits.isFixedLength)
-      events.append(.valueWritten(handle, by: client.id))
+      note(.valueWritten(handle, by: client.id))
     case .application(let limits):
       guard value.byteCount <= limits.maximumLength else {
         throw .refused(.invalidAttributeValueLength, handle)
@@ -37,10 +37,10 @@ extension Server {
     case .configuration(let offered, let valueHandle):
       let configuration = try judge(value, handle, offered, client.configuration(handle))
       client.configure(handle, configuration)
-      events.append(.configured(value: valueHandle, configuration, by: client.id))
+      note(.configured(value: valueHandle, configuration, by: client.id))
     case .clientSupportedFeatures:
       client.features = try judge(value, handle, client.features)
-      events.append(.featuresWritten(client.features, by: client.id))
+      note(.featuresWritten(client.features, by: client.id))
     }
   }
 

@@ -21,9 +21,20 @@ extension AirAdapter {
   public func pair(
     with peer: BluetoothAddress, timeout: Duration = .seconds(60)
   ) async throws(RadioError) {
+    _ = try await pair(
+      with: .address(BluetoothAddress(peer.value, kind: .random)), timeout: timeout)
+  }
+
+  /// Pairs with the radio of that name or address, as soon as it is on the air; gives its address.
+  ///
+  /// - Throws: as `pair(with:timeout:)` with an address; `ambiguous` and `invalidEndpoint` as
+  ///   connecting to an `AirEndpoint` does.
+  public func pair(
+    with endpoint: AirEndpoint, timeout: Duration = .seconds(60)
+  ) async throws(RadioError) -> BluetoothAddress {
     if pairings.agent == nil { pairings.agent = JustWorksAgent() }
-    let connected = try await connect(to: peer, timeout: timeout)
-    guard let link = connected.take() as? AirLink else { return }
+    let connected = try await connect(to: endpoint, timeout: timeout)
+    guard let link = connected.take() as? AirLink else { return connected.peer }
     let bound = LoopBound(link, loop)
     let loop = loop
     let failure: PairingFailure? = await withTaskCancellationHandler {
@@ -32,7 +43,7 @@ extension AirAdapter {
       loop.execute { bound.value.close() }
     }
     link.close()
-    guard let failure else { return }
+    guard let failure else { return connected.peer }
     if Task.isCancelled { throw .cancelled }
     throw .pairing(connected.peer, failure)
   }

@@ -12,7 +12,7 @@ import Links
 ///
 ///     idle --a scan--> starting --done--> running --stopped by the kernel--> idle
 ///       ^                 |                  |
-///       |                 +--busy--> foreign |no scan, or another filter
+///       |                 +--busy--> foreign |no scan is left
 ///       |                              |     v
 ///       +------------stopped-----------+-- stopping
 ///
@@ -20,6 +20,11 @@ import Links
 /// Who has found all that it wanted by then stops it without waiting for the reply: left alone it
 /// would go on for 10.24 s after the end of the process, and meanwhile the kernel looks for nobody
 /// else: a peer that it has reported already is not heard by those who connect.
+///
+/// What a scan wants is sorted out here, device by device. The kernel would do it by services and
+/// strength (MGMT_OP_START_SERVICE_DISCOVERY), but for each report alone and for every program:
+/// a scan response with the name in it has no services and would be dropped, and what one program
+/// leaves out no other would hear.
 ///
 /// In idle, if scans are there, it is begun at once. Each device is reported once in a period
 /// (the controller filters duplicates), so a scan that wants them has the period cut to
@@ -44,29 +49,7 @@ final class KernelDiscovery {
   static let types: UInt8 = 0x06
 
   enum State: Hashable {
-    case idle, starting, foreign, stopping
-    case running(Filter)
-  }
-
-  /// What the kernel is to report.
-  struct Filter: Hashable {
-    /// Empty: everything, and plain discovery.
-    var services: Set<BluetoothUUID> = []
-    /// 127: of any strength.
-    var rssi: Int8 = 127
-
-    /// What MGMT_OP_START_DISCOVERY or MGMT_OP_START_SERVICE_DISCOVERY wants.
-    var command: (ManagementOpcode, [UInt8]) {
-      guard !services.isEmpty || rssi != 127 else {
-        return (.startDiscovery, [KernelDiscovery.types])
-      }
-      let uuids = services.map(\.fullOctets).sorted { $0.lexicographicallyPrecedes($1) }
-      return (
-        .startServiceDiscovery,
-        [KernelDiscovery.types, UInt8(bitPattern: rssi)] + uuids.count.octets(2)
-          + uuids.flatMap(\.self)
-      )
-    }
+    case idle, starting, running, foreign, stopping
   }
 
   private struct Device {
@@ -100,6 +83,7 @@ final class KernelDiscovery {
     if state != .idle {
       for (address, device) in devices { scan.take(discovery(address, device)) }
     }
+    cutPeriod()
     settle()
   }
 
@@ -133,25 +117,10 @@ final class KernelDiscovery {
 
   // MARK: The kernel's discovery
 
-  /// What all scans together want to be told.
-  private var wanted: Filter {
-    var filter = Filter()
-    if scans.values.allSatisfy({ !$0.options.services.isEmpty }) {
-      for scan in scans.values { filter.services.formUnion(scan.options.services) }
-      // The kernel takes as many as its own buffer holds; beyond, everything is told.
-      if filter.services.count > 32 { filter.services = [] }
-    }
-    let strengths = scans.values.map(\.options.minimumRSSI)
-    if !strengths.contains(nil), let weakest = strengths.compactMap(\.self).min() {
-      filter.rssi = weakest
-    }
-    return filter
-  }
-
   private func settle() {
     switch state {
     case .idle: if !scans.isEmpty { start() }
-    case .running(let filter): if scans.isEmpty || filter != wanted { stop() }
+    case .running: if scans.isEmpty { stop() }
     case .starting: if scans.isEmpty, hasBegun { stop() }
     case .stopping: break
     case .foreign: if scans.isEmpty { state = .idle }
@@ -160,21 +129,19 @@ final class KernelDiscovery {
   }
 
   private func start() {
-    let filter = wanted
     state = .starting
     hasBegun = false
-    let (opcode, parameters) = filter.command
-    send(opcode, parameters) { [weak self] reply in self?.started(reply, filter) }
+    send(.startDiscovery, [Self.types]) { [weak self] reply in self?.started(reply) }
   }
 
-  private func started(_ reply: ManagementChannel.Reply, _ filter: Filter) {
+  private func started(_ reply: ManagementChannel.Reply) {
     guard state == .starting else { return }
     switch reply {
     case .success:
-      state = .running(filter)
-      if scans.values.contains(where: \.options.reportsDuplicates) {
-        renew(after: Self.duplicatePeriod) { [weak self] in self?.stop() }
-      }
+      state = .running
+      renewal?.cancel()
+      renewal = nil
+      cutPeriod()
     case .failure(.management(_, .busy, _)):
       state = .foreign
       renew(after: Self.pause) { [weak self] in
@@ -199,6 +166,7 @@ final class KernelDiscovery {
     case .idle, .foreign, .stopping: return
     }
     renewal?.cancel()
+    renewal = nil
     state = .stopping
     send(.stopDiscovery, [Self.types]) { [weak self] _ in
       // A refusal says that there is nothing to be stopped.
@@ -206,6 +174,14 @@ final class KernelDiscovery {
       state = .idle
       settle()
     }
+  }
+
+  /// Ends the period early, if it is ours and somebody wants duplicates.
+  private func cutPeriod() {
+    guard state == .running, renewal == nil,
+      scans.values.contains(where: \.options.reportsDuplicates)
+    else { return }
+    renew(after: Self.duplicatePeriod) { [weak self] in self?.stop() }
   }
 
   private func renew(after time: Duration, _ body: @escaping () -> Void) {
@@ -277,9 +253,4 @@ final class KernelDiscovery {
     for (address, device) in devices where device.seen <= limit { lose(address) }
     setSweep()
   }
-}
-
-extension BluetoothUUID {
-  /// All 128 bits, least significant octet first.
-  fileprivate var fullOctets: [UInt8] { low.octets(8) + high.octets(8) }
 }

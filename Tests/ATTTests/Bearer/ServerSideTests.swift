@@ -95,6 +95,36 @@ import Testing
     #expect(!bench.owesResponse)
   }
 
+  /// A response that was written into a queue goes as it is, alone or behind others, and the queue
+  /// can be used again.
+  @Test func responsesFromAQueue() {
+    let bench = BearerBench()
+    var queue = PDUQueue()
+    for others in [[], ["1b 05 00 01"], ["1b 05 00 01", "1b 05 00 02"], []] {
+      #expect(bench.receive("0a 03 00") == .request)
+      for pdu in others { bench.bearer.notify { $0.append(octets(pdu).span.bytes) } }
+      queue.append(octets("0b 31 32").span.bytes)
+      bench.bearer.respond(from: &queue)
+      let isEmpty = queue.isEmpty
+      #expect(isEmpty)
+      #expect(!bench.owesResponse)
+      bench.bearer.notify { $0.append(octets("1b 05 00 03").span.bytes) }
+      #expect(bench.sent == others + ["0b 31 32", "1b 05 00 03"])
+    }
+  }
+
+  @Test func aDeadBearerDropsAResponse() {
+    let bench = BearerBench()
+    #expect(bench.receive("0a 03 00") == .request)
+    bench.bearer.fail(.linkEnded)
+    var queue = PDUQueue()
+    queue.append(octets("0b 31").span.bytes)
+    bench.bearer.respond(from: &queue)
+    let isEmpty = queue.isEmpty
+    #expect(isEmpty)
+    #expect(bench.sent.isEmpty)
+  }
+
   @Test func oneMoreThanTheLimitOfPipelinedRequests() {
     let bench = BearerBench(BearerConfiguration(maximumPipelined: 3))
     #expect(bench.receive("0a 01 00") == .request)

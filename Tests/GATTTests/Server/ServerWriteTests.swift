@@ -47,6 +47,16 @@ import Testing
         })
   }
 
+  /// Where nobody looks at what has happened, nothing of it is kept.
+  @Test func eventsAreNotedOnlyWhereTheyAreWanted() {
+    station.server.notesEvents = false
+    #expect(station.send("12 0300 01") == ["13"])
+    #expect(station.server.events.isEmpty)
+    station.server.notesEvents = true
+    #expect(station.send("12 0300 02") == ["13"])
+    #expect(station.server.events == [.valueWritten(3, by: station.client.id)])
+  }
+
   /// Rule 23: of fixed length, a shorter write updates a prefix.
   @Test func aValueOfFixedLength() {
     station.play(

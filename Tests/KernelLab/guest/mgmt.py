@@ -89,15 +89,15 @@ class Mgmt:
     def switch(self, index: int, name: str, is_on: bool) -> None:
         self.command(SWITCHES[name], index, bytes([is_on]))
 
-    def advertise(self, index: int, data: bytes = b"", instance: int = 1) -> None:
+    def advertise(self, index: int, data: bytes = b"", response: bytes = b"") -> None:
         """Advertises so that others can connect, until it is taken back.
 
         An instance of its own, since the plain setting works but once: to start again the
         kernel ends the set first, which the emulated controller refuses when it is not on.
         """
-        connectable = 0x01
-        head = struct.pack("<BIHHBB", instance, connectable, 0, 0, len(data), 0)
-        self.command(ADD_ADVERTISING, index, head + data)
+        instance, connectable = 1, 0x01
+        head = struct.pack("<BIHHBB", instance, connectable, 0, 0, len(data), len(response))
+        self.command(ADD_ADVERTISING, index, head + data + response)
 
     def stop_advertising(self, index: int) -> None:
         try:
@@ -126,6 +126,15 @@ class Mgmt:
         except MgmtError:
             pass  # there are none
 
+    def await_adapters(self, wanted: list[int], seconds: float = 10) -> None:
+        """Waits until there are these adapters and no others: those of a process that has been
+        killed go after it."""
+        deadline = time.monotonic() + seconds
+        while (found := sorted(self.indexes())) != sorted(wanted):
+            if time.monotonic() > deadline:
+                raise MgmtError(f"adapters {found} rather than {sorted(wanted)}")
+            time.sleep(0.02)
+
     def setup_virtual(self, index: int) -> None:
         """Ready for pairing, and powered: for a controller that the lab has not made."""
         self.switch(index, "le", True)
@@ -152,10 +161,11 @@ class Mgmt:
             except MgmtError:
                 pass  # gone meanwhile
 
-    def await_no_connections(self, seconds: float = 10) -> None:
-        """Waits until no adapter has a link; the kernel keeps them a while after the last use."""
+    def await_no_connections(self, seconds: float = 10, adapters=None) -> None:
+        """Waits until no adapter, or none of these, has a link; the kernel keeps them a while after
+        the last use."""
         deadline = time.monotonic() + seconds
-        while any(self.connections(index) for index in self.indexes()):
+        while any(self.connections(index) for index in adapters or self.indexes()):
             if time.monotonic() > deadline:
                 raise MgmtError(f"links are still there after {seconds} s")
             try:

@@ -287,12 +287,12 @@ def advertise(adapter: int = 1) -> None:
     control.advertise(adapter)
 
 
-def reset() -> None:
-    """Ends all links and all advertising."""
-    for index in control.indexes():
+def reset(adapters=None) -> None:
+    """Ends all links and all advertising, or those of some adapters."""
+    for index in adapters or control.indexes():
         control.stop_advertising(index)
         control.disconnect_all(index)
-    control.await_no_connections()
+    control.await_no_connections(adapters=adapters)
 
 
 # --- Bare ATT sockets: for a peer that does what no well-behaved one would.
@@ -369,11 +369,11 @@ class Listener:
 
 
 def forget_bonds() -> None:
-    """Both ends forget the other, in the kernel and in what atto has kept in this test, and
+    """hci0 and hci1 forget each other, in the kernel and in what atto has kept in this test, and
     nothing is left of a server."""
-    reset()
+    reset((0, 1))
     for index, peer in ((0, 1), (1, 0)):
         control.forget(index, ADDRESSES[peer])
     for end in ("", "-journal"):
         Path(os.environ["ATTO_STORE"] + end).unlink(missing_ok=True)
-    control.await_no_connections()
+    control.await_no_connections(adapters=(0, 1))

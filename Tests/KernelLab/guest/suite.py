@@ -8,10 +8,11 @@ suite.py             those that are named, a line each, in a file that grows: $L
 import json
 import os
 import re
+import select
 import shutil
-import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent))
 from kernellab.trouble import complaints, readable_log
+import mgmt
 import peers
 
 
@@ -46,35 +48,35 @@ class KernelLog:
                 continue  # some were overwritten
 
 
-def run(test: Path, log: KernelLog) -> dict:
+def run(test: Path, log: KernelLog, adapters: list[int]) -> dict:
     folder = Path("/run/tmp") / test.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    command = [str(test)] if test.suffix != ".py" else [sys.executable, "-B", str(test)]
-    environment = dict(
-        os.environ, PYTHONPATH=str(HERE), TMPDIR=str(folder), ATTO_STORE=str(folder / "store.sqlite"))
     log.rest()
     start = time.monotonic()
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-    try:
-        output, _ = process.communicate(timeout=deadline(test))
-        trouble = f"exit {process.returncode}" if process.returncode else None
-    except subprocess.TimeoutExpired:
-        trouble = f"no end within {deadline(test):g} s"
-        output = None
+    said_by_test = folder.with_suffix(".output")
+    process = begin(test, folder, said_by_test)
+    ending = os.pidfd_open(process)
+    status = None
+    if select.select([ending], [], [], deadline(test))[0]:
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    os.close(ending)
     # Whatever the test has started ends with it: it is a session of its own.
     try:
-        os.killpg(process.pid, 9)
+        os.killpg(process, 9)
     except ProcessLookupError:
         pass
-    if output is None:
-        output, _ = process.communicate()
+    if status is None:
+        os.waitpid(process, 0)
+        trouble = f"no end within {deadline(test):g} s"
+    else:
+        trouble = f"exit {status}" if status else None
+    output = said_by_test.read_text(errors="replace")
     try:
+        peers.control.await_adapters(adapters)
         peers.reset()
     except Exception as error:
-        trouble = trouble or f"links remain: {error}"
+        trouble = trouble or f"adapters or links remain: {error}"
     seconds = time.monotonic() - start
     said = log.rest()
     if complaints(said):
@@ -83,6 +85,45 @@ def run(test: Path, log: KernelLog) -> dict:
     elif trouble:
         output += said[-3000:]
     return {"test": test.stem, "seconds": seconds, "trouble": trouble, "output": output}
+
+
+def begin(test: Path, folder: Path, output: Path) -> int:
+    """Starts a test in a process and a session of its own; gives its number.
+
+    It is a fork of this process: to start Python and to compile what tests are made of takes an
+    emulated machine a second or more.
+    """
+    process = os.fork()
+    if process:
+        return process
+    status = 1
+    try:
+        os.setsid()
+        os.chdir(folder)
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
+        os.environ.update(TMPDIR=str(folder), ATTO_STORE=str(folder / "store.sqlite"))
+        if test.suffix != ".py":
+            os.execv(test, [str(test)])
+        sys.stdout.reconfigure(line_buffering=True)
+        # A queue of events is nothing to be shared.
+        peers.control.socket.close()
+        peers.control = mgmt.Mgmt()
+        own = {"__name__": "__main__", "__file__": str(test)}
+        exec(compile(test.read_bytes(), str(test), "exec"), own)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1 if end.code else 0
+        if status and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def named() -> Iterator[str]:
@@ -101,10 +142,11 @@ def named() -> Iterator[str]:
 
 def main(tests: list[str]) -> int:
     log = KernelLog()
+    adapters = peers.control.indexes()
     peers.reset()
     for test in tests or named():
         print(json.dumps({"begins": Path(test).stem}), flush=True)
-        print(json.dumps(run(Path(test), log)), flush=True)
+        print(json.dumps(run(Path(test), log, adapters)), flush=True)
     return 0
 
 

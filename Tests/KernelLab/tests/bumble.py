@@ -25,7 +25,15 @@ def handles(to: str) -> dict[str, str]:
 # Bumble can show a passkey.
 with BumbleAir(1, "--display", host=True) as air:
     peer = air.endpoint(None, 0)
-    seen = atto("scan", air.listen(0), "--name", "Bumble", "--count", "1", "--timeout", "10")
+    # These controllers tell how strong a signal is, and every advertisement that they receive.
+    scan = ["scan", air.listen(0), "--name", "Bumble", "--json"]
+    seen = atto(*scan, "--rssi", "-50", "--count", "1", "--timeout", "10").objects()[0]
+    check(seen["rssi"] == -50 and seen["address"] == air.host, seen)
+    check(not atto(*scan, "--rssi", "-49", "--timeout", "3").output, "too weak")
+    repeated = client(*scan, "--duplicates")
+    repeated.expect('"seen"', 3)
+    repeated.signal(signal.SIGINT)
+    check(repeated.wait() == 0, repeated.errors)
     found = handles(peer)
     read = atto("read", peer, found["a001"], "--long", "--json")
     check(read.objects()[0]["value"] == bytes(range(100)).hex(), read)
@@ -49,11 +57,10 @@ with BumbleAir(1, "--display", host=True) as air:
         check(read.objects()[0]["value"] == text.hex(), read)
     print("Bumble's server: discovered, read, subscribed, paired with a passkey")
 
-    # The other way round: Bumble's client, unpaired, then with a passkey that it shows.
+    # The other way round: Bumble's client, unpaired, then with a passkey that it shows. (It keeps
+    # no keys beyond a link.)
     atto("unpair", peer)
     control.await_no_connections()
-
-with BumbleAir(1, "--display", host=True) as air:
     with Server("edges", "--io", "keyboard", listen=air.listen(0)) as server:
         air.say(f"visit {air.addresses[0]}")
         visited = air.event("visited", 60)["values"]

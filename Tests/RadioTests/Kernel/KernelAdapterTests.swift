@@ -14,6 +14,48 @@ import Testing
     return peerOctets + [0xCE] + flags.octets(4) + data.count.octets(2) + data
   }
 
+  /// Services in the advertisement, the name in the scan response, no strength of either.
+  private static func device(isScanResponse: Bool) -> [UInt8] {
+    let data: [UInt8] = isScanResponse ? [3, 9, 0x41, 0x42] : [3, 3, 0x0D, 0x18]
+    return peerOctets + [127] + (isScanResponse ? 0x20 : 0).octets(4) + data.count.octets(2) + data
+  }
+
+  @Test func filtersTakeTheDeviceAsAWhole() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    var options = ScanOptions()
+    options.services = [.init(UInt16(0x180D))]
+    options.name = "AB"
+    var scan = adapter.scan(options).makeAsyncIterator()
+    options.minimumRSSI = -127
+    var strong = adapter.scan(options).makeAsyncIterator()
+    // The kernel's own filter would look at each report alone, and for all programs.
+    await kernel.wait(for: .startDiscovery)
+    await kernel.tell(0x0012, Self.device(isScanResponse: false))
+    await kernel.tell(0x0012, Self.device(isScanResponse: true))
+    guard case .found(let discovery)? = try await scan.next() else {
+      return #expect(Bool(false), "nothing found")
+    }
+    #expect(discovery.data.localName == "AB" && discovery.data.serviceUUIDs.count == 1)
+    #expect(await kernel.count(.startDiscovery) == 1)
+    // What is not known to be strong enough is not reported, however little is asked for.
+    await adapter.close()
+    await #expect(throws: RadioError.closed) { _ = try await strong.next() }
+  }
+
+  @Test func duplicatesAreHadOfADiscoveryThatRunsAlready() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    let first = adapter.scan()
+    await kernel.wait(for: .startDiscovery)
+    var options = ScanOptions()
+    options.reportsDuplicates = true
+    let second = adapter.scan(options)
+    await kernel.wait(for: .stopDiscovery)
+    await kernel.wait(for: .startDiscovery, times: 2)
+    await kernel.wait(for: .startDiscovery, times: 3)
+    withExtendedLifetime((first, second)) {}
+    await adapter.close()
+  }
+
   @Test func scansShareOneDiscoveryAndBeginItAgain() async throws {
     let (adapter, kernel) = try await FakeKernel.adapter()
     var first = adapter.scan().makeAsyncIterator()

@@ -163,15 +163,4 @@ import Testing
     #expect(AdvertisingFeatures([0, 0, 0, 0, 31, 31, 0, 0])?.free(except: []) == nil)
     #expect(AdvertisingFeatures([0, 0, 0, 0, 31, 31, 3, 2, 1]) == nil)
   }
-
-  @Test func filtersOfDiscovery() {
-    let plain = KernelDiscovery.Filter().command
-    #expect(plain.0 == .startDiscovery && plain.1 == [6])
-    let filter = KernelDiscovery.Filter(services: [.init(UInt16(0x180D))], rssi: -70).command
-    #expect(filter.0 == .startServiceDiscovery)
-    #expect(
-      filter.1 == [
-        6, 0xBA, 1, 0, 0xFB, 0x34, 0x9B, 0x5F, 0x80, 0, 0, 0x80, 0, 0x10, 0, 0, 0x0D, 0x18, 0, 0,
-      ])
-  }
 }

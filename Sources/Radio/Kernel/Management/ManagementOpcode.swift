@@ -55,8 +55,6 @@ public struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
   public static let loadConnectionParameters = Self(rawValue: 0x0035)
   /// MGMT_OP_READ_UNCONF_INDEX_LIST
   public static let readUnconfiguredIndexList = Self(rawValue: 0x0036)
-  /// MGMT_OP_START_SERVICE_DISCOVERY
-  public static let startServiceDiscovery = Self(rawValue: 0x003A)
   /// MGMT_OP_READ_ADV_FEATURES
   public static let readAdvertisingFeatures = Self(rawValue: 0x003D)
   /// MGMT_OP_ADD_ADVERTISING
@@ -90,7 +88,7 @@ extension ManagementOpcode: CustomStringConvertible {
     case .unpairDevice: "unpair"
     case .confirm, .refuseConfirmation, .enterPasskey, .refusePasskey, .refusePIN:
       "answer the pairing"
-    case .startDiscovery, .startServiceDiscovery: "scan"
+    case .startDiscovery: "scan"
     case .stopDiscovery: "end the scan"
     case .getConnectionInformation: "read the connection's state"
     case .loadConnectionParameters: "set connection parameters"
