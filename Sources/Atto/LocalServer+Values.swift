@@ -235,8 +235,7 @@ extension ConnectionCore {
     _ handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?,
     _ server: Server
   ) -> Bool {
-    // Not `guard let`, which would count a reference up and down again.
-    guard session.client != nil, only == nil || only == session.client!.id else { return false }
-    return server.deliveries(of: handle, to: session.client!).contains(kind)
+    guard let client = session.client, only == nil || only == client.id else { return false }
+    return server.deliveries(of: handle, to: client).contains(kind)
   }
 }
