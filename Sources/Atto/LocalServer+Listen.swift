@@ -1,7 +1,4 @@
-import ATT
 import EventLoop
-import GATT
-import Links
 import Radio
 
 /// A place where a server waits for clients. Released, it stops; connections live on.
@@ -46,103 +43,23 @@ extension LocalServer {
   ///   place.
   public func listen(
     on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
-    advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
+    advertising parameters: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
     agent: (any PairingAgent)? = nil,
     onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
     onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
-    switch endpoint {
-    case .unix(let path):
-      let address = UnixAddress(path: path)
-      return try await listen(endpoint, options, onFailure) {
-        () throws(LinkError) in try UnixListener(address)
-      }
-    case .leAny(let source):
-      return try await listen(kernel: source, options, advertising, agent, onFailure, onEnd) {
-        () throws(AttoError) in
-        try await listen(endpoint, options, onFailure) {
-          () throws(LinkError) in try L2CAPListener(source: source)
-        }
-      }
-    case .descriptor(let number):
-      let core = core
-      try await loop.complete { (completion: Completion<Void>) in
-        do throws(AttoError) {
-          let link: SocketLink
-          do throws(LinkError) {
-            link = try SocketLink.adopt(number)
-          } catch {
-            throw .link(error)
-          }
-          _ = try core.value.attach(link, options: options)
-          completion.resume(.success(()))
-        } catch {
-          completion.resume(.failure(error))
-        }
-      }
-      return ServerListener(endpoint: endpoint.description, stopper: {})
-    case .air(let name):
-      guard endpoint.timing == nil else {
-        throw .endpoint(EndpointError(text: endpoint.description, .timingOfListener))
-      }
-      return try await listen(air: name, options, advertising, agent, onFailure)
-    case .le:
-      throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
-    }
+    try await reception(options, onFailure, onEnd).listen(
+      on: endpoint, advertising: parameters, agent: agent)
   }
 
-  private func listen(
-    _ endpoint: Endpoint, _ options: ConnectionOptions,
-    _ onFailure: @escaping @Sendable (AttoError) -> Void,
-    _ makeListener: @escaping @Sendable () throws(LinkError) -> any LinkListener
-  ) async throws(AttoError) -> ServerListener {
+  /// What serves those who come.
+  func reception(
+    _ options: ConnectionOptions, _ onFailure: @escaping @Sendable (AttoError) -> Void,
+    _ onEnd: @escaping @Sendable (AttoError) -> Void
+  ) -> LinkReception {
     let core = core
-    let loop = loop
-    let acceptor: LoopBound<LinkAcceptor> = try await loop.complete { completion in
-      do throws(LinkError) {
-        let listener = try makeListener()
-        do throws(LoopError) {
-          let acceptor = try LinkAcceptor(
-            listener, on: loop,
-            { link in
-              do throws(AttoError) {
-                _ = try core.value.attach(link, options: options)
-              } catch {
-                onFailure(error)
-              }
-            }, failure: { onFailure(.link($0)) })
-          completion.resume(.success(LoopBound(acceptor, loop)))
-        } catch {
-          completion.resume(.failure(.loop(error)))
-        }
-      } catch {
-        completion.resume(.failure(.link(error)))
-      }
-    }
-    return ServerListener(endpoint: endpoint.description) {
-      loop.inline { acceptor.value.stop() }
-    }
-  }
-
-  private func listen(
-    air name: String, _ options: ConnectionOptions, _ parameters: AdvertisingParameters,
-    _ agent: (any PairingAgent)?, _ onFailure: @escaping @Sendable (AttoError) -> Void
-  ) async throws(AttoError) -> ServerListener {
-    let radio: AirAdapter
-    do throws(RadioError) {
-      switch try AirEndpoint(name) {
-      case .own: radio = try AirAdapter(loop: loop)
-      case .name(let name): radio = try AirAdapter(name: name, loop: loop)
-      case .address(let address): radio = try AirAdapter(address: address, loop: loop)
-      }
-      if let agent { try await radio.setAgent(agent) }
-    } catch {
-      throw .radio(error)
-    }
-    let listener = try await advertise(
-      on: radio, options: options, advertising: parameters, onFailure: onFailure)
-    return ServerListener(endpoint: "air:\(name.isEmpty ? "\(radio.address)" : name)") {
-      listener.stop()
+    return LinkReception(loop: loop, onFailure: onFailure, onEnd: onEnd) {
+      (link) throws(AttoError) in _ = try core.value.attach(link, options: options)
     }
   }
 }

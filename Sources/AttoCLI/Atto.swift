@@ -12,7 +12,7 @@ import Glibc
     AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
     ChannelCommand.self,
     UnpairCommand.self, BondsCommand.self, DoctorCommand.self, LinkCommand.self,
-    BenchCommand.self, FuzzCommand.self,
+    BenchCommand.self, FuzzCommand.self, CaptureCommand.self,
   ]
 
   static func main() {

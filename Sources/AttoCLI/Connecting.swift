@@ -13,7 +13,9 @@ struct Connecting: Sendable {
   private let showsLink: Bool
 
   /// Reads the endpoint, the first word, and the common options.
-  init(_ arguments: Arguments) throws {
+  ///
+  /// - Parameter looksOn: whether `--capture` and `--trace` are for this connection.
+  init(_ arguments: Arguments, looksOn: Bool = true) throws {
     guard let text = arguments.words.first else {
       throw UsageError("an endpoint is missing; the forms are \(EndpointError.forms)")
     }
@@ -40,7 +42,7 @@ struct Connecting: Sendable {
     keeping = try StoreOptions(arguments)
     options.sendBuffer = try arguments.sendBuffer()
     showsLink = arguments.has("link-info")
-    options.monitor = try Monitor.make(arguments)
+    if looksOn { options.monitor = try Monitor.make(arguments) }
   }
 
   /// Whether the peer is on the kernel's radio.

@@ -81,3 +81,26 @@ ssize_t clinux_receive_descriptor(int fd, void *bytes, size_t capacity, int *des
   }
   return count;
 }
+
+ssize_t clinux_monitor_receive(int fd, void *bytes, size_t capacity, int64_t *microseconds) {
+  *microseconds = 0;
+  struct iovec vector = {.iov_base = bytes, .iov_len = capacity};
+  union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(struct timeval))]; } control;
+  struct msghdr whole = {
+      .msg_iov = &vector, .msg_iovlen = 1,
+      .msg_control = control.room, .msg_controllen = sizeof control.room};
+  ssize_t count;
+  do {
+    count = recvmsg(fd, &whole, MSG_TRUNC | MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return -errno;
+  for (struct cmsghdr *entry = CMSG_FIRSTHDR(&whole); entry; entry = CMSG_NXTHDR(&whole, entry)) {
+    struct timeval time;
+    if (entry->cmsg_level != SOL_SOCKET || entry->cmsg_type != SCM_TIMESTAMP ||
+        entry->cmsg_len < CMSG_LEN(sizeof time))
+      continue;
+    memcpy(&time, CMSG_DATA(entry), sizeof time);
+    *microseconds = (int64_t)time.tv_sec * 1000000 + time.tv_usec;
+  }
+  return count;
+}

@@ -52,9 +52,10 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
     try await log.next("found")
     manager.stopScan()
+    // Before anything can be told: the peer's name is, soon after the connection.
+    peripheral.delegate = self
     manager.connect(peripheral)
     try await log.next("connected")
-    peripheral.delegate = self
     peripheral.discoverServices([CBUUID(string: "180D")])
     try await log.next("services [\"180D\"] well", within: 3)
     peripheral.discoverCharacteristics(nil, for: peripheral.services![0])

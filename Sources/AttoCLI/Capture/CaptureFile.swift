@@ -12,23 +12,25 @@ struct CaptureError: Error {
 /// An attribute PDU is wrapped as a controller would see it: L2CAP on channel 4 (Vol 3, Part A,
 /// 3.1), in ACL data (Vol 4, Part E, 5.4.2), with the H4 indicator before it (Vol 4, Part A, 2).
 /// All connections of a server share one connection handle, for a monitor does not tell them
-/// apart.
+/// apart; a relay gives each client one of its own.
 ///
 /// Each PDU is written at once: what was seen before a crash is kept. An earlier file of this name
 /// is replaced by the first PDU, not before: a command that fails to connect does it no harm.
 final class CaptureFile: Sendable {
   private let path: String
   private let format: CaptureFormat
+  private let isOfMonitor: Bool
   private let descriptor: Int32
-  /// Microseconds from the loop's clock to the time of day.
-  private let offset: Int64
   private let isBegun = Atomic<Bool>(false)
   private let isBroken = Atomic<Bool>(false)
 
-  /// What the lengths of L2CAP and ACL data, 16 bits each, leave room for.
+  /// What the lengths of L2CAP and ACL data, 16 bits each, leave room for; of a longer PDU the record
+  /// says that it was cut.
   static let longest = 65531
 
-  init(path: String) throws(CaptureError) {
+  /// - Parameter isOfMonitor: whether it is for records of the kernel's monitor, instead of PDUs.
+  init(path: String, isOfMonitor: Bool = false) throws(CaptureError) {
+    self.isOfMonitor = isOfMonitor
     guard let format = CaptureFormat(path: path) else {
       throw CaptureError(
         message: "--capture wants a name that ends in \(CaptureFormat.endings), not \"\(path)\"")
@@ -39,25 +41,38 @@ final class CaptureFile: Sendable {
     }
     self.path = path
     self.format = format
-    offset = Self.microseconds(CLOCK_REALTIME) - Self.microseconds(CLOCK_MONOTONIC)
   }
 
   deinit { close(descriptor) }
 
-  func take(_ pdu: MonitoredPDU) {
-    if !isBegun.exchange(true, ordering: .relaxed) {
-      // A device has no length to cut.
-      _ = ftruncate(descriptor, 0)
-      write(format.header)
-    }
+  /// Takes the place of an earlier file now, before there is a PDU; once.
+  func begin() {
+    guard !isBegun.exchange(true, ordering: .relaxed) else { return }
+    // A device has no length to cut.
+    _ = ftruncate(descriptor, 0)
+    write(isOfMonitor ? format.monitorHeader : format.header)
+  }
+
+  /// - Parameter link: counted from 0, if there are several to be told apart.
+  func take(_ pdu: MonitoredPDU, link: Int = 0) {
+    begin()
+    // Handles of connections go to 0x0EFF.
+    let handle = 0x40 + link % 0x0E00
     let octets = pdu.octets.prefix(Self.longest)
     let isSent = pdu.direction == .sent
     // The packet boundary flag: 00, first and not flushable, from the host; 10, first, to it.
-    let flags: UInt8 = isSent ? 0x00 : 0x20
+    let flags = isSent ? 0x0000 : 0x2000
     let hci =
-      [0x02, 0x40, flags] + little(octets.count + 4) + little(octets.count) + [0x04, 0x00] + octets
-    let time = pdu.time.nanoseconds / 1000 + offset
-    write(format.record(hci, isSent: isSent, microseconds: time))
+      [0x02] + little(handle | flags) + little(octets.count + 4) + little(octets.count)
+      + [0x04, 0x00] + octets
+    let time = TimeOfDay.microseconds(of: pdu.time)
+    let missing = pdu.octets.count - octets.count
+    write(format.record(hci, isSent: isSent, microseconds: time, missing: missing))
+  }
+
+  func take(_ record: MonitorRecord) {
+    begin()
+    write(format.record(record))
   }
 
   private func write(_ octets: [UInt8]) {
@@ -77,11 +92,5 @@ final class CaptureFile: Sendable {
 
   private func little(_ number: Int) -> [UInt8] {
     [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]
-  }
-
-  private static func microseconds(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
   }
 }

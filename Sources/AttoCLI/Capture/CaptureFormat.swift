@@ -21,48 +21,64 @@ enum CaptureFormat {
   var header: [UInt8] {
     switch self {
     case .btsnoop: Array("btsnoop\0".utf8) + big(1) + big(1002)
-    case .pcapng: section + interface
+    case .pcapng: section + interface(201)
     }
   }
 
   /// One PDU in the file.
   ///
-  /// - Parameter microseconds: since 1970.
-  func record(_ hci: [UInt8], isSent: Bool, microseconds: Int64) -> [UInt8] {
+  /// - Parameters:
+  ///   - microseconds: since 1970.
+  ///   - missing: octets that there were behind these.
+  func record(
+    _ hci: [UInt8], isSent: Bool, microseconds: Int64, missing: Int = 0
+  ) -> [UInt8] {
+    let direction: UInt32 = isSent ? 0 : 1
+    switch self {
+    case .btsnoop:
+      return entry(hci, missing: missing, flags: direction, microseconds)
+    case .pcapng:
+      // The direction goes before the octets, most significant first.
+      return entry(big(direction) + hci, missing: missing, flags: 0, microseconds)
+    }
+  }
+
+  /// - Parameter flags: btsnoop's; pcapng has none.
+  func entry(
+    _ octets: [UInt8], missing: Int, flags: UInt32, _ microseconds: Int64
+  ) -> [UInt8] {
+    let count = UInt32(octets.count)
+    let whole = count + UInt32(missing)
     switch self {
     case .btsnoop:
       // Its clock begins in the year 0.
       let time = UInt64(bitPattern: microseconds &+ 0x00DC_DDB3_0F2F_8000)
-      let count = UInt32(hci.count)
-      return big(count) + big(count) + big(isSent ? 0 : 1) + big(0)
-        + big(UInt32(time >> 32)) + big(UInt32(truncatingIfNeeded: time)) + hci
+      return big(whole) + big(count) + big(flags) + big(0)
+        + big(UInt32(time >> 32)) + big(UInt32(truncatingIfNeeded: time)) + octets
     case .pcapng:
       let time = UInt64(bitPattern: microseconds)
-      // The direction goes before the octets, most significant first.
-      let data = big(isSent ? 0 : 1) + hci
-      let count = UInt32(data.count)
-      let padding = [UInt8](repeating: 0, count: (4 - data.count % 4) % 4)
+      let padding = [UInt8](repeating: 0, count: (4 - octets.count % 4) % 4)
       return block(
         6,
         little(0) + little(UInt32(time >> 32)) + little(UInt32(truncatingIfNeeded: time))
-          + little(count) + little(count) + data + padding)
+          + little(count) + little(whole) + octets + padding)
     }
   }
 
   /// Section header block: version 1.0, of unknown length.
-  private var section: [UInt8] {
+  var section: [UInt8] {
     block(0x0A0D_0D0A, little(0x1A2B_3C4D) + [1, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8))
   }
 
   /// Interface description block: whole PDUs; times are microseconds, as where nothing is said.
-  private var interface: [UInt8] { block(1, [201, 0, 0, 0] + little(0)) }
+  func interface(_ linkType: UInt8) -> [UInt8] { block(1, [linkType, 0, 0, 0] + little(0)) }
 
   private func block(_ type: UInt32, _ body: [UInt8]) -> [UInt8] {
     let count = UInt32(body.count + 12)
     return little(type) + little(count) + body + little(count)
   }
 
-  private func big(_ number: UInt32) -> [UInt8] { little(number).reversed() }
+  func big(_ number: UInt32) -> [UInt8] { little(number).reversed() }
 
   private func little(_ number: UInt32) -> [UInt8] {
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }

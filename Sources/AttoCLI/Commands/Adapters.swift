@@ -57,7 +57,8 @@ enum AdaptersCommand: Command {
     }
   }
 
-  private static func index(_ word: String) throws -> UInt16 {
+  /// The number of an adapter, which is written hciN.
+  static func index(_ word: String) throws -> UInt16 {
     guard word.hasPrefix("hci"), let index = UInt16(word.dropFirst(3)) else {
       throw UsageError("an adapter is written hci0, not \"\(word)\"")
     }

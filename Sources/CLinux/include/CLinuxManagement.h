@@ -61,3 +61,37 @@ static inline int clinux_monitor_socket(uint16_t index) {
   }
   return fd;
 }
+
+// A socket that is shown everything that passes between the kernel and all of its controllers, and
+// what there is of adapters when it is opened. Each datagram comes with the time at which the kernel
+// saw it. Wants CAP_NET_RAW.
+static inline int clinux_whole_monitor_socket(int receive_buffer) {
+  int fd = socket(AF_BLUETOOTH, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, BTPROTO_HCI);
+  if (fd < 0) return -errno;
+  int on = 1;
+  // Only with CAP_NET_ADMIN beyond net.core.rmem_max.
+  if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof receive_buffer) < 0)
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  struct sockaddr_hci address = {
+      .hci_family = AF_BLUETOOTH, .hci_dev = HCI_DEV_NONE, .hci_channel = HCI_CHANNEL_MONITOR};
+  if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMP, &on, sizeof on) < 0 ||
+      bind(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    int error = errno;
+    close(fd);
+    return -error;
+  }
+  return fd;
+}
+
+// One datagram of it, without waiting. The result is its own length, which may exceed `capacity`:
+// then only that much was stored. `microseconds` is when the kernel saw it, since 1970; 0 if it does
+// not say.
+ssize_t clinux_monitor_receive(int fd, void *bytes, size_t capacity, int64_t *microseconds);
+
+// Datagrams for which the socket's buffer had no room (SO_MEMINFO); wraps around.
+static inline int64_t clinux_dropped(int fd) {
+  uint32_t counts[SK_MEMINFO_VARS] = {0};
+  socklen_t length = sizeof counts;
+  if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, counts, &length) < 0) return -errno;
+  return counts[SK_MEMINFO_DROPS];
+}

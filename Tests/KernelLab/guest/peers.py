@@ -111,7 +111,9 @@ class Process:
         try:
             return self.lines.get(timeout=seconds)
         except queue.Empty:
-            raise SystemExit(f"nothing came within {seconds} s; on standard error: {self.errors}")
+            raise SystemExit(
+                f"{' '.join(self.process.args)}: nothing came within {seconds:.1f} s; on standard "
+                f"error: {self.errors}")
 
     def say(self, line: str) -> None:
         self.process.stdin.write(line + "\n")

@@ -69,7 +69,7 @@ for wanted in WANTED:
     start = place
     while place < len(steps) and not re.match(wanted, steps[place]):
         place += 1
-    check(place < len(steps), "no", wanted, "after", steps[max(0, start - 3):start + 30])
+    check(place < len(steps), "no", wanted, "after", start, "of", steps)
     place += 1
 # Nothing was asked in the clear once the link was to be protected.
 second = [i for i, it in enumerate(steps) if "Connection Complete" in it and it[0] == ">"][1]
