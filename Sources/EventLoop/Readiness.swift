@@ -6,14 +6,14 @@ import CLinux
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Something can be received (EPOLLIN).
-  public static let readable = Readiness(rawValue: 1)
+  @inlinable public static var readable: Readiness { Readiness(rawValue: 1) }
   /// Something can be sent (EPOLLOUT).
-  public static let writable = Readiness(rawValue: 2)
+  @inlinable public static var writable: Readiness { Readiness(rawValue: 2) }
   /// The other end will send no more, or is gone (EPOLLRDHUP or EPOLLHUP). What it sent before
   /// may still wait to be received.
-  public static let hangup = Readiness(rawValue: 4)
+  @inlinable public static var hangup: Readiness { Readiness(rawValue: 4) }
   /// An error waits to be fetched by the next call on the descriptor (EPOLLERR).
-  public static let error = Readiness(rawValue: 8)
+  @inlinable public static var error: Readiness { Readiness(rawValue: 8) }
 
   init(epoll events: UInt32) {
     var readiness: Readiness = []

@@ -12,9 +12,10 @@ extension Session {
     var transaction = ServerTransaction()
     swap(&transaction, &self.transaction)
     response.append(limit: bearer.mtu) { (out: inout OutputRawSpan) in
-      guard let server, let client else { return Self.refuse(pdu, octets, &out) }
-      let action = server.execute(
-        pdu, octets: octets, from: client, transaction: &transaction, into: &out)
+      // Not `guard let`, which would count a reference to each up and down again.
+      guard server != nil, client != nil else { return Self.refuse(pdu, octets, &out) }
+      let action = server!.execute(
+        pdu, octets: octets, from: client!, transaction: &transaction, into: &out)
       isAnswered = action == .respond
     }
     if bearer.failure == nil { self.transaction = transaction }

@@ -95,7 +95,8 @@ public final class Session {
       {
         return .none
       }
-      if let server, let client { server.execute(command: pdu, from: client) }
+      // Not `if let`, which would count a reference to each up and down again.
+      if server != nil, client != nil { server!.execute(command: pdu, from: client!) }
       return .none
     case .answered:
       takeHeldRequests(at: now)

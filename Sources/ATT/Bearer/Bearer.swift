@@ -36,8 +36,8 @@
 ///
 /// What only looks is `@inlinable`: a borrow of a bearer that lies in a class is passed to a
 /// function that is not by copying all of its some 400 octets, which costs more than the look. So
-/// is what sends commands and notifications, with their encoders: each is then one function at its
-/// caller, which writes straight into the outbox.
+/// is what sends requests, commands and notifications, with their encoders: each is then one
+/// function at its caller, which writes straight into the outbox.
 public struct Bearer: ~Copyable {
   /// What it was made with.
   public let configuration: BearerConfiguration
@@ -52,7 +52,7 @@ public struct Bearer: ~Copyable {
 
   /// The configuration's, in the clock's own unit: dividing a `Duration` for each request costs
   /// more than all else that a request needs here.
-  private let timeout: Int64
+  @usableFromInline let timeout: Int64
   @usableFromInline var requests: TransactionSlot
   @usableFromInline var indications: TransactionSlot
   @usableFromInline var serverIsBusy = false
@@ -368,7 +368,7 @@ public struct Bearer: ~Copyable {
   /// Appends the request of the transaction that holds the slot.
   ///
   /// If `encode` throws, nothing is sent and the slot is still held.
-  public mutating func transmit<E: Error>(
+  @inlinable public mutating func transmit<E: Error>(
     request id: TransactionID, at now: Instant,
     _ encode: (inout OutputRawSpan) throws(E) -> Void
   ) throws(E) {

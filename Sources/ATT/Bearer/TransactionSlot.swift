@@ -90,7 +90,8 @@ public enum Enqueued: Equatable, Sendable {
     }
   }
 
-  mutating func transmit(_ id: TransactionID, _ opcode: Opcode, deadline: Instant) {
+  @usableFromInline mutating func transmit(_ id: TransactionID, _ opcode: Opcode, deadline: Instant)
+  {
     precondition(state == .granted(id), "the slot was not granted to this transaction")
     state = .inFlight(id, opcode, deadline: deadline, isAbandoned: false)
   }
