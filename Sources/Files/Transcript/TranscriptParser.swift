@@ -20,6 +20,8 @@ struct TranscriptParser {
 
   private var transcript = Transcript()
   private var names: [String: Int] = [:]
+  /// Whether the link of the case is down after its steps so far.
+  private var isDown = false
 
   static func parse(_ bytes: [UInt8]) throws(TranscriptError) -> Transcript {
     guard bytes.count <= FileBytes.limit else {
@@ -82,9 +84,14 @@ struct TranscriptParser {
     guard let current = transcript.cases.indices.last else {
       throw first.mistake("a heading \"# NAME  title\" before the first step")
     }
-    if !Self.afterTheEnd.contains(first.text), transcript.cases[current].hasEnded {
+    if isDown, !Self.afterTheEnd.contains(first.text) {
       throw first.mistake(
         "reconnect, database, client, wait, a result or a heading after disconnect")
+    }
+    switch action {
+    case .disconnect: isDown = true
+    case .reconnect, .turn: isDown = false
+    default: break
     }
     transcript.cases[current].steps.append(Transcript.Step(action, line: line.number))
   }
@@ -112,6 +119,7 @@ struct TranscriptParser {
         found: "\(quoted(name.text)) again, first on line \(earlier)")
     }
     transcript.cases.append(Transcript.Case(name: name.text, title: line.rest))
+    isDown = false
   }
 
   private mutating func profile(_ line: TranscriptLine) throws(TranscriptError) {
@@ -133,19 +141,5 @@ struct TranscriptParser {
         found: "it after line \(transcript.cases[current].steps.last?.line ?? 0)")
     }
     transcript.cases[current].profile = path
-  }
-}
-
-extension Transcript.Case {
-  /// Whether the link is down after the steps so far.
-  fileprivate var hasEnded: Bool {
-    for step in steps.reversed() {
-      switch step.action {
-      case .disconnect: return true
-      case .reconnect, .turn: return false
-      default: continue
-      }
-    }
-    return false
   }
 }
