@@ -57,7 +57,7 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     manager.connect(peripheral)
     try await log.next("connected")
     peripheral.discoverServices([CBUUID(string: "180D")])
-    try await log.next("services [\"180D\"] well", within: 3)
+    try await log.next("services [\"180D\"] well")
     peripheral.discoverCharacteristics(nil, for: peripheral.services![0])
     try await log.next("characteristics")
   }
