@@ -6,14 +6,15 @@ import Glibc
 /// program has them.
 struct MonitorCapture {
   private let adapter: UInt16?
-  private let peer: PeerFilter?
+  /// Whose links are shown; nil: of all.
+  private let peers: Set<BluetoothAddress>?
   private let isJSON: Bool
   private let file: CaptureFile?
 
   init(_ arguments: Arguments) throws {
     try arguments.allow(words: 1)
     adapter = try arguments.words.first.map { try AdaptersCommand.index($0) }
-    peer = try arguments.value("peer").map { try PeerFilter($0) }
+    peers = try arguments.addresses("peer")
     isJSON = arguments.has("json")
     file = try arguments.value("capture").map { try CaptureFile(path: $0, isOfMonitor: true) }
   }
@@ -25,7 +26,7 @@ struct MonitorCapture {
         throw RadioError.noAdapter("hci\(adapter)")
       }
     }
-    let view = LoopBound(MonitorView(adapter, peer, isJSON: isJSON, file), loop)
+    let view = LoopBound(MonitorView(adapter, peers, isJSON: isJSON, file), loop)
     let monitor: KernelMonitor
     do throws(RadioError) {
       monitor = try await KernelMonitor.open(
@@ -54,29 +55,10 @@ private struct MonitorClosed: Error, CustomStringConvertible {
   let description: String
 }
 
-/// `--peer`: an address, of either kind where it does not say.
-struct PeerFilter: Sendable {
-  private let address: BluetoothAddress
-  private let isExact: Bool
-
-  init(_ text: String) throws(UsageError) {
-    guard let address = BluetoothAddress(text) else {
-      throw UsageError("--peer wants an address such as C0:11:22:33:44:55, not \"\(text)\"")
-    }
-    self.address = address
-    isExact = text.utf8.contains(UInt8(ascii: "/"))
-  }
-
-  func matches(_ peer: BluetoothAddress?) -> Bool {
-    guard let peer else { return false }
-    return isExact ? peer == address : peer.value == address.value
-  }
-}
-
 /// What is shown and kept of the monitor's records. The loop's thread only.
 private final class MonitorView {
   private let adapter: UInt16?
-  private let peer: PeerFilter?
+  private let shownPeers: Set<BluetoothAddress>?
   private let isJSON: Bool
   private let file: CaptureFile?
   private var decoder = CaptureDecoder()
@@ -93,9 +75,10 @@ private final class MonitorView {
     let time: Double
   }
 
-  init(_ adapter: UInt16?, _ peer: PeerFilter?, isJSON: Bool, _ file: CaptureFile?) {
+  init(_ adapter: UInt16?, _ shownPeers: Set<BluetoothAddress>?, isJSON: Bool, _ file: CaptureFile?)
+  {
     self.adapter = adapter
-    self.peer = peer
+    self.shownPeers = shownPeers
     self.isJSON = isJSON
     self.file = file
   }
@@ -118,7 +101,9 @@ private final class MonitorView {
     let connection = found.connection
     let handle = UInt16(truncatingIfNeeded: connection.handle)
     let known = peers[connection.adapter, handle]
-    guard peer?.matches(known) ?? true else { return }
+    if let shownPeers {
+      guard let known, shownPeers.contains(known) else { return }
+    }
     let seen = SeenPDU(
       time: time, isSent: found.isSent, octets: found.octets, mtu: found.mtu ?? .max)
     let name = "hci\(connection.adapter)"

@@ -29,16 +29,7 @@ enum ScanCommand: Command {
     options.timeout = try arguments.duration("timeout")
     if let uuid = try arguments.uuid("service") { options.services = [uuid] }
     options.name = arguments.value("name")
-    if let text = arguments.value("address") {
-      guard let address = BluetoothAddress(text) else {
-        throw UsageError("--address wants an address such as C0:11:22:33:44:55, not \"\(text)\"")
-      }
-      options.addresses = [address]
-      // Whoever reads an address from a label does not know its kind.
-      if !text.contains("/") {
-        options.addresses.insert(BluetoothAddress(address.value, kind: .random))
-      }
-    }
+    if let addresses = try arguments.addresses("address") { options.addresses = addresses }
     options.minimumRSSI = try arguments.integer("rssi", in: -127...20).map { Int8($0) }
     options.reportsDuplicates = arguments.has("duplicates")
     options.isActive = !arguments.has("passive")

@@ -124,6 +124,17 @@ struct Arguments: Sendable {
     return uuid
   }
 
+  /// The addresses that one is meant by: of both kinds where it does not say, for who reads an
+  /// address from a label does not know its kind.
+  func addresses(_ name: String) throws -> Set<BluetoothAddress>? {
+    guard let text = value(name) else { return nil }
+    guard let address = BluetoothAddress(text) else {
+      throw UsageError("--\(name) wants an address such as C0:11:22:33:44:55, not \"\(text)\"")
+    }
+    return text.utf8.contains(UInt8(ascii: "/"))
+      ? [address] : [address, BluetoothAddress(address.value, kind: .random)]
+  }
+
   func range(_ name: String) throws -> HandleRange? {
     try value(name).map { try HandleRange(argument: $0) }
   }
