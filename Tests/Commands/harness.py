@@ -159,7 +159,24 @@ class Running:
             rest[name] = collected
         return Ended(self.process.returncode, "\n".join(rest["out"]), "\n".join(rest["err"]))
 
+    def minds(self, number):
+        """Whether the program has a mind of its own about a signal: one that has just been started
+        is still ended by each."""
+        try:
+            with open(f"/proc/{self.process.pid}/status") as status:
+                masks = [int(line.split()[1], 16) for line in status
+                         if line.startswith(("SigBlk:", "SigCgt:", "SigIgn:"))]
+        except OSError:
+            return True
+        return self.process.poll() is not None or any(mask >> (number - 1) & 1 for mask in masks)
+
     def stop(self, number=SIGINT):
+        """Ends the program by a signal that it minds."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.minds(number):
+            if time.monotonic() > deadline:
+                raise Failed(f"it does not mind signal {number}; it said {self.seen}")
+            time.sleep(0.005)
         self.signal(number)
         return self.end()
 
