@@ -23,8 +23,11 @@ import Synchronization
 ///   filled| empties the inbox: -> 0    stays
 ///
 /// Descriptors are registered once, edge-triggered, for both directions: there is no system
-/// call for each PDU but those that carry it. Timers live in a heap, and the poll's timeout is
-/// the earliest deadline.
+/// call for each PDU but those that carry it. Timers live in a heap. If the earliest deadline is
+/// near, it bounds the poll. One that is far away, as those of ATT's transactions are, is left to
+/// an alarm: a timerfd, set once and not for each poll, so that a sleep whose end is not a matter of
+/// time costs the kernel no timer, and a turn no look at the clock. An alarm that rings for a timer
+/// which is no more is an empty turn.
 ///
 /// # Threads
 /// `enqueue`, `execute`, `stop`, `isCurrent` may be called from any thread. All else belongs to
@@ -45,8 +48,10 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   /// Pieces of work in one turn, before descriptors are polled again.
   public static let workPerTurn = 256
   static let eventsPerPoll: Int32 = 256
-  /// The token of the eventfd; no watch has it, since slots do not go that far.
+  /// The tokens of the eventfd and the timerfd; no watch has them, since slots do not go that far.
   static let wakeUpToken = UInt64.max
+  static let alarmToken = UInt64.max - 1
+  static let firstOwnToken = alarmToken
 
   /// The loop that is used where nobody names one: it runs on a thread of its own, from its
   /// first use until the process ends, and cannot be stopped. Traps if the process has neither
@@ -70,6 +75,8 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   private var taskExecutor: LoopTasks?
   let epoll: Int32
   let wakeUp: Int32
+  /// The timerfd; -1 until it is first wanted, and if none can be had.
+  @exclusivity(unchecked) var alarm: Int32 = -1
 
   // Shared between threads.
   /// The thread that runs the loop, 0 while none does.
@@ -88,6 +95,11 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   @exclusivity(unchecked) var ready: [WatchID] = []
   @exclusivity(unchecked) var delivering: [WatchID] = []
   @exclusivity(unchecked) var timers = TimerHeap()
+  /// How far away a deadline is, in nanoseconds, for which the alarm is set rather than the poll
+  /// bounded. Less in tests.
+  @exclusivity(unchecked) var farAway: Int64 = 1_000_000_000
+  /// When the alarm rings; `max` if it is not set.
+  @exclusivity(unchecked) var alarmTime = Int64.max
   /// Who is told of the end of this turn, and those who are being told.
   @exclusivity(unchecked) var turnHandlers: [any TurnHandler] = []
   @exclusivity(unchecked) var endingHandlers: [any TurnHandler] = []
@@ -134,6 +146,7 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     events.deallocate()
     _ = close(epoll)
     _ = close(wakeUp)
+    if alarm >= 0 { _ = close(alarm) }
   }
 
   /// Whether the calling thread is the one that runs this loop.

@@ -69,8 +69,7 @@ extension Loop {
     precondition(taken, "loop \(name) runs already")
     clockIsFresh = false
     while !ended() {
-      poll()
-      deliver()
+      deliver(poll())
       emptyInbox()
       runWork()
       fireTimers()
@@ -79,8 +78,9 @@ extension Loop {
     owner.store(0, ordering: .releasing)
   }
 
-  /// Collects what descriptors are ready for; sleeps if there is nothing else to do.
-  private func poll() {
+  /// Asks what descriptors are ready for, and sleeps if there is nothing else to do. How many of
+  /// `events` the kernel has filled.
+  private func poll() -> Int32 {
     var timeout = timeoutOfPoll()
     if timeout != 0 {
       let (sleeping, _) = signal.compareExchange(
@@ -91,19 +91,13 @@ extension Loop {
     if timeout != 0 { signal.bitwiseAnd(~Loop.asleep, ordering: .acquiringAndReleasing) }
     clockIsFresh = false
     // EINTR, the only error that a valid epoll instance has, is an empty turn.
-    guard count > 0 else { return }
-    for index in 0..<count {
-      let token = clinux_epoll_token(events, index)
-      guard token != Loop.wakeUpToken else { continue }
-      let readiness = Readiness(epoll: clinux_epoll_events(events, index))
-      mark(WatchID(token: token), readiness)
-    }
+    return max(0, count)
   }
 
   /// Nanoseconds that the next poll may sleep; negative: for ever.
   private func timeoutOfPoll() -> Int64 {
     guard local.isEmpty, ready.isEmpty, turnHandlers.isEmpty, !stopped else { return 0 }
-    guard let deadline = timers.deadline else { return -1 }
+    guard let deadline = timers.deadline, !isLeftToAlarm(deadline) else { return -1 }
     // Timers were looked at just now, so the clock is as fresh as it can be.
     let (left, overflow) = deadline.subtractingReportingOverflow(now)
     return overflow ? (deadline < 0 ? 0 : .max) : max(0, left)

@@ -41,11 +41,42 @@ extension Loop {
   /// Fires what is due. A timer scheduled meanwhile waits for the next turn, so that timers of
   /// the past cannot hold the loop.
   func fireTimers() {
-    guard !timers.isEmpty else { return }
+    guard let deadline = timers.deadline, !isAlarmSet(for: deadline) else { return }
     readClock()
     let sequence = timers.nextSequence
     while let (id, handler) = timers.takeDue(at: clock, before: sequence) {
       handler.timerFired(id)
     }
   }
+
+  // MARK: The alarm
+
+  /// Whether the earliest deadline is the kernel's business: it is far away, and the alarm rings
+  /// then. Sets the alarm if need be.
+  ///
+  /// The clock may be as old as the turn, or older. That does no harm: the alarm is exact.
+  func isLeftToAlarm(_ deadline: Int64) -> Bool {
+    if isAlarmSet(for: deadline) { return true }
+    guard deadline >= clock + farAway else { return false }
+    if alarm < 0 { makeAlarm() }
+    guard alarm >= 0, clinux_timerfd_set(alarm, deadline) == 0 else { return false }
+    alarmTime = deadline
+    return true
+  }
+
+  /// Whether the alarm will ring at a deadline that is far away, or before.
+  private func isAlarmSet(for deadline: Int64) -> Bool {
+    alarmTime <= deadline && deadline >= clock + farAway
+  }
+
+  /// Without a descriptor to spare there is no alarm, and polls are bounded.
+  private func makeAlarm() {
+    let descriptor = clinux_timerfd()
+    guard descriptor >= 0 else { return }
+    let result = clinux_epoll_add(
+      epoll, descriptor, CLINUX_EPOLLIN | CLINUX_EPOLLET, Loop.alarmToken)
+    if result == 0 { alarm = descriptor } else { _ = close(descriptor) }
+  }
+
+  func alarmHasRung() { alarmTime = .max }
 }

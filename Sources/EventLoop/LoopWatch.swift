@@ -68,10 +68,21 @@ extension Loop {
     if watches.mark(id, readiness) { ready.append(id) }
   }
 
-  /// Tells handlers what is pending; what they reschedule waits for the next turn.
-  func deliver() {
-    guard !ready.isEmpty else { return }
-    Swift.swap(&ready, &delivering)
+  /// Tells handlers what the poll has found, `count` of `events`, and what they had rescheduled
+  /// before; what they reschedule now waits for the next turn.
+  func deliver(_ count: Int32) {
+    if !ready.isEmpty { Swift.swap(&ready, &delivering) }
+    for index in 0..<count {
+      let token = clinux_epoll_token(events, index)
+      guard token < Loop.firstOwnToken else {
+        if token == Loop.alarmToken { alarmHasRung() }
+        continue
+      }
+      let readiness = Readiness(epoll: clinux_epoll_events(events, index))
+      // One that has rescheduled itself is told of both at once.
+      watches.toTell(WatchID(token: token), readiness)?.ready(readiness)
+    }
+    guard !delivering.isEmpty else { return }
     var index = 0
     while index < delivering.count {
       let id = delivering[index]

@@ -64,6 +64,17 @@ struct WatchTable {
     return first
   }
 
+  /// Who is to be told that a watch is ready: now. nil if the watch has ended, or has something
+  /// pending, to which this is added then.
+  mutating func toTell(_ id: WatchID, _ readiness: Readiness) -> (any ReadinessHandler)? {
+    guard let index = index(of: id) else { return nil }
+    guard slots[index].pending.isEmpty else {
+      slots[index].pending.formUnion(readiness)
+      return nil
+    }
+    return slots[index].handler
+  }
+
   /// Takes what a watch is to be told, and whom; nil if the watch has ended.
   mutating func take(
     _ id: WatchID

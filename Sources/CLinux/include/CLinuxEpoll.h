@@ -1,4 +1,4 @@
-// epoll and eventfd, with -errno as the error. Included by CLinux.h.
+// epoll, eventfd and timerfd, with -errno as the error. Included by CLinux.h.
 #pragma once
 
 // Swift sees neither the enum nor the macros of <sys/epoll.h> as plain numbers.
@@ -79,6 +79,19 @@ static inline void clinux_eventfd_signal(int fd) {
   do {
     written = write(fd, &one, sizeof one);
   } while (written < 0 && errno == EINTR);
+}
+
+static inline int clinux_timerfd(void) {
+  int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  return fd < 0 ? -errno : fd;
+}
+
+// Has a timerfd become readable at a moment of CLOCK_MONOTONIC, in nanoseconds, above 0; what it
+// was set to before is forgotten.
+static inline int clinux_timerfd_set(int fd, int64_t moment) {
+  struct itimerspec when = {
+      .it_value = {.tv_sec = moment / 1000000000, .tv_nsec = moment % 1000000000}};
+  return timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL) < 0 ? -errno : 0;
 }
 
 // CLOCK_MONOTONIC in nanoseconds.
