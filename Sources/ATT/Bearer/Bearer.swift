@@ -372,16 +372,13 @@ public struct Bearer: ~Copyable {
     request id: TransactionID, at now: Instant,
     _ encode: (inout OutputRawSpan) throws(E) -> Void
   ) throws(E) {
-    var opcode = Opcode.errorResponse
-    var value: UInt16 = 0
-    try outbox.append(limit: mtu) { (out: inout OutputRawSpan) throws(E) in
-      try encode(&out)
-      let octets = out.bytes
-      precondition(octets.byteCount > 0, "a request has an opcode")
-      opcode = Opcode(octets.octet(at: 0))
-      if opcode == .exchangeMTURequest, octets.byteCount == 3 { value = octets.uint16(at: 1) }
+    let length = try outbox.append(limit: mtu, encode)
+    precondition(length > 0, "a request has an opcode")
+    let opcode = Opcode(outbox.last(length).octet(at: 0))
+    if opcode == .exchangeMTURequest {
+      let value = length == 3 ? outbox.last(length).uint16(at: 1) : 0
+      ownExchange = .inFlight(value)
     }
-    if opcode == .exchangeMTURequest { ownExchange = .inFlight(value) }
     requests.transmit(id, opcode, deadline: now.advanced(by: timeout))
   }
 

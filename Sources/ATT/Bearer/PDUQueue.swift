@@ -34,10 +34,12 @@ public struct PDUQueue: ~Copyable {
   /// Encodes a PDU of at most `limit` octets (no more than 65535) at the end.
   ///
   /// If `encode` throws, the queue is as it was.
-  @inlinable
+  ///
+  /// - Returns: its length.
+  @discardableResult @inlinable
   public mutating func append<E: Error>(
     limit: Int, _ encode: (inout OutputRawSpan) throws(E) -> Void
-  ) throws(E) {
+  ) throws(E) -> Int {
     precondition(limit <= Int(UInt16.max))
     reserve(limit + 2)
     let room = unsafe UnsafeMutableRawBufferPointer(start: block + tail + 2, count: limit)
@@ -47,6 +49,15 @@ public struct PDUQueue: ~Copyable {
     unsafe (block + tail).storeBytes(of: UInt16(length), as: UInt16.self)
     tail += 2 + length
     entries += 1
+    return length
+  }
+
+  /// The PDU that was appended last, by its length.
+  @inlinable
+  @_lifetime(borrow self)
+  borrowing func last(_ length: Int) -> RawSpan {
+    let pdu = unsafe RawSpan(_unsafeStart: block + tail - length, byteCount: length)
+    return unsafe _overrideLifetime(pdu, borrowing: self)
   }
 
   /// Appends a PDU as it is.

@@ -41,6 +41,11 @@ open class ProcedureOperation<P: Procedure>: ClientOperation {
     super.init()
   }
 
+  /// Makes this, once it has ended, an operation that carries out another procedure of its kind and
+  /// may be started: who asks the same again and again, from ``finish(_:)`` too, needs one object
+  /// for it all.
+  public final func renew(_ procedure: P) { self.procedure = procedure }
+
   /// The procedure has ended. Override.
   open func finish(_ result: Result<P.Output, ProcedureError>) {}
 

@@ -23,7 +23,7 @@ import Testing
         model.append(pdu)
       case 6:
         struct Refused: Error {}
-        try? queue.append(limit: 40) { (out: inout OutputRawSpan) throws(Refused) in
+        _ = try? queue.append(limit: 40) { (out: inout OutputRawSpan) throws(Refused) in
           out.append(([1, 2, 3] as [UInt8]).span.bytes)
           throw Refused()
         }

@@ -296,6 +296,39 @@ import Testing
     #expect(bench.session.operationCount == 0)
   }
 
+  /// One object that is renewed at its end and begun again, here with the next handle.
+  @Test func oneOperationAgainAndAgain() {
+    final class Polling: ProcedureOperation<ReadCharacteristicValue> {
+      let session: Session
+      var results: [Result<[UInt8], ProcedureError>] = []
+      init(_ session: Session) {
+        self.session = session
+        super.init(ReadCharacteristicValue(1))
+      }
+      override func finish(_ result: Result<[UInt8], ProcedureError>) {
+        results.append(result)
+        guard results.count < 4 else { return }
+        renew(ReadCharacteristicValue(AttributeHandle(UInt16(results.count) + 1)))
+        session.start(self, at: .zero)
+      }
+    }
+    let bench = Bench()
+    let polling = Polling(bench.session)
+    bench.session.start(polling, at: .zero)
+    bench.receive("0b 01")
+    bench.receive("01 0a 02 00 02")
+    bench.receive("0b 03 03")
+    #expect(bench.sent == ["0a 01 00", "0a 02 00", "0a 03 00", "0a 04 00"])
+    bench.session.linkEnded()
+    let refusal = ErrorResponse(request: .readRequest, handle: 2, code: .readNotPermitted)
+    #expect(
+      polling.results == [
+        .success([1]), .failure(.refused(refusal)), .success([3, 3]),
+        .failure(.bearer(.linkEnded)),
+      ])
+    #expect(bench.session.operationCount == 0)
+  }
+
   // MARK: Writes without a response
 
   @Test func writesWithoutResponse() throws {
