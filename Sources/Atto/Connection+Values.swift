@@ -42,8 +42,12 @@ public final class ReceivedValues: AsyncSequence, Sendable {
       return takeNext()
     }
 
-    public mutating func next(
-      isolation actor: isolated (any Actor)?
+    /// The next value; nil at the end. Runs where the caller does, whichever actor that is.
+    ///
+    /// Not `isolated` to the actor, because then the runtime would be asked before and after each
+    /// value whether it runs there.
+    public nonisolated(nonsending) mutating func next(
+      isolation actor: (any Actor)?
     ) async throws(AttoError) -> ReceivedValue? {
       if position == batch.count, try await !fetch() { return nil }
       return takeNext()
