@@ -105,7 +105,7 @@ final class ConnectionCore {
   @exclusivity(unchecked) private(set) var counters = ConnectionCounters()
 
   /// PDUs that are gathered before they are sent.
-  static let gatheredPDUs = 16
+  static let gatheredPDUs = 64
   /// PDUs of one turn, after which other connections have theirs.
   static let pdusPerTurn = 64
   /// How long what a client has changed may wait to be remembered while nobody is told of it.
@@ -260,7 +260,13 @@ final class ConnectionCore {
   private func deliver(_ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool) {
     valueObserver?(handle, value)
     var isTaken = valueObserver != nil
-    for queue in queues where queue.handle == nil || queue.handle == handle {
+    // By index, since `for` would keep the list, and count a reference to it, meanwhile. Nobody is
+    // told of a value from within `offer`, so that the list stays as it is.
+    var index = 0
+    while index < queues.count {
+      let queue = queues[index]
+      index += 1
+      guard queue.handle == nil || queue.handle == handle else { continue }
       queue.offer(handle, value, isIndication: isIndication, isLimited: !isDraining)
       isTaken = true
     }
@@ -406,8 +412,8 @@ final class ConnectionCore {
   func start(_ operation: ClientOperation) -> TransactionID {
     let id = session.start(operation, at: now)
     settle()
-    // Reading may have paused for values that nobody takes.
-    read()
+    // Reading may have paused for values that nobody takes. Otherwise the next poll tells.
+    if isReadable || !interest.contains(.readable) { read() }
     return id
   }
 

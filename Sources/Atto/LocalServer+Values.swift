@@ -26,12 +26,15 @@ extension LocalServer {
   public func notify(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
-    if let core = core.valueHere,
-      let count = core.notifyAtOnce(handle, value.span.bytes, to: client)
-    {
+    // Not `valueHere`, which would count a reference up and down.
+    let atOnce: (count: Int, isLongAtIt: Bool)? = core.here { core in
+      guard let count = core.notifyAtOnce(handle, value.span.bytes, to: client) else { return nil }
+      return (count, core.unwaited.note())
+    }
+    if let atOnce {
       // One that sends and sends must let others have their turns.
-      if core.unwaited.note() { await loop.letOthersGo() }
-      return Delivered(count: count)
+      if atOnce.isLongAtIt { await loop.letOthersGo() }
+      return Delivered(count: atOnce.count)
     }
     return try await notifyWhenThereIsRoom(handle, value, to: client)
   }
@@ -159,7 +162,7 @@ extension ServerCore {
   ) -> Int? {
     // Most devices have one client at a time: it is asked once.
     if connections.count == 1 {
-      return connections[0].notifyAtOnce(handle, value, only, server)
+      return connections[0].notifyAtOnce(handle, value, only)
     }
     var targets: [ConnectionCore] = []
     swap(&targets, &spareTargets)
@@ -167,7 +170,7 @@ extension ServerCore {
       targets.removeAll(keepingCapacity: true)
       swap(&targets, &spareTargets)
     }
-    for connection in connections where connection.wants(handle, .notification, only, server) {
+    for connection in connections where connection.wants(handle, .notification, only) {
       guard connection.session.hasRoomForValues else { return nil }
       targets.append(connection)
     }
@@ -183,7 +186,7 @@ extension ServerCore {
     of handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?
   ) -> [ClientID] {
     var ids: [ClientID] = []
-    for connection in connections where connection.wants(handle, kind, only, server) {
+    for connection in connections where connection.wants(handle, kind, only) {
       if let client = connection.session.client { ids.append(client.id) }
     }
     return ids
@@ -222,9 +225,9 @@ extension ConnectionCore {
   /// nil if it has no room. Here and not there, because nobody need count references to what
   /// belongs to the connection while it does something itself.
   fileprivate func notifyAtOnce(
-    _ handle: AttributeHandle, _ value: RawSpan, _ only: ClientID?, _ server: Server
+    _ handle: AttributeHandle, _ value: RawSpan, _ only: ClientID?
   ) -> Int? {
-    guard wants(handle, .notification, only, server) else { return 0 }
+    guard wants(handle, .notification, only) else { return 0 }
     guard session.notify(handle, value) else { return nil }
     settleLater()
     return 1
@@ -232,10 +235,9 @@ extension ConnectionCore {
 
   /// Whether the client, if it is the only one asked for, may be sent a value in this way now.
   fileprivate func wants(
-    _ handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?,
-    _ server: Server
+    _ handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?
   ) -> Bool {
-    guard let client = session.client, only == nil || only == client.id else { return false }
-    return server.deliveries(of: handle, to: client).contains(kind)
+    guard only == nil || only == session.client?.id else { return false }
+    return session.deliveries(of: handle).contains(kind)
   }
 }

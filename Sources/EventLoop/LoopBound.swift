@@ -22,6 +22,11 @@ public struct LoopBound<Value>: @unchecked Sendable {
     return stored
   }
 
+  /// What `body` makes of the value if the calling thread is the loop's; nil elsewhere.
+  @inlinable public func here<R>(_ body: (Value) -> R?) -> R? {
+    loop.isCurrent ? body(stored) : nil
+  }
+
   /// The value if the calling thread is the loop's; nil elsewhere.
   @inlinable public var valueHere: Value? { loop.isCurrent ? stored : nil }
 }

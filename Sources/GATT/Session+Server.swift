@@ -70,6 +70,14 @@ extension Session {
     held = request
   }
 
+  /// How a value may be sent to this client now, as ``Server/deliveries(of:to:)`` says; not at all
+  /// without a server.
+  public func deliveries(of value: AttributeHandle) -> ClientCharacteristicConfiguration {
+    // Not `guard let`, which would count a reference to each up and down again.
+    guard server != nil, client != nil else { return [] }
+    return server!.deliveries(of: value, to: client!)
+  }
+
   /// Whether ``notify(_:_:)`` would send now.
   public var hasRoomForValues: Bool { bearer.failure == nil && hasRoom }
 
