@@ -40,7 +40,7 @@ final class EngineLink: ReadinessHandler {
       return false
     }
     let pdu = UnsafeRawBufferPointer(rebasing: room[..<count]).bytes
-    switch session.receive(pdu, at: Instant(nanoseconds: loop.now)) {
+    switch session.receive(pdu, at: now) {
     case .notification:
       values += 1
       return true
@@ -51,10 +51,15 @@ final class EngineLink: ReadinessHandler {
     return false
   }
 
+  var now: Instant { Instant(nanoseconds: loop.now) }
+
   func flush() {
-    let sentAll = try? session.transmit { (pdu) throws(LinkError) in
-      try link.send(pdu) == .sent
-    }
+    let sentAll =
+      session.outputCount > 1
+      ? try? session.transmit(together: { (entries) throws(LinkError) in
+        try link.send(together: entries)
+      })
+      : try? session.transmit { (pdu) throws(LinkError) in try link.send(pdu) == .sent }
     let isBlocked = sentAll == false
     guard isBlocked != self.isBlocked else { return }
     self.isBlocked = isBlocked

@@ -1,16 +1,38 @@
 import Atto
 import Glibc
 
-/// A procedure that is begun again when it has ended, without a task.
+/// A procedure that is carried out again and again, as one object and without a task.
 private final class Repeated<P: Procedure>: ProcedureOperation<P> {
-  private let ended: () -> Void
-  init(_ procedure: P, _ ended: @escaping () -> Void) {
+  private let ended: (Repeated<P>) -> Void
+  init(_ procedure: P, _ ended: @escaping (Repeated<P>) -> Void) {
     self.ended = ended
     super.init(procedure)
   }
   override func finish(_ result: Result<P.Output, ProcedureError>) {
     if case .failure(let error) = result { fatalError("refused: \(error)") }
-    ended()
+    ended(self)
+  }
+}
+
+/// The same for the shortest of them, in which it counts that the compiler knows the procedure.
+private final class PolledRead: ProcedureOperation<ReadCharacteristicValue> {
+  private unowned let engine: EngineLink
+  @exclusivity(unchecked) private var left: Int
+  private let ended: () -> Void
+  init(_ engine: EngineLink, _ count: Int, _ ended: @escaping () -> Void) {
+    (self.engine, left, self.ended) = (engine, count, ended)
+    super.init(ReadCharacteristicValue(Bench.value))
+  }
+  func start() {
+    engine.session.start(self, at: engine.now)
+    engine.flush()
+  }
+  override func finish(_ result: Result<[UInt8], ProcedureError>) {
+    if case .failure(let error) = result { fatalError("refused: \(error)") }
+    left -= 1
+    guard left > 0 else { return ended() }
+    renew(ReadCharacteristicValue(Bench.value))
+    start()
   }
 }
 
@@ -36,7 +58,12 @@ struct EngineRows {
     let engine = try EngineLink(descriptor, loop)
     let start = {
       switch row {
-      case "read": repeatProcedure(engine, count) { ReadCharacteristicValue(Bench.value) }
+      case "read":
+        let watch = Stopwatch()
+        PolledRead(engine, count) {
+          watch.report(count)
+          loop.stop()
+        }.start()
       case "long-read": repeatProcedure(engine, count) { ReadLongValue(Bench.long) }
       case "long-write":
         let value = [UInt8](repeating: 0x33, count: 512)
@@ -52,7 +79,7 @@ struct EngineRows {
 
   private func exchangeMTU(_ engine: EngineLink, _ mtu: Int, _ next: @escaping () -> Void) {
     engine.session.startExchangeMTU(
-      Repeated(ExchangeMTU(clientReceiveMTU: mtu), next), at: Instant(nanoseconds: loop.now))
+      Repeated(ExchangeMTU(clientReceiveMTU: mtu)) { _ in next() }, at: engine.now)
     engine.flush()
   }
 
@@ -61,19 +88,21 @@ struct EngineRows {
   ) {
     let watch = Stopwatch()
     var left = count
-    func next() {
+    let operation = Repeated(make()) { operation in
+      left -= 1
       guard left > 0 else {
         watch.report(count)
         return loop.stop()
       }
-      left -= 1
-      engine.session.start(
-        Repeated(make(), next), at: Instant(nanoseconds: loop.now))
+      operation.renew(make())
+      engine.session.start(operation, at: engine.now)
       engine.flush()
     }
-    next()
+    engine.session.start(operation, at: engine.now)
+    engine.flush()
   }
 
+  /// Commands are gathered and go together, as `Connection` sends them.
   private func writeCommands(_ engine: EngineLink, _ count: Int, _ size: Int) {
     let value = [UInt8](repeating: 0x31, count: size)
     let watch = Stopwatch()
@@ -82,15 +111,17 @@ struct EngineRows {
       while left > 0 {
         guard let sent = try? engine.session.writeWithoutResponse(Bench.value, value.span.bytes)
         else { fatalError("a command was refused") }
+        if sent { left -= 1 }
+        guard !sent || engine.session.outputCount == 64 else { continue }
         engine.flush()
-        if sent { left -= 1 } else if engine.isBlocked { return }
+        if engine.isBlocked { return }
       }
       engine.whenIdle = {}
       engine.session.start(
-        Repeated(ReadCharacteristicValue(Bench.value)) {
+        Repeated(ReadCharacteristicValue(Bench.value)) { _ in
           watch.report(count)
           loop.stop()
-        }, at: Instant(nanoseconds: loop.now))
+        }, at: engine.now)
       engine.flush()
     }
     engine.whenIdle()
@@ -103,7 +134,7 @@ struct EngineRows {
     }
     let write = { (handle: AttributeHandle, value: [UInt8], next: @escaping () -> Void) in
       engine.session.start(
-        Repeated(WriteValue(handle, value: value), next), at: Instant(nanoseconds: loop.now))
+        Repeated(WriteValue(handle, value: value)) { _ in next() }, at: engine.now)
       engine.flush()
     }
     write(Bench.configuration, [1, 0]) {
