@@ -54,6 +54,14 @@ public struct FindInformationResponse: ~Escapable {
     return (entries.handle(at: offset), entries.uuid(at: offset + 2, length: stride - 2))
   }
 
+  /// One listed attribute of a response of ``format`` 1, as it stands there: its handle in the lower
+  /// half, its type in the upper. For those who compare many.
+  @inlinable public func shortEntry(at index: Int) -> UInt32 {
+    precondition(format == 1, "the types are of 128 bits")
+    return UInt32(
+      littleEndian: entries.unsafeLoadUnaligned(fromByteOffset: index * 4, as: UInt32.self))
+  }
+
   /// Begins the PDU; ``append(_:_:to:)`` adds to it.
   static public func begin(format: UInt8, into out: inout OutputRawSpan) {
     out.append(Opcode.findInformationResponse)

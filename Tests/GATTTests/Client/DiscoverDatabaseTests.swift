@@ -222,6 +222,26 @@ import Testing
     }
   }
 
+  /// A value whose type has no short form, and a response that lists it with a short one.
+  @Test(arguments: ["0000", "0100", "2a2a"])
+  func aLongTypeThatTurnsShort(type: String) {
+    let long = "0f0e0d0c0b0a09080706050403020100"
+    #expect(throws: ProcedureError.violation(.contradiction(0x0006))) {
+      try play(
+        DiscoverDatabase(), mtu: 64,
+        """
+        > 10 0100 ffff 0028
+        < 11 06 0100 ffff 0018
+        > 08 0200 ffff 0328
+        < 09 15 0200 02 0300 \(long) 0500 02 0600 \(long)
+        > 08 0700 ffff 0328
+        < 01 08 0700 0a
+        > 04 0400 ffff
+        < 05 01 0400 0129 0500 0328 0600 \(type)
+        """)
+    }
+  }
+
   @Test(arguments: [
     // In the gap between services, before the first, at a service's own handle.
     ("09 07 0700 02 0800 002a", ProtocolViolation.outsideServices(0x0007)),

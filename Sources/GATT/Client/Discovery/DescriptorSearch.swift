@@ -20,6 +20,16 @@ struct DescriptorSearch: Procedure, Sendable {
   struct Known: Equatable, Sendable {
     let handle: AttributeHandle
     let type: BluetoothUUID
+    /// Both as a response lists them, see `FindInformationResponse.shortEntry`; 0, which no
+    /// attribute has, for a type without a short form.
+    let entry: UInt32
+
+    @inline(__always)
+    init(handle: AttributeHandle, type: BluetoothUUID) {
+      self.handle = handle
+      self.type = type
+      entry = if let short = type.short { UInt32(short) << 16 | UInt32(handle.rawValue) } else { 0 }
+    }
   }
 
   struct Output: Equatable, Sendable {
@@ -69,12 +79,29 @@ struct DescriptorSearch: Procedure, Sendable {
     case .findInformationResponse(let information):
       output.descriptors.makeRoom(for: information.count)
       var last = AttributeHandle.invalid
-      for index in 0..<information.count {
-        let (handle, type) = information[index]
-        guard asked.contains(handle) else { throw .violation(.handleOutOfRange(handle, asked)) }
-        guard handle > last else { throw .violation(.notAdvancing(handle)) }
-        last = handle
-        try accept(handle, type)
+      if information.format == 1 {
+        for index in 0..<information.count {
+          let entry = information.shortEntry(at: index)
+          try pass(AttributeHandle(UInt16(truncatingIfNeeded: entry)), after: &last)
+          // Most of what comes is known, and comes as it is known.
+          if knownIndex < known.count, known[knownIndex].entry == entry {
+            knownIndex += 1
+            continue
+          }
+          let type = UInt16(truncatingIfNeeded: entry >> 16)
+          let isDeclaration = 0x2800...0x2803 ~= type
+          if !isDeclaration, knownIndex == known.count || known[knownIndex].handle > last {
+            try acceptDescriptor(last, BluetoothUUID(type))
+          } else {
+            try accept(last, BluetoothUUID(type))
+          }
+        }
+      } else {
+        for index in 0..<information.count {
+          let (handle, type) = information[index]
+          try pass(handle, after: &last)
+          try accept(handle, type)
+        }
       }
       guard let next = nextRange(after: last) else { return .finished(output) }
       try limits.check(requests, of: .requests)
@@ -88,7 +115,16 @@ struct DescriptorSearch: Procedure, Sendable {
     }
   }
 
+  /// Goes on to the next handle of a response, which must be asked for and greater than the last.
   @inline(__always)
+  private func pass(
+    _ handle: AttributeHandle, after last: inout AttributeHandle
+  ) throws(ProcedureError) {
+    guard asked.contains(handle) else { throw .violation(.handleOutOfRange(handle, asked)) }
+    guard handle > last else { throw .violation(.notAdvancing(handle)) }
+    last = handle
+  }
+
   private mutating func accept(
     _ handle: AttributeHandle, _ type: BluetoothUUID
   ) throws(ProcedureError) {
@@ -100,20 +136,31 @@ struct DescriptorSearch: Procedure, Sendable {
         return
       }
     }
-    while gapIndex < gaps.count, gaps[gapIndex].end < handle { gapIndex += 1 }
-    let isInGap = gapIndex < gaps.count && gaps[gapIndex].start <= handle
     switch type {
     case .primaryService, .secondaryService, .characteristic:
       throw .violation(.contradiction(handle))
     case .include:
-      guard isInGap else { throw .violation(.contradiction(handle)) }
+      guard isInGap(handle) else { throw .violation(.contradiction(handle)) }
       try limits.check(output.includes.count, of: .includes)
       output.includes.append(handle)
-    default:
-      guard isInGap else { return }
-      try limits.check(output.descriptors.count, of: .descriptors)
-      output.descriptors.append(Descriptor(handle: handle, uuid: type))
+    default: try acceptDescriptor(handle, type)
     }
+  }
+
+  /// Takes what is neither known nor a declaration.
+  @inline(__always)
+  private mutating func acceptDescriptor(
+    _ handle: AttributeHandle, _ type: BluetoothUUID
+  ) throws(ProcedureError) {
+    guard isInGap(handle) else { return }
+    try limits.check(output.descriptors.count, of: .descriptors)
+    output.descriptors.append(Descriptor(handle: handle, uuid: type))
+  }
+
+  @inline(__always)
+  private mutating func isInGap(_ handle: AttributeHandle) -> Bool {
+    while gapIndex < gaps.count, gaps[gapIndex].end < handle { gapIndex += 1 }
+    return gapIndex < gaps.count && gaps[gapIndex].start <= handle
   }
 
   /// Passes the known attributes before a handle that has been reported, or up to the end of what

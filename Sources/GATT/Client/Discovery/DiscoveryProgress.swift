@@ -29,6 +29,7 @@ struct DiscoveryProgress: Sendable {
 
   /// Accepts a group. Its end may lie beyond the range: a group does not end where the caller
   /// ceases to look.
+  @inline(__always)
   mutating func advance(
     _ handle: AttributeHandle, through end: AttributeHandle
   ) throws(ProcedureError) {
