@@ -16,7 +16,7 @@ private final class Repeated<P: Procedure>: ProcedureOperation<P> {
 
 /// The same for the shortest of them, in which it counts that the compiler knows the procedure.
 private final class PolledRead: ProcedureOperation<ReadCharacteristicValue> {
-  private unowned let engine: EngineLink
+  private let engine: EngineLink
   @exclusivity(unchecked) private var left: Int
   private let ended: () -> Void
   init(_ engine: EngineLink, _ count: Int, _ ended: @escaping () -> Void) {

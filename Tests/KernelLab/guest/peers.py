@@ -193,7 +193,8 @@ class Server(Process):
             ATTO, "serve", path or profile(name), "--listen", listen or f"le:@hci{adapter}", "--json",
             *words)
         self.seen: list[dict] = []
-        self.event("listening")
+        # An emulated machine may be at work on much else.
+        self.event("listening", 30)
         if listen is None:
             advertise(adapter)
 
