@@ -281,7 +281,12 @@ final class ConnectionCore {
   /// Most PDUs leave most of it undone, so each step is looked at before it is taken.
   func settle() {
     if clientHasChanged { remember() }
-    if session.hasOutput || !writers.isEmpty { flush() }
+    if isBlocked {
+      // The link tells when it has room; until then it would only refuse again.
+      if !writers.isEmpty, session.hasRoom { wakeWriters() }
+    } else if session.hasOutput || !writers.isEmpty {
+      flush()
+    }
     arm()
     if isBlocked { watchForWhatIsWanted() }
     if let server, server.hasNews { server.settle() }
@@ -377,6 +382,7 @@ final class ConnectionCore {
   /// is read, with what the link says of its end; if that is nothing, with this error.
   private func sendingFailed(_ error: AttoError) {
     sendFailure = Ending(error)
+    isBlocked = false
     session.bearer.outbox.removeAll()
     isDraining = true
     isReadable = true

@@ -22,7 +22,7 @@ public struct ConnectionOptions: Sendable {
   /// How long each step may take; a person may have to look and to type.
   public var securityTimeout: Duration = .seconds(30)
   /// Octets of commands and notifications that wait for the link before a writer must.
-  public var outboxLimit = 2048
+  public var outboxLimit = 8192
   /// Values that wait for one consumer before the peer is held back.
   public var valueLimit = 1024
   /// Octets that may wait in the kernel to be sent, as it counts them: some 700 to 1000 for each

@@ -1,6 +1,29 @@
+import ATT
+import Links
 import Testing
 
 @testable import Atto
+
+/// A link that counts what it is offered, and has room when the test says so.
+private final class CountingLink: Link {
+  weak var observer: (any LinkObserver)?
+  var hasRoom = false
+  private(set) var offers = 0
+  private(set) var sent: [[UInt8]] = []
+
+  var descriptor: Int32? { nil }
+  var peerName: String { "counting" }
+  var security: LinkSecurity { .low }
+  func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
+    offers += 1
+    guard hasRoom else { return .wouldBlock }
+    sent.append(pdu.owned)
+    return .sent
+  }
+  func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome { .wouldBlock }
+  func close() {}
+  func raiseSecurity(to level: SecurityLevel) throws(LinkError) {}
+}
 
 /// A server whose links take all that they can.
 @Suite struct SaturationTests {
@@ -28,6 +51,31 @@ import Testing
       await seen.wait(count: 1000)
       for _ in 0..<10 { #expect(try await connection.read(bench.greeting) == Bench.hello) }
       try await connection.write(bench.configuration, [0, 0])
+    }
+  }
+
+  /// A link that has refused a PDU is left alone until it tells that it has room.
+  @Test func aFullLinkIsNotOfferedEachPDU() async throws {
+    try await withDeadline(seconds: 60) {
+      let loop = Loop.shared
+      let link: LoopBound<CountingLink> = try await loop.complete { completion in
+        completion.resume(.success(LoopBound(CountingLink(), loop)))
+      }
+      let connection: Connection = try await loop.complete { completion in
+        completion.resume(Connection.make(link.value, ConnectionOptions(), nil, loop))
+      }
+      try await Task(executorPreference: loop.tasks) {
+        for number in 0..<300 { try await connection.writeWithoutResponse(9, counted(number)) }
+        let offers = link.value.offers
+        #expect(offers == 1)
+        link.value.hasRoom = true
+        link.value.observer?.linkReady(.writable)
+        try await until { link.value.sent.count == 300 }
+        let (sent, all) = (link.value.sent, link.value.offers)
+        #expect(sent == (0..<300).map { [0x52, 9, 0] + counted($0) })
+        #expect(all == 301)
+      }.value
+      connection.close()
     }
   }
 }

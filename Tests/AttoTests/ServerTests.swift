@@ -334,7 +334,7 @@ import Testing
       let waiting = try await bench.server.onLoop {
         $0.connection(deafClient)!.session.bearer.outbox.byteCount
       }
-      #expect(waiting < 2048 + 23)
+      #expect(waiting < 8192 + 23)
       deaf.close()
       let (count, delivered) = try await blocked.value
       #expect(count > 100)
