@@ -13,7 +13,7 @@ import Radio
 /// turn is used up. Each goes through the session and what that wants sent goes to the link at
 /// once, all in one call from the readiness of the descriptor to the response on its way. The
 /// system call is tried first; only when the link has no room does anything wait for its
-/// readiness.
+/// readiness, and until then nothing more is tried.
 ///
 /// Notifications and commands that code on the loop sends one after another are gathered, up to
 /// ``gatheredPDUs`` or the outbox' limit, until the loop's turn ends at the latest, and go with one
