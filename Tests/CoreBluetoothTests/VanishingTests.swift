@@ -370,6 +370,25 @@ import Testing
     peer.end()
   }
 
+  /// Who still holds a characteristic when the connection and its services are gone has misused
+  /// nothing.
+  @Test func awaitedTooLate() async throws {
+    let (peer, watch) = try await ready("Too late")
+    let characteristic = watch.characteristic("2A37")
+    peer.vanish()
+    try await watch.log.next("disconnected")
+    let peripheral = watch.peripheral
+    let read = await error { _ = try await peripheral.read(characteristic) }
+    #expect(read as? CBError == CBError(.notConnected))
+    let written = await error { try await peripheral.write(Data([1]), to: characteristic) }
+    #expect(written as? CBError == CBError(.notConnected))
+    let notified = await error {
+      for try await _ in peripheral.notifications(for: characteristic) {}
+    }
+    #expect(notified as? CBError == CBError(.notConnected))
+    peer.end()
+  }
+
   /// Those who await have one result each, too.
   @Test(arguments: 0..<6) func whileAwaited(_ place: Int) async throws {
     let (peer, watch) = try await ready("Awaited \(place)")
@@ -385,7 +404,12 @@ import Testing
     }
     #expect(errors.count == 3)
     #expect(errors.contains { $0 != nil })
-    for case let error? in errors { #expect(error as? CBError == CBError(.peripheralDisconnected)) }
+    // Who begins when it is over already is told that.
+    for case let error? in errors {
+      let isEnd = [CBError(.peripheralDisconnected), CBError(.notConnected)].contains(
+        error as? CBError)
+      #expect(isEnd, "\(error)")
+    }
     peer.end()
   }
 }

@@ -61,7 +61,7 @@ private final class NotificationSubscription {
   func begin(isolation actor: isolated (any Actor)?) async throws {
     guard !hasBegun else { return }
     hasBegun = true
-    guard let found = peripheral.mine(characteristic) else { throw CBError(.invalidParameters) }
+    let found = try peripheral.inReach(characteristic)
     let handle = found.valueHandle
     // First, so that no value is lost in between.
     let source = source

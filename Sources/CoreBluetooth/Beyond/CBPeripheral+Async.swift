@@ -19,10 +19,11 @@ extension CBPeripheral {
 
   /// Reads a value, to its end.
   ///
-  /// - Throws: `CBError`, `CBATTError`.
+  /// - Throws: `CBError` (`notConnected`; `invalidParameters` for a characteristic that is not this
+  ///   peripheral's, or of before its services have changed), `CBATTError`.
   public nonisolated(nonsending) func read(_ characteristic: CBCharacteristic) async throws -> Data
   {
-    guard let found = mine(characteristic) else { throw CBError(.invalidParameters) }
+    let found = try inReach(characteristic)
     let value = Data(
       try await result { (connection, _) async throws(AttoError) in
         try await connection.readLong(found.valueHandle)
@@ -33,15 +34,23 @@ extension CBPeripheral {
 
   /// Writes a value of up to 512 octets, and waits for the response.
   ///
-  /// - Throws: `CBError`, `CBATTError`.
+  /// - Throws: as ``read(_:)``.
   public nonisolated(nonsending) func write(
     _ data: Data, to characteristic: CBCharacteristic
   ) async throws {
-    guard let found = mine(characteristic) else { throw CBError(.invalidParameters) }
+    let found = try inReach(characteristic)
     let value = Array(data)
     try await result { (connection, _) async throws(AttoError) in
       try await Self.write(found.valueHandle, value, connection)
     }
+  }
+
+  /// Where a characteristic of this peripheral is. Its services go with the connection: who comes
+  /// too late has made no mistake, and is told so.
+  func inReach(_ characteristic: CBCharacteristic) throws -> Characteristic {
+    guard state == .connected else { throw CBError(.notConnected) }
+    if let found = mine(characteristic) { return found }
+    throw CBError(state == .connected ? .invalidParameters : .notConnected)
   }
 
   /// Waits for a call's result. Cancelled, it ends with `CancellationError`, and nothing more is

@@ -2,7 +2,7 @@
 # deadline: 240
 from peers import *
 
-COUNT = 1000
+COUNT = 400
 
 with BumbleAir(5) as air:
     with Server("uart", listen=air.listen(0)) as server:
