@@ -84,6 +84,21 @@ import Testing
     #expect(try await rest.value.isEmpty)
   }
 
+  /// However early the only device is found: the sequence is there.
+  @Test func findsAtOnce() async throws {
+    try await strap.log.next("advertising begun")
+    if watch.manager.state != .poweredOn { try await watch.log.next("state poweredOn") }
+    for _ in 0..<100 {
+      for try await found in watch.manager.discoveries(withServices: [CBUUID(string: "180D")]) {
+        // Others may be on this air.
+        if found.advertisementData[CBAdvertisementDataLocalNameKey] as? String == strap.name {
+          break
+        }
+      }
+      #expect(!watch.manager.isScanning)
+    }
+  }
+
   @Test func endsSequencesWithTheConnection() async throws {
     let peripheral = try await open()
     let rate = watch.characteristic("2A37")

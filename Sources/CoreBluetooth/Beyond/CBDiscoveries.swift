@@ -68,12 +68,9 @@ extension CBCentralManager {
     _ services: [CBUUID]?, _ options: [String: Any]?
   ) -> Handover<CBDiscovery> {
     let source = Handover<CBDiscovery>(limit: CentralEngine.discoveryLimit)
-    scanForPeripherals(withServices: services, options: options)
-    guard isScanning else {
+    if !scan(for: services, options, telling: source) {
       source.finish(CBError(.operationCancelled))
-      return source
     }
-    own.withLock { $0.discoveries = source }
     return source
   }
 

@@ -124,9 +124,21 @@ open class CBCentralManager: CBManager {
   open func scanForPeripherals(
     withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil
   ) {
-    guard acceptsCommands() else { return }
+    _ = scan(for: serviceUUIDs, options, telling: nil)
+  }
+
+  /// Begins a scan, and with it the sequence that follows it: it is there before anything can be
+  /// found, or the one device that is near might be told to nobody. False, and nothing done, if the
+  /// manager takes no commands.
+  func scan(
+    for serviceUUIDs: [CBUUID]?, _ options: [String: Any]?, telling source: Handover<CBDiscovery>?
+  ) -> Bool {
+    guard acceptsCommands() else { return false }
     finishDiscoveries()
-    own.withLock { $0.isScanning = true }
+    own.withLock { own in
+      own.isScanning = true
+      own.discoveries = source
+    }
     let reader = OptionReader(options)
     let wish = ScanWish(
       services: (serviceUUIDs ?? []).map(\.bluetooth),
@@ -136,6 +148,7 @@ open class CBCentralManager: CBManager {
       goneAfter: reader.seconds(CBCentralManagerScanOptionGoneTimeoutKey).map { max(0, $0) })
     let engine = engine
     RadioLoop.later { engine.scan(wish) }
+    return true
   }
 
   /// Ends the scan; without one does nothing.
