@@ -291,7 +291,7 @@ import Testing
     try await strap.log.next("subscribed 2A37")
     try await watch.log.next("notifying")
     let big = Data(count: 4_000_000)
-    watch.queue.suspend()
+    await watch.queue.suspendFromWithin()
     let first = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
     // Stuck: it has begun, and no place becomes free.
     while !strap.manager.window.isAwaited { await Task.yield() }
@@ -313,7 +313,7 @@ import Testing
     peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await strap.log.next("subscribed 2A37")
     try await watch.log.next("notifying")
-    watch.queue.suspend()
+    await watch.queue.suspendFromWithin()
     let last = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
     while !strap.manager.window.isAwaited { await Task.yield() }
     watch.manager.cancelPeripheralConnection(peripheral)

@@ -21,13 +21,7 @@ import Testing
 
   /// Does something while a queue carries nothing out. One that is let go of must be running.
   private func suspending(_ queue: DispatchQueue, _ body: () async throws -> Void) async throws {
-    // From within, where nothing else of the queue can be at work.
-    await withCheckedContinuation { suspended in
-      queue.async {
-        queue.suspend()
-        suspended.resume()
-      }
-    }
+    await queue.suspendFromWithin()
     defer { queue.resume() }
     try await body()
   }

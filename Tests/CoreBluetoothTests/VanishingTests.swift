@@ -157,7 +157,7 @@ import Testing
     let rate = watch.characteristic("2A37")
     let remote = peripheral.remote
     // The app is busy, so that it learns of nothing.
-    watch.queue.suspend()
+    await watch.queue.suspendFromWithin()
     peer.vanish()
     while await Task(operation: { @RadioLoop in remote.isConnected }).value { await Task.yield() }
     #expect(peripheral.state == .connected)

@@ -192,3 +192,16 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
   }
   func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) { log.add("room") }
 }
+
+extension DispatchQueue {
+  /// Suspends a serial queue from one of its own pieces of work, so that no other is under way: one
+  /// that is at work when it is suspended from without takes some more.
+  func suspendFromWithin() async {
+    await withCheckedContinuation { suspended in
+      async {
+        self.suspend()
+        suspended.resume()
+      }
+    }
+  }
+}
