@@ -18,7 +18,7 @@ extension CBPeripheral {
     // A length of 0 is that of a peripheral that is not connected.
     let size = maximumWriteValueLength(for: .withoutResponse)
     guard size > 0 else { throw CBError(.notConnected) }
-    guard mine(characteristic) != nil else { throw CBError(.invalidParameters) }
+    _ = try inReach(characteristic)
     try await characteristic.messageTurns.begin()
     defer { characteristic.messageTurns.end() }
     let connection = shown.value.connections
