@@ -38,8 +38,7 @@ public final class ReceivedValues: AsyncSequence, Sendable {
 
     /// The next value; nil at the end.
     public mutating func next() async throws(AttoError) -> ReceivedValue? {
-      if position == batch.count, try await !fetch() { return nil }
-      return takeNext()
+      try await next(isolation: nil)
     }
 
     /// The next value; nil at the end. Runs where the caller does, whichever actor that is.
