@@ -38,7 +38,8 @@ public final class ReceivedValues: AsyncSequence, Sendable {
 
     /// The next value; nil at the end.
     public mutating func next() async throws(AttoError) -> ReceivedValue? {
-      try await next(isolation: nil)
+      if position == batch.count, try await !fetch() { return nil }
+      return takeNext()
     }
 
     /// The next value; nil at the end. Runs where the caller does, whichever actor that is.
