@@ -37,6 +37,7 @@ public final class ReceivedValues: AsyncSequence, Sendable {
     fileprivate init(values: ReceivedValues) { self.values = values }
 
     /// The next value; nil at the end.
+    // In its own words: by way of the other form, a value costs a tenth more instructions.
     public mutating func next() async throws(AttoError) -> ReceivedValue? {
       if position == batch.count, try await !fetch() { return nil }
       return takeNext()
