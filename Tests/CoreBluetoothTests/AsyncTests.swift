@@ -64,7 +64,7 @@ import Testing
         try await strap.log.next("ready")
       }
     }
-    #expect(try await values.value == (0..<50).map { Data([UInt8($0)]) })
+    #expect(try await values.ended() == (0..<50).map { Data([UInt8($0)]) })
     // Left, the loop has ended the subscription that it had made.
     try await strap.log.next("unsubscribed 2A37")
     // One that stands is left standing.
@@ -74,14 +74,75 @@ import Testing
     let one = collect(peripheral, rate, 1)
     while peripheral.shown.value.listeners.isEmpty { await Task.yield() }
     strap.manager.updateValue(Data([7]), for: strap.rate, onSubscribedCentrals: nil)
-    #expect(try await one.value == [Data([7])])
+    #expect(try await one.ended() == [Data([7])])
     try await watch.log.next("value 2A37 [7]")
     #expect(rate.isNotifying)
     // And the app's own unsubscribing ends a sequence.
     let rest = collect(peripheral, rate)
     while peripheral.shown.value.listeners.isEmpty { await Task.yield() }
     peripheral.setNotifyValue(false, for: rate)
-    #expect(try await rest.value.isEmpty)
+    #expect(try await rest.ended().isEmpty)
+  }
+
+  /// A sequence that begins while the end of the last is under way has its values.
+  @Test func followsAgainAtOnce() async throws {
+    let peripheral = try await open()
+    let rate = watch.characteristic("2A37")
+    let carried = Carried(strap)
+    let telling = Task {
+      while !Task.isCancelled {
+        carried.content.manager.updateValue(
+          Data([7]), for: carried.content.rate, onSubscribedCentrals: nil)
+        await Task.yield()
+      }
+    }
+    defer { telling.cancel() }
+    for _ in 0..<100 { #expect(try await collect(peripheral, rate, 1).ended() == [Data([7])]) }
+  }
+
+  /// The last of several sequences ends the subscription, whichever made it; not if the app has
+  /// subscribed too.
+  @Test func endsSubscriptionsWithTheLast() async throws {
+    let peripheral = try await open()
+    let rate = watch.characteristic("2A37")
+    let first = collect(peripheral, rate)
+    try await strap.log.next("subscribed 2A37")
+    let second = collect(peripheral, rate)
+    while peripheral.shown.value.listeners.values.first?.count != 2 { await Task.yield() }
+    first.cancel()
+    #expect(try await first.ended().isEmpty)
+    second.cancel()
+    #expect(try await second.ended().isEmpty)
+    try await strap.log.next("unsubscribed 2A37")
+
+    peripheral.delegate = watch
+    let third = collect(peripheral, rate)
+    try await strap.log.next("subscribed 2A37")
+    peripheral.setNotifyValue(true, for: rate)
+    try await watch.log.next("notifying 2A37 true well")
+    third.cancel()
+    #expect(try await third.ended().isEmpty)
+    // Answered behind the end of the sequence.
+    #expect(try await peripheral.read(watch.characteristic("2A38")) == Data([1]))
+    strap.manager.updateValue(Data([9]), for: strap.rate, onSubscribedCentrals: nil)
+    try await watch.log.next("value 2A37 [9]")
+    #expect(rate.isNotifying)
+  }
+
+  /// Given up however early, a sequence leaves no subscription behind.
+  @Test func givesUpSubscribing() async throws {
+    let peripheral = try await open()
+    let rate = watch.characteristic("2A37")
+    for _ in 0..<20 {
+      let values = collect(peripheral, rate)
+      try await strap.log.next("subscribed 2A37")
+      // The peer's response may be on its way.
+      values.cancel()
+      #expect(try await values.ended().isEmpty)
+      try await strap.log.next("unsubscribed 2A37")
+    }
+    #expect(try await peripheral.read(watch.characteristic("2A38")) == Data([1]))
+    #expect(!rate.isNotifying)
   }
 
   /// However early the only device is found: the sequence is there.
@@ -105,10 +166,10 @@ import Testing
     let values = collect(peripheral, rate)
     try await strap.log.next("subscribed 2A37")
     await strap.manager.engine.station!.set(.poweredOff)
-    await #expect(throws: CBError(.peripheralDisconnected)) { _ = try await values.value }
+    await #expect(throws: CBError(.peripheralDisconnected)) { _ = try await values.ended() }
     // Without a connection there is none.
     let none = collect(peripheral, rate)
-    await #expect(throws: CBError.self) { _ = try await none.value }
+    await #expect(throws: CBError.self) { _ = try await none.ended() }
   }
 
   @Test func cancelsSequences() async throws {
@@ -123,7 +184,7 @@ import Testing
     }
     while !watch.manager.isScanning { await Task.yield() }
     scan.cancel()
-    #expect(try await scan.value == 0)
+    #expect(try await scan.ended() == 0)
     while watch.manager.isScanning { await Task.yield() }
 
     // Another scan ends it too, and so does its time.
@@ -135,14 +196,14 @@ import Testing
       withServices: [CBUUID(string: "FEED")],
       options: [CBCentralManagerScanOptionTimeoutKey: 0.05])
     {}
-    try await other.value
+    try await other.ended()
     #expect(!watch.manager.isScanning)
 
     let peripheral = try await open()
     let values = collect(peripheral, watch.characteristic("2A37"))
     try await strap.log.next("subscribed 2A37")
     values.cancel()
-    #expect(try await values.value == [])
+    #expect(try await values.ended() == [])
     try await strap.log.next("unsubscribed 2A37")
     #expect(peripheral.shown.value.listeners.isEmpty)
   }
@@ -155,9 +216,9 @@ import Testing
     let waiting = Task { try await carried.content.0.read(carried.content.1) }
     while peripheral.shown.value.calls.count < 2 { await Task.yield() }
     waiting.cancel()
-    await #expect(throws: CancellationError.self) { _ = try await waiting.value }
+    await #expect(throws: CancellationError.self) { _ = try await waiting.ended() }
     reading.cancel()
-    await #expect(throws: CancellationError.self) { _ = try await reading.value }
+    await #expect(throws: CancellationError.self) { _ = try await reading.ended() }
     #expect(peripheral.shown.value.calls.isEmpty)
     // The request that was on the wire is answered, and what comes after it goes on.
     strap.kept.withLock { $0 = [] }
@@ -181,15 +242,15 @@ import Testing
     let beside = Task { try await carried.content.0.openConnection(to: carried.content.1) }
     while peripheral.shown.value.openings.count < 2 { await Task.yield() }
     opening.cancel()
-    await #expect(throws: CancellationError.self) { try await opening.value }
-    await #expect(throws: CBError(.operationCancelled)) { try await beside.value }
+    await #expect(throws: CancellationError.self) { try await opening.ended() }
+    await #expect(throws: CBError(.operationCancelled)) { try await beside.ended() }
     try await watch.log.next("disconnected well")
     #expect(peripheral.state == .disconnected)
     // Ended by another part of the app.
     let second = Task { try await carried.content.0.openConnection(to: carried.content.1) }
     while peripheral.shown.value.openings.isEmpty { await Task.yield() }
     watch.manager.cancelPeripheralConnection(peripheral)
-    await #expect(throws: CBError(.operationCancelled)) { try await second.value }
+    await #expect(throws: CBError(.operationCancelled)) { try await second.ended() }
     // And while the radio is off.
     await watch.manager.engine.station!.set(.poweredOff)
     try await watch.log.next("state poweredOff")
@@ -229,7 +290,7 @@ import Testing
         try await strap.log.next("ready")
       }
     }
-    #expect(try await receiving.value == replies)
+    #expect(try await receiving.ended() == replies)
   }
 
   /// Takes messages in a task of its own until it has `count`.
@@ -267,7 +328,7 @@ import Testing
         }
       }
       for send in sends { try await send.value }
-      let came = try await received.value
+      let came = try await received.ended()
       let isSame = came.sorted { $0.count < $1.count } == all.sorted { $0.count < $1.count }
       #expect(isSame, "\(came.map(\.count))")
       try await strap.log.next("unsubscribed \(uuid)")
@@ -298,11 +359,11 @@ import Testing
     let second = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
     let third = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
     second.cancel()
-    await #expect(throws: CancellationError.self) { try await second.value }
+    await #expect(throws: CancellationError.self) { try await second.ended() }
     first.cancel()
-    await #expect(throws: CancellationError.self) { try await first.value }
+    await #expect(throws: CancellationError.self) { try await first.ended() }
     // What follows would be taken for its rest.
-    await #expect(throws: MessageFraming.CutShort()) { try await third.value }
+    await #expect(throws: MessageFraming.CutShort()) { try await third.ended() }
     watch.queue.resume()
     watch.manager.cancelPeripheralConnection(peripheral)
     try await watch.log.next("disconnected well")
@@ -317,7 +378,7 @@ import Testing
     let last = Task { try await carried.content.0.sendMessage(big, for: carried.content.1) }
     while !strap.manager.window.isAwaited { await Task.yield() }
     watch.manager.cancelPeripheralConnection(peripheral)
-    await #expect(throws: CBError(.peripheralDisconnected)) { try await last.value }
+    await #expect(throws: CBError(.peripheralDisconnected)) { try await last.ended() }
     watch.queue.resume()
   }
 
@@ -332,7 +393,7 @@ import Testing
       try await carried.content.0.sendMessage(Data(count: 10), to: carried.content.1)
     }
     early.cancel()
-    await #expect(throws: CancellationError.self) { try await early.value }
+    await #expect(throws: CancellationError.self) { try await early.ended() }
     try await peripheral.sendMessage(Data("one".utf8), to: carried.content.1)
     // A write with response that nobody answers: the first piece is out.
     let stuck = Task {
@@ -340,7 +401,7 @@ import Testing
     }
     try await strap.log.next("write FF05")
     stuck.cancel()
-    await #expect(throws: CancellationError.self) { try await stuck.value }
+    await #expect(throws: CancellationError.self) { try await stuck.ended() }
     await #expect(throws: MessageFraming.CutShort()) {
       try await slow.content.0.sendMessage(Data([1]), to: slow.content.1)
     }

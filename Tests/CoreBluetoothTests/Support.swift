@@ -99,3 +99,16 @@ final class EventLog: Sendable {
     var description: String { "\"\(prefix)\" did not come; what came: \(log)" }
   }
 }
+
+extension Task where Failure == any Error {
+  /// What has become of it. One that does not end is cancelled, and has failed.
+  func ended(within limit: Duration = .seconds(120)) async throws -> Success {
+    let alarm = Task<Void, any Error> {
+      try await Task<Never, Never>.sleep(for: limit)
+      Issue.record("a task did not end within \(limit)")
+      cancel()
+    }
+    defer { alarm.cancel() }
+    return try await value
+  }
+}

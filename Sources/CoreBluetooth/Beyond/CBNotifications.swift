@@ -51,7 +51,8 @@ private final class NotificationSubscription {
   private let peripheral: CBPeripheral
   private let characteristic: CBCharacteristic
   private var hasBegun = false
-  private var isOwner = false
+  /// Given up while it subscribed: the peer may have had the request.
+  private var isUnsure = false
 
   init(_ peripheral: CBPeripheral, _ characteristic: CBCharacteristic) {
     self.peripheral = peripheral
@@ -66,12 +67,13 @@ private final class NotificationSubscription {
     // First, so that no value is lost in between.
     let source = source
     peripheral.shown.withLock { $0.listeners[handle, default: []].append(source) }
-    guard !characteristic.isNotifying else { return }
-    isOwner = true
     do {
-      try await peripheral.subscribe(true, to: Carried((characteristic, found)))
+      try await peripheral.subscribe(to: Carried((characteristic, found)))
+    } catch is CancellationError {
+      isUnsure = true
+      source.finish()
     } catch {
-      source.finish(error is CancellationError ? nil : error)
+      source.finish(error)
     }
   }
 
@@ -84,12 +86,7 @@ private final class NotificationSubscription {
       shown.listeners[found.valueHandle] = nil
       return shown.state == .connected
     }
-    guard isOwner, isLast else { return }
-    let held = Carried((peripheral, characteristic, found))
-    Task {
-      let (peripheral, characteristic, found) = held.content
-      try? await peripheral.subscribe(false, to: Carried((characteristic, found)))
-    }
+    if isLast { peripheral.unsubscribe(from: characteristic, found, isUnsure) }
   }
 }
 
@@ -99,18 +96,46 @@ extension CBPeripheral {
     CBNotifications(peripheral: self, characteristic: characteristic)
   }
 
-  /// Subscribes without a word to the delegate.
+  /// Subscribes, without a word to the delegate, unless that has been done.
+  ///
+  /// Whether it has been, only its turn on the link shows: the end of another sequence may be
+  /// under way, and the app's own subscription.
   fileprivate func subscribe(
-    _ enabled: Bool, to target: Carried<(CBCharacteristic, Characteristic)>,
+    to target: Carried<(CBCharacteristic, Characteristic)>,
     isolation actor: isolated (any Actor)? = #isolation
   ) async throws {
     let (characteristic, found) = target.content
     let kept = KeptSubscription(found, in: characteristic.service)
     try await result { (connection, remote) async throws(AttoError) in
-      try await Self.subscribe(enabled, found, connection, remote)
-      if let kept { remote.note(kept, enabled) }
+      if remote.isSubscribed(found.valueHandle) { return }
+      try await Self.subscribe(true, found, connection, remote)
+      if let kept { remote.note(kept, true) }
+    } applying: { _, _ in
+      target.content.0.state.withLock { $0.isNotifying = true }
     }
-    characteristic.state.withLock { $0.isNotifying = enabled }
+  }
+
+  /// Ends what sequences have subscribed to, unless there is another by then, or the app has
+  /// subscribed too.
+  fileprivate func unsubscribe(
+    from characteristic: CBCharacteristic, _ found: Characteristic, _ isUnsure: Bool
+  ) {
+    let kept = KeptSubscription(found, in: characteristic.service)
+    let handle = found.valueHandle
+    // Who lets go of the peripheral with the sequence has it until this is done.
+    perform { (connection, remote) async throws(AttoError) -> Bool in
+      guard remote.isSubscribed(handle) || isUnsure, !remote.isWished(handle),
+        remote.object.value.object?.shown.value.listeners[handle] == nil
+      else { return false }
+      try await Self.subscribe(false, found, connection, remote)
+      if let kept { remote.note(kept, false) }
+      return true
+    } _: { [self] _, result in
+      if case .success(true) = result {
+        characteristic.state.withLock { $0.isNotifying = false }
+      }
+      withExtendedLifetime(self) {}
+    }
   }
 
   /// Gives a value to the sequences that are about it.

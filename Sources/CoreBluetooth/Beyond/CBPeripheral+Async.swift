@@ -10,11 +10,12 @@ extension CBPeripheral {
   /// - Returns: ``services``.
   /// - Throws: `CBError`, `CBATTError`.
   public nonisolated(nonsending) func discoverAll() async throws -> [CBService] {
-    let found = try await result { (connection, _) async throws(AttoError) in
+    try await result { (connection, _) async throws(AttoError) in
       try await connection.discover()
-    }
-    adoptAll(found)
-    return services ?? []
+    } applying: { peripheral, found in
+      peripheral.adoptAll(found)
+      return Carried(peripheral.services ?? [])
+    }.content
   }
 
   /// Reads a value, to its end.
@@ -24,12 +25,14 @@ extension CBPeripheral {
   public nonisolated(nonsending) func read(_ characteristic: CBCharacteristic) async throws -> Data
   {
     let found = try inReach(characteristic)
-    let value = Data(
-      try await result { (connection, _) async throws(AttoError) in
-        try await connection.readLong(found.valueHandle)
-      })
-    characteristic.state.withLock { $0.value = value }
-    return value
+    let carried = Carried(characteristic)
+    return try await result { (connection, _) async throws(AttoError) in
+      try await connection.readLong(found.valueHandle)
+    } applying: { _, octets in
+      let value = Data(octets)
+      carried.content.state.withLock { $0.value = value }
+      return value
+    }
   }
 
   /// Writes a value of up to 512 octets, and waits for the response.
@@ -42,6 +45,7 @@ extension CBPeripheral {
     let value = Array(data)
     try await result { (connection, _) async throws(AttoError) in
       try await Self.write(found.valueHandle, value, connection)
+    } applying: { _, _ in
     }
   }
 
@@ -55,13 +59,18 @@ extension CBPeripheral {
 
   /// Waits for a call's result. Cancelled, it ends with `CancellationError`, and nothing more is
   /// sent for it; a request that is on its way is answered still.
-  nonisolated(nonsending) func result<Output: Sendable>(
-    _ work: @escaping RemotePeripheral.Work<Output>
-  ) async throws -> Output {
+  ///
+  /// - Parameter apply: makes what the app sees of the result. On the queue, as all such changes
+  ///   are: where the one who waits goes on, a later call may have been answered already, or the
+  ///   connection have ended.
+  nonisolated(nonsending) func result<Output: Sendable, Shown: Sendable>(
+    _ work: @escaping RemotePeripheral.Work<Output>,
+    applying apply: @escaping (CBPeripheral, Output) -> Shown
+  ) async throws -> Shown {
     try await call { (number, continuation) in
       let remote = remote
-      let done = Carried<(CBPeripheral, Result<Output, any Error>) -> Void> { _, result in
-        continuation.resume(with: result)
+      let done = Carried<(CBPeripheral, Result<Output, any Error>) -> Void> { peripheral, result in
+        continuation.resume(with: result.map { apply(peripheral, $0) })
       }
       RadioLoop.later { remote.perform(number, work, done) }
     }

@@ -92,6 +92,7 @@ extension CBPeripheral {
     perform { (connection, remote) async throws(AttoError) in
       if enabled { remote.keepValues(of: found.valueHandle) }
       try await Self.subscribe(enabled, found, connection, remote)
+      remote.wish(found.valueHandle, enabled)
       if let kept { remote.note(kept, enabled) }
     } _: { peripheral, result in
       if case .success = result {
@@ -126,7 +127,12 @@ extension CBPeripheral {
       else { throw .misuse(.cannotSubscribe(found.valueHandle)) }
       try await connection.write(configuration.handle, enabled ? value : [0, 0])
     } catch {
-      if enabled { remote.link?.unsubscribe(remote, found.valueHandle) }
+      // As the peer has it still.
+      if enabled {
+        remote.link?.unsubscribe(remote, found.valueHandle)
+      } else {
+        remote.link?.subscribe(remote, found.valueHandle)
+      }
       throw error
     }
   }

@@ -151,7 +151,7 @@ open class CBPeripheral: CBPeer {
       )
     }
     for service in services ?? [] {
-      for characteristic in service.characteristics ?? [] {
+      for characteristic in service.allCharacteristics {
         characteristic.state.withLock { $0.isNotifying = false }
       }
     }

@@ -212,6 +212,10 @@ import Foundation
     return true
   }
 
+  func isSubscribed(_ user: RemotePeripheral, _ handle: AttributeHandle) -> Bool {
+    subscribers[handle]?.contains(ObjectIdentifier(user)) ?? false
+  }
+
   private func receive(_ handle: AttributeHandle, _ value: Data) {
     if handle == serviceChanged { return servicesChanged(value) }
     guard let ids = subscribers[handle] else { return }

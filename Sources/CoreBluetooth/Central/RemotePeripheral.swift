@@ -29,6 +29,8 @@ import Foundation
   /// The subscriptions that stand; after a restoration those that are to be made again.
   private var subscriptions: [KeptSubscription] = []
   private var isRestoring = false
+  /// Values that the app itself has subscribed to: the end of a sequence leaves them.
+  private var wished: Set<AttributeHandle> = []
   /// The value that is being subscribed to, and the calls of the app with what has come of it: the
   /// app is told first that it is subscribed, though the peer may send behind its response, or
   /// even before, what is here before the response has gone through all that asked for it.
@@ -107,6 +109,17 @@ import Foundation
     manager.save()
   }
 
+  /// Not for a connection that has ended in the meantime, and the subscription with it.
+  func wish(_ handle: AttributeHandle, _ isWished: Bool) {
+    if isWished, isSubscribed(handle) { wished.insert(handle) } else { wished.remove(handle) }
+  }
+
+  func isWished(_ handle: AttributeHandle) -> Bool { wished.contains(handle) }
+
+  func isSubscribed(_ handle: AttributeHandle) -> Bool {
+    link?.isSubscribed(self, handle) ?? false
+  }
+
   /// Subscribes again to what a former run had subscribed to, where the peer still has it.
   ///
   /// - Returns: whether the peer's services are as they were.
@@ -124,6 +137,7 @@ import Foundation
       } catch {
         return false
       }
+      wished.insert(same.valueHandle)
     }
     return true
   }
@@ -160,6 +174,7 @@ import Foundation
     outgoing = Outgoing()
     operations.end()
     subscriptions = []
+    wished = []
     isRestoring = false
     let link = link
     self.link = nil
