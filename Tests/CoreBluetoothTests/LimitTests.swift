@@ -84,24 +84,32 @@ import Testing
   @Test func valuesThatALoopDoesNotTakeHoldThePeerBack() async throws {
     let (peer, watch) = try await subscribed("Flood of a loop")
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+    let isAtGate = Guarded(false)
     let carried = Carried((watch.peripheral, watch.characteristic("2A37")))
     let values = Task {
       var values: [Data] = []
       for try await value in carried.content.0.notifications(for: carried.content.1) {
-        if values.isEmpty { for await _ in gate { break } }
+        if values.isEmpty {
+          isAtGate.value = true
+          for await _ in gate { break }
+        }
         values.append(value)
-        if values.count == 3000 { break }
+        if values.count == 3001 { break }
       }
       return values
     }
     while watch.peripheral.shown.value.listeners.isEmpty { await Task.yield() }
     let remote = watch.peripheral.remote
+    // The first has been taken, and does not count, before the others come.
+    peer.flood(0x13, 1)
+    try await reach("the gate") { isAtGate.value }
     peer.flood(0x13, 3000)
     try await reach("held back") { remote.link?.isHeldBack == true }
     #expect(await Task { @RadioLoop in remote.link?.undeliveredNow }.value == PeerLink.valueLimit)
     opening.yield()
-    let came = try await values.value
-    let isWhole = came == (0..<3000).map { Data([UInt8($0 & 0xFF), UInt8($0 >> 8)]) }
+    let came = try await values.ended()
+    let isWhole =
+      came == [Data([0, 0])] + (0..<3000).map { Data([UInt8($0 & 0xFF), UInt8($0 >> 8)]) }
     #expect(isWhole)
     #expect(await Task { @RadioLoop in remote.link?.dropped }.value == 0)
     peer.end()
