@@ -160,6 +160,47 @@ import Testing
     }
   }
 
+  /// Carries a scan out, from its beginning to the end of its time, and then `body`, before the
+  /// app is told of anything.
+  private func behind(_ services: [CBUUID]?, _ body: () async throws -> Void) async throws {
+    let engine = watch.manager.engine
+    await watch.queue.suspendFromWithin()
+    defer { watch.queue.resume() }
+    watch.manager.scanForPeripherals(
+      withServices: services, options: [CBCentralManagerScanOptionTimeoutKey: 0.2])
+    while await Task(operation: { @RadioLoop in engine.wish != nil }).value { await Task.yield() }
+    try await body()
+  }
+
+  /// Neither what a former scan has found nor its end are told to the next.
+  @Test func scansFollowEachOther() async throws {
+    try await strap.log.next("advertising begun")
+    if watch.manager.state != .poweredOn { try await watch.log.next("state poweredOn") }
+    let carried = Carried((watch.manager!, strap))
+    let found = Guarded<Task<[String], any Error>?>(nil)
+    for (former, wanted) in [(nil, "FEED"), ([CBUUID(string: "FEED")], "180D")] {
+      try await behind(former) {
+        let scans = watch.manager.own.value.scans
+        found.value = Task {
+          var found: [String] = []
+          let (manager, strap) = carried.content
+          for try await one in manager.discoveries(
+            withServices: [CBUUID(string: wanted)],
+            options: wanted == "FEED" ? [CBCentralManagerScanOptionTimeoutKey: 0.05] : nil)
+          {
+            found.append(one.peripheral.name ?? "")
+            if found.last == strap.name { break }
+          }
+          return found
+        }
+        while watch.manager.own.value.scans == scans { await Task.yield() }
+      }
+      let names = try await found.value!.ended()
+      #expect(wanted == "FEED" ? names.isEmpty : names.last == strap.name)
+    }
+    #expect(!watch.manager.isScanning)
+  }
+
   @Test func endsSequencesWithTheConnection() async throws {
     let peripheral = try await open()
     let rate = watch.characteristic("2A37")

@@ -222,7 +222,7 @@ import Testing
     try await suspending(watch.queue) {
       await Task { @RadioLoop in
         for number in 0..<CentralEngine.discoveryLimit + 100 {
-          engine.take(.found(Self.discovery(number, "Many")), ScanWish())
+          engine.take(.found(Self.discovery(number, "Many")), ScanWish(number: 1))
         }
       }.value
     }

@@ -24,8 +24,9 @@ extension CBCentralManagerPresenceDelegate {
 }
 
 extension CBCentralManager {
-  func lost(_ identifier: UUID, _ address: BluetoothAddress) {
-    guard isScanning, let delegate = delegate as? any CBCentralManagerPresenceDelegate else {
+  func lost(_ identifier: UUID, _ address: BluetoothAddress, in scan: UInt64) {
+    guard own.value.scan == scan, let delegate = delegate as? any CBCentralManagerPresenceDelegate
+    else {
       return
     }
     delegate.centralManager(
@@ -33,10 +34,16 @@ extension CBCentralManager {
       didLose: peripheral(identifier, address, name: KnownPeers.peer(identifier)?.name))
   }
 
-  func scanEnded() {
-    guard isScanning else { return }
-    own.withLock { $0.isScanning = false }
-    finishDiscoveries()
+  /// A scan has ended by itself. Another that the app has begun by now goes on.
+  func scanEnded(_ scan: UInt64) {
+    let (isCurrent, source) = own.withLock { own -> (Bool, Handover<CBDiscovery>?) in
+      guard own.scan == scan else { return (false, nil) }
+      defer { own.discoveries = nil }
+      own.scan = nil
+      return (true, own.discoveries)
+    }
+    guard isCurrent else { return }
+    source?.finish()
     (delegate as? any CBCentralManagerPresenceDelegate)?.centralManagerDidEndScan(self)
   }
 }

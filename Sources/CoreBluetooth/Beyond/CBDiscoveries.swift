@@ -39,7 +39,7 @@ public struct CBDiscoveries: AsyncSequence {
       self.source = source
       self.manager = manager
       let held = Carried(WeakReference(manager))
-      lease = Lease { held.content.object?.endDiscoveries(source) }
+      lease = Lease { held.content.object?.endScan(of: source) }
     }
 
     public mutating func next() async throws -> CBDiscovery? { try await source.next() }
@@ -72,15 +72,6 @@ extension CBCentralManager {
       source.finish(CBError(.operationCancelled))
     }
     return source
-  }
-
-  fileprivate func endDiscoveries(_ source: Handover<CBDiscovery>) {
-    let isCurrent = own.withLock { own in
-      guard own.discoveries === source else { return false }
-      own.discoveries = nil
-      return true
-    }
-    if isCurrent { stopScan() }
   }
 
   /// The scan that a sequence follows has ended.

@@ -8,13 +8,21 @@ import Foundation
 open class CBCentralManager: CBManager {
   struct Own {
     var delegate = WeakReference<AnyObject>()
-    var isScanning = false
+    /// The number of the scan that is under way: what is told of another comes too late.
+    var scan: UInt64?
+    var scans: UInt64 = 0
     /// Those that the app holds, so that a peer has one object.
     var peripherals: [UUID: WeakReference<CBPeripheral>] = [:]
     /// The sequence that follows the scan.
     var discoveries: Handover<CBDiscovery>?
     /// How many may be there before those that are gone are swept out.
     var sweepAt = 64
+
+    mutating func beginScan() -> UInt64 {
+      scans += 1
+      scan = scans
+      return scans
+    }
   }
 
   let own = Guarded(Own())
@@ -72,7 +80,7 @@ open class CBCentralManager: CBManager {
   }
 
   /// Whether a scan is under way.
-  open var isScanning: Bool { own.value.isScanning }
+  open var isScanning: Bool { own.value.scan != nil }
 
   /// What the radio can do besides: nothing, at present.
   open class func supports(_ features: CBCentralManager.Feature) -> Bool { features.isEmpty }
@@ -134,29 +142,39 @@ open class CBCentralManager: CBManager {
     for serviceUUIDs: [CBUUID]?, _ options: [String: Any]?, telling source: Handover<CBDiscovery>?
   ) -> Bool {
     guard acceptsCommands() else { return false }
-    finishDiscoveries()
-    own.withLock { own in
-      own.isScanning = true
-      own.discoveries = source
-    }
     let reader = OptionReader(options)
-    let wish = ScanWish(
+    var wish = ScanWish(
       services: (serviceUUIDs ?? []).map(\.bluetooth),
       solicited: reader.uuids(CBCentralManagerScanOptionSolicitedServiceUUIDsKey).map(\.bluetooth),
       allowsDuplicates: reader.flag(CBCentralManagerScanOptionAllowDuplicatesKey),
       timeout: reader.seconds(CBCentralManagerScanOptionTimeoutKey),
       goneAfter: reader.seconds(CBCentralManagerScanOptionGoneTimeoutKey).map { max(0, $0) })
     let engine = engine
-    RadioLoop.later { engine.scan(wish) }
+    // Handed to the loop under the lock: so scans, and their ends, reach it in their order.
+    let former = own.withLock { own in
+      defer { own.discoveries = source }
+      wish.number = own.beginScan()
+      RadioLoop.later { [wish] in engine.scan(wish) }
+      return own.discoveries
+    }
+    former?.finish()
     return true
   }
 
   /// Ends the scan; without one does nothing.
-  open func stopScan() {
-    own.withLock { $0.isScanning = false }
-    finishDiscoveries()
+  open func stopScan() { endScan(of: nil) }
+
+  /// Ends the scan, if it is that of this sequence, or whichever it is.
+  func endScan(of source: Handover<CBDiscovery>?) {
     let engine = engine
-    RadioLoop.later { engine.stopScan() }
+    let former = own.withLock { own -> Handover<CBDiscovery>? in
+      if let source, own.discoveries !== source { return nil }
+      defer { own.discoveries = nil }
+      own.scan = nil
+      RadioLoop.later { engine.stopScan() }
+      return own.discoveries
+    }
+    former?.finish()
   }
 
   // MARK: Connecting

@@ -28,7 +28,7 @@ import Foundation
   private var isShutDown = false
   /// Where state is kept, if the app wants that.
   private let file: RestorationFile?
-  private var wish: ScanWish?
+  private(set) var wish: ScanWish?
   /// What a former run had and this one has not begun yet.
   private var toResume: (() -> Void)?
   private var resumed: [RemotePeripheral] = []
@@ -124,7 +124,7 @@ import Foundation
     post { manager in
       manager.shown.value = state
       manager.own.withLock { own in
-        if state != .poweredOn { own.isScanning = false }
+        if state != .poweredOn { own.scan = nil }
         // Below poweredOff nothing that the app holds is valid any more.
         if state.rawValue < CBManagerState.poweredOff.rawValue { own.peripherals = [:] }
       }
@@ -159,7 +159,7 @@ import Foundation
       self?.looking?.cancel()
       self?.wish = nil
       self?.save()
-      self?.post { $0.scanEnded() }
+      self?.post { $0.scanEnded(wish.number) }
     }
   }
 
@@ -188,9 +188,9 @@ import Foundation
   }
 
   private func lose(_ peer: BluetoothAddress) {
-    guard told.remove(peer) != nil, let station else { return }
+    guard told.remove(peer) != nil, let station, let scan = wish?.number else { return }
     let identifier = station.identifier(of: peer)
-    post { manager in manager.lost(identifier, peer) }
+    post { manager in manager.lost(identifier, peer, in: scan) }
   }
 
   func take(_ event: ScanEvent, _ wish: ScanWish) {
@@ -206,20 +206,21 @@ import Foundation
       ConnectedPeers.advertised(identifier, discovery.data.serviceUUIDs)
       guard isNew || wish.allowsDuplicates, undelivered.value < Self.discoveryLimit else { return }
       undelivered.withLock { $0 += 1 }
-      deliver(discovery, identifier)
+      deliver(discovery, identifier, in: wish.number)
     case .gone(let address):
       if presence?.ended(address, at: .now) != true { lose(address) }
     case .missed: break
     }
   }
 
-  private func deliver(_ discovery: Discovery, _ identifier: UUID) {
+  private func deliver(_ discovery: Discovery, _ identifier: UUID, in scan: UInt64) {
     let undelivered = undelivered
     let object = object
     queue.post {
       undelivered.withLock { $0 -= 1 }
-      // One that comes after stopScan() would surprise.
-      guard let manager = object.value.object, manager.isScanning else { return }
+      // One that comes after stopScan() would surprise, and one of a former scan may be what the
+      // app does not look for any more.
+      guard let manager = object.value.object, manager.own.value.scan == scan else { return }
       let peripheral = manager.peripheral(
         identifier, discovery.address, name: discovery.data.localName)
       if let name = discovery.data.localName { peripheral.shown.withLock { $0.name = name } }
@@ -260,6 +261,8 @@ import Foundation
 
 /// What a scan is to find.
 struct ScanWish: Sendable {
+  /// Which of its manager's scans.
+  var number: UInt64 = 0
   var services: [BluetoothUUID] = []
   var solicited: [BluetoothUUID] = []
   var allowsDuplicates = false

@@ -111,10 +111,12 @@ extension CBCentralManager {
     }
     var wish: ScanWish?
     if let scan = kept.scan {
+      let number = own.withLock { $0.beginScan() }
       let services = scan.services.compactMap { BluetoothUUID($0) }
       let solicited = scan.solicited.compactMap { BluetoothUUID($0) }
       wish = ScanWish(
-        services: services, solicited: solicited, allowsDuplicates: scan.allowsDuplicates)
+        number: number, services: services, solicited: solicited,
+        allowsDuplicates: scan.allowsDuplicates)
       dictionary[CBCentralManagerRestoredStateScanServicesKey] = services.map { CBUUID($0) }
       var options: [String: Any] = [
         CBCentralManagerScanOptionAllowDuplicatesKey: NSNumber(value: scan.allowsDuplicates)
@@ -123,7 +125,6 @@ extension CBCentralManager {
         options[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] = solicited.map { CBUUID($0) }
       }
       dictionary[CBCentralManagerRestoredStateScanOptionsKey] = options
-      own.withLock { $0.isScanning = true }
     }
     delegate?.centralManager(self, willRestoreState: dictionary)
     let (engine, carried) = (engine, Carried(wishes))
