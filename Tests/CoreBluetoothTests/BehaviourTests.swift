@@ -162,6 +162,25 @@ import Testing
     #expect(central.delegate == nil && publisher.delegate == nil)
   }
 
+  // MARK: Advertising
+
+  /// That advertising has begun is told though it has ended by then; but it has.
+  @Test func stopsBeforeItIsToldThatItHasBegun() async throws {
+    try await strap.log.next("advertising begun")
+    #expect(strap.manager.isAdvertising)
+    strap.manager.stopAdvertising()
+    await strap.queue.suspendFromWithin()
+    strap.manager.startAdvertising(nil)
+    let engine = strap.manager.engine
+    while await Task(operation: { @RadioLoop in engine.advertisement == nil }).value {
+      await Task.yield()
+    }
+    strap.manager.stopAdvertising()
+    strap.queue.resume()
+    try await strap.log.next("advertising begun")
+    #expect(!strap.manager.isAdvertising)
+  }
+
   // MARK: Scanning
 
   @Test func findsThoseWhoSolicit() async throws {

@@ -9,6 +9,8 @@ open class CBPeripheralManager: CBManager {
   struct Own {
     var delegate = WeakReference<AnyObject>()
     var isAdvertising = false
+    /// How often it was ended: what has begun before is over, though it is told of only now.
+    var stops = 0
     /// What was added and not removed.
     var services: [CBMutableService] = []
   }
@@ -84,13 +86,17 @@ open class CBPeripheralManager: CBManager {
     guard acceptsCommands() else { return }
     let wish = AdvertisingWish(advertisementData)
     let engine = engine
-    RadioLoop.later { engine.advertise(wish) }
+    let stops = own.value.stops
+    RadioLoop.later { engine.advertise(wish, after: stops) }
   }
 
   /// Ends it; connections stay.
   open func stopAdvertising() {
     guard acceptsCommands() else { return }
-    own.withLock { $0.isAdvertising = false }
+    own.withLock { own in
+      own.isAdvertising = false
+      own.stops += 1
+    }
     let engine = engine
     RadioLoop.later { engine.stopAdvertising() }
   }

@@ -4,7 +4,8 @@ import Foundation
 // What is in the air, and the centrals that come by it.
 
 extension PublishingEngine {
-  func advertise(_ wish: AdvertisingWish, isSilent: Bool = false) {
+  /// - Parameter stops: how often the app had ended it by then; nil: it does not know of this one.
+  func advertise(_ wish: AdvertisingWish, after stops: Int?) {
     guard advertisement == nil, advertising == nil else {
       return told(CBError(.alreadyAdvertising))
     }
@@ -20,7 +21,7 @@ extension PublishingEngine {
         self.advertisement = advertisement
         kept.advertisement = KeptPublications.Advertisement(wish)
         save()
-        if !isSilent { told(nil) }
+        if let stops { told(nil, after: stops) }
         for await link in advertisement.links { host.take(link) }
       } catch {
         guard let self, !Task.isCancelled else { return }
@@ -30,9 +31,11 @@ extension PublishingEngine {
     }
   }
 
-  private func told(_ error: CBError?) {
+  private func told(_ error: CBError?, after stops: Int = 0) {
     post { manager in
-      if error == nil { manager.own.withLock { $0.isAdvertising = true } }
+      manager.own.withLock { own in
+        if error == nil, own.stops == stops { own.isAdvertising = true }
+      }
       manager.delegate?.peripheralManagerDidStartAdvertising(manager, error: error)
     }
   }

@@ -17,7 +17,7 @@ extension PublishingEngine {
         engine.isResuming = false
         engine.save()
       }
-      if let wish { advertise(wish, isSilent: true) }
+      if let wish { advertise(wish, after: nil) }
     }
     if station?.state == .poweredOn { toResume?() }
   }
