@@ -398,6 +398,26 @@ import Testing
     peer.end()
   }
 
+  /// The end of the connection is on its way to the queue when the manager goes: nobody is called
+  /// any more, but who awaits is told.
+  @Test func awaitedWithoutAManager() async throws {
+    let (peer, watch) = try await ready("No manager")
+    let carried = Carried((watch.peripheral, watch.characteristic("2A37")))
+    let remote = watch.peripheral.remote
+    peer.begin(ScriptedPeer.Plan(isDeaf: true))
+    let reading = Task<Data, any Error> { try await carried.content.0.read(carried.content.1) }
+    while carried.content.0.shown.value.calls.isEmpty { await Task.yield() }
+    await watch.queue.suspendFromWithin()
+    peer.vanish()
+    while await Task(operation: { @RadioLoop in remote.link != nil }).value { await Task.yield() }
+    watch.releaseManager()
+    #expect(carried.content.0.manager == nil)
+    watch.queue.resume()
+    await #expect(throws: CBError(.peripheralDisconnected)) { _ = try await reading.ended() }
+    #expect(!watch.log.all.contains { $0.hasPrefix("disconnected") })
+    peer.end()
+  }
+
   /// Those who await have one result each, too.
   @Test(arguments: 0..<6) func whileAwaited(_ place: Int) async throws {
     let (peer, watch) = try await ready("Awaited \(place)")

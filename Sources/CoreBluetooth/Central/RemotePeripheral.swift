@@ -55,6 +55,20 @@ import Foundation
     }
   }
 
+  /// Ends all that the peripheral's calls wait for, and then calls the app, as ``post(_:)`` does.
+  /// Without its manager nobody is called any more, but who awaits a result gets one.
+  nonisolated private func postEnd(
+    _ error: CBError, isReconnecting: Bool = false,
+    _ body: @escaping @Sendable (CBCentralManager, CBPeripheral) -> Void = { _, _ in }
+  ) {
+    let object = object
+    queue.post {
+      guard let peripheral = object.value.object else { return }
+      peripheral.endConnection(failing: error, isReconnecting: isReconnecting)
+      if let manager = peripheral.manager { body(manager, peripheral) }
+    }
+  }
+
   // MARK: Connecting
 
   func connect(after delay: Duration, reconnects: Bool) {
@@ -148,8 +162,7 @@ import Foundation
     letGo()
     guard wasWanted else { return }
     manager.forget(self)
-    post { manager, peripheral in
-      peripheral.endConnection(failing: CBError(.operationCancelled))
+    postEnd(CBError(.operationCancelled)) { manager, peripheral in
       manager.delegate?.centralManager(
         manager, didDisconnectPeripheral: peripheral, timestamp: Self.now, isReconnecting: false,
         error: nil)
@@ -160,10 +173,8 @@ import Foundation
   func released() {
     letGo()
     manager.forget(self)
-    // The manager may have gone first, and this object live on. Nobody is called any more, but
-    // who awaits a result gets one.
-    let object = object
-    queue.post { object.value.object?.endConnection(failing: CBError(.operationCancelled)) }
+    // The manager may have gone first, and this object live on.
+    postEnd(CBError(.operationCancelled))
   }
 
   private func letGo() {
@@ -212,8 +223,7 @@ import Foundation
   func failedToConnect(_ error: CBError) {
     letGo()
     manager.forget(self)
-    post { manager, peripheral in
-      peripheral.endConnection(failing: error)
+    postEnd(error) { manager, peripheral in
       manager.delegate?.centralManager(manager, didFailToConnect: peripheral, error: error)
     }
   }
@@ -224,8 +234,7 @@ import Foundation
     let wasReconnecting = reconnects
     letGo()
     if !isReconnecting { manager.forget(self) }
-    post { manager, peripheral in
-      peripheral.endConnection(failing: error, isReconnecting: isReconnecting)
+    postEnd(error, isReconnecting: isReconnecting) { manager, peripheral in
       manager.delegate?.centralManager(
         manager, didDisconnectPeripheral: peripheral, timestamp: Self.now,
         isReconnecting: isReconnecting, error: error)
