@@ -9,7 +9,8 @@ final class Folder: Sendable {
   let path: String
 
   init() {
-    var template = Array("/tmp/att-XXXXXX".utf8CString)
+    let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(place)/att-XXXXXX".utf8CString)
     precondition(mkdtemp(&template) != nil)
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }

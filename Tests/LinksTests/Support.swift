@@ -59,7 +59,8 @@ final class Folder {
   let path: String
 
   init() {
-    var template = Array("/tmp/links-XXXXXX".utf8CString)
+    let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(place)/links-XXXXXX".utf8CString)
     path = String(cString: mkdtemp(&template))
   }
 

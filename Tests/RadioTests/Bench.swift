@@ -13,7 +13,8 @@ final class Air: Sendable {
   let path: String
 
   init() throws {
-    var template = Array("/tmp/atto-test-air-XXXXXX".utf8CString)
+    let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(place)/atto-test-air-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }

@@ -9,7 +9,8 @@ final class Folder: Sendable {
 
   /// - Parameter isOnDisk: whether what is written waits for a disk.
   init(isOnDisk: Bool = false) {
-    let place = !isOnDisk && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    let disk = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    let place = !isOnDisk && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : disk
     var template = Array("\(place)/atto-store-XXXXXX".utf8CString)
     path = String(cString: mkdtemp(&template))
   }

@@ -15,7 +15,8 @@ import Testing
     let path: String
     var endpoint: Endpoint { .unix(path: path + "/s") }
     init() {
-      var template = Array("/tmp/att-XXXXXX".utf8CString)
+      let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+      var template = Array("\(place)/att-XXXXXX".utf8CString)
       precondition(mkdtemp(&template) != nil)
       path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }

@@ -21,7 +21,8 @@ private final class FakeMachine {
   let root: String
 
   init(_ files: [String: String], links: [String: String] = [:]) {
-    var template = Array("/tmp/atto-machine-XXXXXX".utf8CString)
+    let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(place)/atto-machine-XXXXXX".utf8CString)
     root = String(cString: mkdtemp(&template)!)
     for (path, text) in files { write(path, Array(text.utf8)) }
     for (path, target) in links {
