@@ -72,15 +72,20 @@ public struct FindInformationResponse: ~Escapable {
   @inlinable static public func append(
     _ handle: AttributeHandle, _ type: BluetoothUUID, to out: inout OutputRawSpan
   ) -> Bool {
-    if let short = type.short {
-      guard out.freeCapacity >= 4 else { return false }
-      // In one piece, since a response lists many.
-      out.append((UInt32(short) << 16 | UInt32(handle.rawValue)).littleEndian, as: UInt32.self)
-      return true
-    }
+    if let short = type.short { return append(handle, short: short, to: &out) }
     guard out.freeCapacity >= 18 else { return false }
     out.append(handle)
     out.append(type)
+    return true
+  }
+
+  /// Adds one attribute with a type of 16 bits. False, and nothing added, if the room is gone.
+  @inlinable static public func append(
+    _ handle: AttributeHandle, short type: UInt16, to out: inout OutputRawSpan
+  ) -> Bool {
+    guard out.freeCapacity >= 4 else { return false }
+    // In one piece, since a response lists many.
+    out.append((UInt32(type) << 16 | UInt32(handle.rawValue)).littleEndian, as: UInt32.self)
     return true
   }
 }

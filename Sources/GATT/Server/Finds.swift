@@ -15,12 +15,16 @@ extension Server {
     // One response holds types of one width.
     let width = attributes[index].type.encodedLength
     FindInformationResponse.begin(format: width == 2 ? 1 : 2, into: &out)
-    while index < attributes.count {
-      let (handle, type) = (attributes[index].handle, attributes[index].type)
-      guard handle <= range.end, type.encodedLength == width,
-        FindInformationResponse.append(handle, type, to: &out)
-      else { return }
-      index += 1
+    if width == 2 {
+      while index < attributes.count, attributes[index].handle <= range.end,
+        let short = attributes[index].type.short,
+        FindInformationResponse.append(attributes[index].handle, short: short, to: &out)
+      { index += 1 }
+    } else {
+      while index < attributes.count, attributes[index].handle <= range.end,
+        attributes[index].type.encodedLength == width,
+        FindInformationResponse.append(attributes[index].handle, attributes[index].type, to: &out)
+      { index += 1 }
     }
   }
 

@@ -21,6 +21,12 @@ struct CharacteristicSearch: Procedure, Sendable {
       guard let first = valueHandle.next else { return nil }
       return HandleRange(first, endGroupHandle)
     }
+
+    /// The next declaration is here: it goes no further.
+    @inline(__always)
+    mutating func end(before next: AttributeHandle) {
+      if let previous = next.previous, previous < endGroupHandle { endGroupHandle = previous }
+    }
   }
 
   private let limits: DiscoveryLimits
@@ -61,15 +67,9 @@ struct CharacteristicSearch: Procedure, Sendable {
   ) throws(ProcedureError) -> Step<[Found]> {
     switch response {
     case .readByTypeResponse(let read):
-      found.makeRoom(for: read.count)
-      for index in 0..<read.count {
-        try append(read.handle(at: index), declaration: read.value(at: index))
-      }
-      if let last = found.last {
-        progress.resume(
-          at: services.isEmpty ? last.handle.next : nextRoom(after: last.valueHandle))
-      }
-      return try progress.hasRest() ? .request : .finished(found)
+      let last = try take(read)
+      let next = services.isEmpty ? last.handle.next : nextRoom(after: last.valueHandle)
+      return try progress.hasRest(from: next) ? .request : .finished(found)
     case .errorResponse(let error):
       guard error.code == .attributeNotFound else { throw .refused(error) }
       return .finished(found)
@@ -77,47 +77,59 @@ struct CharacteristicSearch: Procedure, Sendable {
     }
   }
 
-  @inline(__always)
-  private mutating func append(
-    _ handle: AttributeHandle, declaration: RawSpan
-  ) throws(ProcedureError) {
-    guard let value = CharacteristicDeclarationValue(declaration) else {
-      throw .violation(.declarationLength(handle, declaration.byteCount))
+  /// Takes what a response lists.
+  ///
+  /// - Returns: the last of it.
+  private mutating func take(
+    _ read: borrowing ReadByTypeResponse
+  ) throws(ProcedureError) -> Found {
+    let length = read.pairLength - 2
+    guard length == 5 || length == 19 else {
+      throw .violation(.declarationLength(read.handle(at: 0), length))
     }
-    // The declaration and its value belong together, so that nothing may begin between them.
-    try progress.advance(handle, through: max(handle, value.valueHandle))
-    try limits.check(found.count, of: .characteristics)
-    let service = try range(around: handle)
-    let valueRange = service ?? .all
-    guard valueRange.contains(value.valueHandle), value.valueHandle > handle else {
-      throw .violation(.handleOutOfRange(value.valueHandle, valueRange))
+    // In variables of this function, so that the array can take elements in one go while they change.
+    let before = found.count
+    let room = limits.characteristics - before
+    let services = services
+    var (index, progress) = (serviceIndex, progress)
+    var list = found
+    found = []
+    try list.append(addingCapacity: read.count) { (new) throws(ProcedureError) in
+      for place in 0..<read.count {
+        let handle = read.handle(at: place)
+        let declaration = CharacteristicDeclarationValue(checked: read.value(at: place))
+        let valueHandle = declaration.valueHandle
+        // The declaration and its value belong together, so that nothing may begin between them.
+        try progress.advance(handle, through: max(handle, valueHandle))
+        if new.count >= room { try limits.check(before + new.count, of: .characteristics) }
+        var first = AttributeHandle(1)
+        var end = AttributeHandle(0xFFFF)
+        if !services.isEmpty {
+          while index < services.count, services[index].endGroupHandle < handle { index += 1 }
+          guard index < services.count, services[index].handle <= handle else {
+            throw .violation(.outsideServices(handle))
+          }
+          first = services[index].handle
+          end = services[index].endGroupHandle
+          guard first < handle else { throw .violation(.contradiction(handle)) }
+        }
+        guard valueHandle > handle, valueHandle <= end else {
+          let range = HandleRange(first, end) ?? .all
+          throw .violation(.handleOutOfRange(valueHandle, range))
+        }
+        // A range may have been given that ends between a declaration and its value.
+        if services.isEmpty { end = max(progress.range.end, valueHandle) }
+        if new.count > 0 { new[new.count - 1].end(before: handle) }
+        new.append(
+          Found(
+            handle: handle, valueHandle: valueHandle, endGroupHandle: end,
+            properties: declaration.properties, uuid: declaration.uuid))
+      }
     }
-    // A range may have been given that ends between a declaration and its value.
-    let end = service?.end ?? max(progress.range.end, value.valueHandle)
-    let last = found.count - 1
-    if last >= 0, let previous = handle.previous, previous < found[last].endGroupHandle {
-      found[last].endGroupHandle = previous
-    }
-    found.append(
-      Found(
-        handle: handle, valueHandle: value.valueHandle, endGroupHandle: end,
-        properties: value.properties, uuid: value.uuid))
-  }
-
-  /// The service that the declaration is in; nil if services are not known.
-  @inline(__always)
-  private mutating func range(
-    around handle: AttributeHandle
-  ) throws(ProcedureError) -> HandleRange? {
-    guard !services.isEmpty else { return nil }
-    while serviceIndex < services.count, services[serviceIndex].endGroupHandle < handle {
-      serviceIndex += 1
-    }
-    guard serviceIndex < services.count, services[serviceIndex].handle <= handle,
-      let range = services[serviceIndex].range
-    else { throw .violation(.outsideServices(handle)) }
-    guard services[serviceIndex].handle < handle else { throw .violation(.contradiction(handle)) }
-    return range
+    if before > 0 { list[before - 1].end(before: list[before].handle) }
+    found = list
+    (serviceIndex, self.progress) = (index, progress)
+    return found[found.count - 1]
   }
 
   /// The first handle after this one where a declaration, with a value after it, has room in its

@@ -24,15 +24,24 @@ struct CharacteristicDeclarationValue {
   let valueHandle: AttributeHandle
   let uuid: BluetoothUUID
 
-  /// nil unless there are 5 or 19 octets.
-  init?(_ octets: RawSpan) {
-    guard octets.byteCount == 5 || octets.byteCount == 19,
-      let uuid = octets.extracting(droppingFirst: 3).uuid
-    else { return nil }
+  /// - Parameter octets: 5 or 19; traps for another length.
+  @inline(__always)
+  init(checked octets: RawSpan) {
     properties = CharacteristicProperties(
       rawValue: octets.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
-    valueHandle = octets.handleField(at: 1)
-    self.uuid = uuid
+    if octets.byteCount == 5 {
+      // Both in one piece, since a response lists many.
+      let rest = UInt32(
+        littleEndian: octets.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt32.self))
+      valueHandle = AttributeHandle(UInt16(truncatingIfNeeded: rest))
+      uuid = BluetoothUUID(UInt16(truncatingIfNeeded: rest >> 16))
+    } else {
+      guard octets.byteCount == 19, let uuid = octets.extracting(droppingFirst: 3).uuid else {
+        preconditionFailure("a declaration of \(octets.byteCount) octets")
+      }
+      valueHandle = octets.handleField(at: 1)
+      self.uuid = uuid
+    }
   }
 }
 

@@ -16,20 +16,21 @@ import ATT
 /// nobody has asked for them elsewhere. Attributes between the gaps that are neither known nor
 /// declarations belong to nothing and are passed over.
 struct DescriptorSearch: Procedure, Sendable {
-  /// An attribute of which the earlier stages know.
+  /// An attribute of which the earlier stages know, as a response lists it: see
+  /// `FindInformationResponse.shortEntry`. The type is 0x0000 for one without a short form.
+  ///
+  /// A number and no more, so that what is known is compared with what is listed at once.
   struct Known: Equatable, Sendable {
-    let handle: AttributeHandle
-    let type: BluetoothUUID
-    /// Both as a response lists them, see `FindInformationResponse.shortEntry`; 0, which no
-    /// attribute has, for a type without a short form.
-    let entry: UInt32
+    fileprivate let entry: UInt32
 
     @inline(__always)
-    init(handle: AttributeHandle, type: BluetoothUUID) {
-      self.handle = handle
-      self.type = type
-      entry = if let short = type.short { UInt32(short) << 16 | UInt32(handle.rawValue) } else { 0 }
+    init(_ handle: AttributeHandle, _ type: BluetoothUUID) {
+      entry = UInt32(type.short ?? 0) << 16 | UInt32(handle.rawValue)
     }
+
+    @inline(__always)
+    var handle: AttributeHandle { AttributeHandle(UInt16(truncatingIfNeeded: entry)) }
+    fileprivate var type: UInt16 { UInt16(truncatingIfNeeded: entry >> 16) }
   }
 
   struct Output: Equatable, Sendable {
@@ -40,13 +41,13 @@ struct DescriptorSearch: Procedure, Sendable {
   }
 
   private let known: [Known]
-  /// Where characteristics can have descriptors.
-  private let gaps: [HandleRange]
+  /// Where these go on after their values there can be descriptors: the gaps.
+  private let characteristics: [CharacteristicSearch.Found]
   private let limits: DiscoveryLimits
   private var asked: HandleRange
   /// The first known attribute that no response has passed.
   private var knownIndex = 0
-  /// The first gap that no response has passed.
+  /// The first characteristic that no response has passed.
   private var gapIndex = 0
   private var requests = 0
   private var output = Output()
@@ -54,15 +55,19 @@ struct DescriptorSearch: Procedure, Sendable {
   /// nil if there is nothing to look for.
   ///
   /// - Parameters:
-  ///   - known: by handle, each handle once.
-  ///   - gaps: by handle, without overlaps.
+  ///   - known: by handle, each handle once; those of the characteristics and their values among
+  ///     them.
+  ///   - characteristics: by handle, without overlaps.
   ///   - limits: descriptors and requests.
-  init?(known: [Known], gaps: [HandleRange], limits: DiscoveryLimits) {
-    guard let first = gaps.first, let last = gaps.last,
-      let range = HandleRange(first.start, last.end)
+  init?(
+    known: [Known], characteristics: [CharacteristicSearch.Found], limits: DiscoveryLimits
+  ) {
+    guard let first = characteristics.first(where: { $0.descriptorRange != nil }),
+      let last = characteristics.last(where: { $0.descriptorRange != nil }),
+      let start = first.valueHandle.next, let range = HandleRange(start, last.endGroupHandle)
     else { return nil }
     self.known = known
-    self.gaps = gaps
+    self.characteristics = characteristics
     self.limits = limits
     asked = range
   }
@@ -77,32 +82,7 @@ struct DescriptorSearch: Procedure, Sendable {
     requests += 1
     switch response {
     case .findInformationResponse(let information):
-      output.descriptors.makeRoom(for: information.count)
-      var last = AttributeHandle.invalid
-      if information.format == 1 {
-        for index in 0..<information.count {
-          let entry = information.shortEntry(at: index)
-          try pass(AttributeHandle(UInt16(truncatingIfNeeded: entry)), after: &last)
-          // Most of what comes is known, and comes as it is known.
-          if knownIndex < known.count, known[knownIndex].entry == entry {
-            knownIndex += 1
-            continue
-          }
-          let type = UInt16(truncatingIfNeeded: entry >> 16)
-          let isDeclaration = 0x2800...0x2803 ~= type
-          if !isDeclaration, knownIndex == known.count || known[knownIndex].handle > last {
-            try acceptDescriptor(last, BluetoothUUID(type))
-          } else {
-            try accept(last, BluetoothUUID(type))
-          }
-        }
-      } else {
-        for index in 0..<information.count {
-          let (handle, type) = information[index]
-          try pass(handle, after: &last)
-          try accept(handle, type)
-        }
-      }
+      let last = try take(information)
       guard let next = nextRange(after: last) else { return .finished(output) }
       try limits.check(requests, of: .requests)
       asked = next
@@ -115,52 +95,121 @@ struct DescriptorSearch: Procedure, Sendable {
     }
   }
 
-  /// Goes on to the next handle of a response, which must be asked for and greater than the last.
-  @inline(__always)
-  private func pass(
-    _ handle: AttributeHandle, after last: inout AttributeHandle
-  ) throws(ProcedureError) {
-    guard asked.contains(handle) else { throw .violation(.handleOutOfRange(handle, asked)) }
-    guard handle > last else { throw .violation(.notAdvancing(handle)) }
-    last = handle
-  }
-
-  private mutating func accept(
-    _ handle: AttributeHandle, _ type: BluetoothUUID
-  ) throws(ProcedureError) {
-    if knownIndex < known.count, known[knownIndex].handle <= handle {
-      try passKnown(before: handle)
-      if knownIndex < known.count, known[knownIndex].handle == handle {
-        guard known[knownIndex].type == type else { throw .violation(.contradiction(handle)) }
-        knownIndex += 1
-        return
+  /// Takes what a response lists.
+  ///
+  /// - Returns: the last handle of it.
+  private mutating func take(
+    _ information: borrowing FindInformationResponse
+  ) throws(ProcedureError) -> AttributeHandle {
+    // In variables of this function, so that the array takes all in one go while they change.
+    var descriptors: [Descriptor] = []
+    swap(&descriptors, &output.descriptors)
+    let before = descriptors.count
+    let room = limits.descriptors - before
+    let (known, characteristics) = (known, characteristics)
+    var (knownIndex, gapIndex) = (knownIndex, gapIndex)
+    // Before the first that may be listed.
+    var last = asked.start.previous ?? .invalid
+    let end = asked.end
+    let isShort = information.format == 1
+    let count = information.count
+    try descriptors.append(addingCapacity: count) { (new) throws(ProcedureError) in
+      for index in 0..<count {
+        let handle: AttributeHandle
+        let type: BluetoothUUID
+        // Whether it is no declaration, and not known.
+        var isPlain = false
+        if isShort {
+          let entry = information.shortEntry(at: index)
+          handle = AttributeHandle(UInt16(truncatingIfNeeded: entry))
+          guard handle > last, handle <= end else { throw refusal(of: handle) }
+          let short = UInt16(truncatingIfNeeded: entry >> 16)
+          if knownIndex < known.count {
+            let next = known[knownIndex]
+            // Most of what comes is known, and comes as it is known.
+            if next.entry == entry, short != 0 {
+              last = handle
+              knownIndex += 1
+              continue
+            }
+            isPlain = next.handle > handle
+          } else {
+            isPlain = true
+          }
+          if 0x2800...0x2803 ~= short { isPlain = false }
+          type = BluetoothUUID(short)
+        } else {
+          (handle, type) = information[index]
+          guard handle > last, handle <= end else { throw refusal(of: handle) }
+        }
+        last = handle
+        if isPlain {
+          guard Self.isInGap(handle, of: characteristics, &gapIndex) else { continue }
+        } else {
+          (self.knownIndex, self.gapIndex) = (knownIndex, gapIndex)
+          let isDescriptor = try isDescriptor(handle, type)
+          (knownIndex, gapIndex) = (self.knownIndex, self.gapIndex)
+          if !isDescriptor { continue }
+        }
+        if new.count >= room { try limits.check(before + new.count, of: .descriptors) }
+        new.append(Descriptor(handle: handle, uuid: type))
       }
     }
+    (self.knownIndex, self.gapIndex) = (knownIndex, gapIndex)
+    swap(&descriptors, &output.descriptors)
+    return last
+  }
+
+  /// What is wrong with a handle that is not asked for, or not greater than the last.
+  private func refusal(of handle: AttributeHandle) -> ProcedureError {
+    if !asked.contains(handle) { return .violation(.handleOutOfRange(handle, asked)) }
+    return .violation(.notAdvancing(handle))
+  }
+
+  /// Whether an attribute is a descriptor. Known, it must be what it is known as; not known, it may
+  /// be no declaration but an include in a gap.
+  private mutating func isDescriptor(
+    _ handle: AttributeHandle, _ type: BluetoothUUID
+  ) throws(ProcedureError) -> Bool {
+    try passKnown(before: handle)
+    if knownIndex < known.count, known[knownIndex].handle == handle {
+      guard self.type(of: known[knownIndex]) == type else {
+        throw .violation(.contradiction(handle))
+      }
+      knownIndex += 1
+      return false
+    }
+    let isInGap = Self.isInGap(handle, of: characteristics, &gapIndex)
     switch type {
     case .primaryService, .secondaryService, .characteristic:
       throw .violation(.contradiction(handle))
     case .include:
-      guard isInGap(handle) else { throw .violation(.contradiction(handle)) }
+      guard isInGap else { throw .violation(.contradiction(handle)) }
       try limits.check(output.includes.count, of: .includes)
       output.includes.append(handle)
-    default: try acceptDescriptor(handle, type)
+      return false
+    default: return isInGap
     }
   }
 
-  /// Takes what is neither known nor a declaration.
+  /// - Parameter index: of the characteristic that the search has come to.
   @inline(__always)
-  private mutating func acceptDescriptor(
-    _ handle: AttributeHandle, _ type: BluetoothUUID
-  ) throws(ProcedureError) {
-    guard isInGap(handle) else { return }
-    try limits.check(output.descriptors.count, of: .descriptors)
-    output.descriptors.append(Descriptor(handle: handle, uuid: type))
+  private static func isInGap(
+    _ handle: AttributeHandle, of characteristics: [CharacteristicSearch.Found],
+    _ index: inout Int
+  ) -> Bool {
+    while index < characteristics.count, characteristics[index].endGroupHandle < handle {
+      index += 1
+    }
+    return index < characteristics.count && characteristics[index].valueHandle < handle
   }
 
-  @inline(__always)
-  private mutating func isInGap(_ handle: AttributeHandle) -> Bool {
-    while gapIndex < gaps.count, gaps[gapIndex].end < handle { gapIndex += 1 }
-    return gapIndex < gaps.count && gaps[gapIndex].start <= handle
+  /// A type without a short form is that of a characteristic's value.
+  private func type(of attribute: Known) -> BluetoothUUID {
+    guard attribute.type == 0,
+      let index = characteristics.lastIndex(upTo: attribute.handle, by: { $0.valueHandle })
+    else { return BluetoothUUID(attribute.type) }
+    return characteristics[index].uuid
   }
 
   /// Passes the known attributes before a handle that has been reported, or up to the end of what
@@ -178,8 +227,10 @@ struct DescriptorSearch: Procedure, Sendable {
   /// From the first unknown handle after this one to the last unknown one.
   private func nextRange(after handle: AttributeHandle) -> HandleRange? {
     guard let next = handle.next else { return nil }
-    for gap in gaps[gapIndex...] where gap.end >= next {
-      return HandleRange(max(gap.start, next), asked.end)
+    for characteristic in characteristics[gapIndex...] {
+      if let gap = characteristic.descriptorRange, gap.end >= next {
+        return HandleRange(max(gap.start, next), asked.end)
+      }
     }
     return nil
   }

@@ -241,13 +241,9 @@ extension DiscoverDatabase {
   }
 
   private mutating func beginDescriptors() throws(ProcedureError) {
-    let known = try knownAttributes()
-    var gaps: [HandleRange] = []
-    gaps.reserveCapacity(characteristics.count)
-    for index in characteristics.indices {
-      if let range = characteristics[index].descriptorRange { gaps.append(range) }
-    }
-    guard let search = DescriptorSearch(known: known, gaps: gaps, limits: limits) else { return }
+    let search = DescriptorSearch(
+      known: try knownAttributes(), characteristics: characteristics, limits: limits)
+    guard let search else { return }
     stage = .descriptors(search)
   }
 
@@ -291,51 +287,50 @@ extension DiscoverDatabase {
         services[index].contains(include.handle)
       else { throw .violation(.outsideServices(include.handle)) }
     }
-    var known: [DescriptorSearch.Known] = []
-    known.reserveCapacity(services.count + includes.count + 2 * characteristics.count)
-    // Each of the lists rises, so that whichever comes first in one of them is the next.
-    var service = 0
-    var include = 0
-    for index in characteristics.indices {
-      let handle = characteristics[index].handle
-      while service < services.count, services[service].handle <= handle {
-        appendIncludes(from: &include, before: services[service].handle, to: &known)
-        known.append(services[service].known)
-        service += 1
-      }
-      appendIncludes(from: &include, before: handle, to: &known)
-      known.append(.init(handle: handle, type: .characteristic))
-      // A value is in its declaration's service, so that none begins between them.
-      let valueHandle = characteristics[index].valueHandle
-      appendIncludes(from: &include, before: valueHandle, to: &known)
-      known.append(.init(handle: valueHandle, type: characteristics[index].uuid))
-    }
-    while service < services.count {
-      appendIncludes(from: &include, before: services[service].handle, to: &known)
-      known.append(services[service].known)
-      service += 1
-    }
-    appendIncludes(from: &include, before: nil, to: &known)
-    var index = 1
-    while index < known.count {
-      guard known[index].handle > known[index - 1].handle else {
-        throw .violation(.contradiction(known[index].handle))
-      }
-      index += 1
-    }
-    return known
+    let known = declarations()
+    return includes.isEmpty ? known : try merge(includes, into: known)
   }
 
-  /// Appends the includes from one on that stand before a handle; all that are left if it is nil.
-  @inline(__always)
-  private func appendIncludes(
-    from index: inout Int, before handle: AttributeHandle?, to known: inout [DescriptorSearch.Known]
-  ) {
-    while index < includes.count {
-      if let handle, includes[index].handle >= handle { return }
-      known.append(.init(handle: includes[index].handle, type: .include))
-      index += 1
+  /// Services, characteristics and their values: each characteristic lies, with its value, in one
+  /// of the services and after the one before, so that they rise.
+  private func declarations() -> [DescriptorSearch.Known] {
+    let (services, characteristics) = (services, characteristics)
+    let count = services.count + 2 * characteristics.count
+    return Array(capacity: count) { (known: inout OutputSpan<DescriptorSearch.Known>) in
+      var next = 0
+      for index in services.indices {
+        let type: BluetoothUUID = services[index].isPrimary ? .primaryService : .secondaryService
+        known.append(.init(services[index].handle, type))
+        let end = services[index].endGroupHandle
+        while next < characteristics.count, characteristics[next].handle <= end {
+          known.append(.init(characteristics[next].handle, .characteristic))
+          known.append(.init(characteristics[next].valueHandle, characteristics[next].uuid))
+          next += 1
+        }
+      }
     }
+  }
+
+  /// Throws if an include stands where something else does, or another.
+  private func merge(
+    _ includes: [IncludedService], into declarations: [DescriptorSearch.Known]
+  ) throws(ProcedureError) -> [DescriptorSearch.Known] {
+    var known: [DescriptorSearch.Known] = []
+    known.reserveCapacity(declarations.count + includes.count)
+    var next = 0
+    for include in includes {
+      while next < declarations.count, declarations[next].handle < include.handle {
+        known.append(declarations[next])
+        next += 1
+      }
+      known.append(.init(include.handle, .include))
+    }
+    known += declarations[next...]
+    for index in known.indices.dropFirst()
+    where known[index].handle <= known[index - 1].handle {
+      throw .violation(.contradiction(known[index].handle))
+    }
+    return known
   }
 
   /// Puts descriptors into their characteristics, and those and includes into their services.
@@ -371,23 +366,14 @@ extension DiscoverDatabase {
   private func join(
     _ characteristics: ArraySlice<CharacteristicSearch.Found>, _ descriptors: [Descriptor]
   ) -> [Characteristic] {
-    var joined: [Characteristic] = []
-    joined.reserveCapacity(characteristics.count)
-    var index = 0
-    for characteristic in characteristics {
-      let first = index
-      while index < descriptors.count, descriptors[index].handle <= characteristic.endGroupHandle {
-        index += 1
+    Array(capacity: characteristics.count) { (joined: inout OutputSpan<Characteristic>) in
+      var index = 0
+      for characteristic in characteristics {
+        let first = index
+        let end = characteristic.endGroupHandle
+        while index < descriptors.count, descriptors[index].handle <= end { index += 1 }
+        joined.append(Characteristic(characteristic, descriptors: descriptors[first..<index]))
       }
-      joined.append(Characteristic(characteristic, descriptors: descriptors[first..<index]))
     }
-    return joined
-  }
-}
-
-extension Service {
-  /// The declaration, as a search for descriptors must find it.
-  fileprivate var known: DescriptorSearch.Known {
-    .init(handle: handle, type: isPrimary ? .primaryService : .secondaryService)
   }
 }

@@ -8,22 +8,26 @@ import ATT
 struct DiscoveryProgress: Sendable {
   /// All that is to be searched.
   let range: HandleRange
-  /// What is left to ask for.
-  private var rest: HandleRange?
-  /// The last group that was accepted; an attribute is a group of one handle.
-  private var last: (start: AttributeHandle, end: AttributeHandle)?
+  /// Where the next request begins; nil if nothing is left to ask for.
+  private var start: AttributeHandle?
+  /// The last group that was accepted, 0x0000 before the first; an attribute is a group of one
+  /// handle.
+  private var lastStart = AttributeHandle.invalid
+  private var lastEnd = AttributeHandle.invalid
   private var responses = 0
   private let requestLimit: Int
 
   init(_ range: HandleRange, requestLimit: Int) {
     self.range = range
     self.requestLimit = requestLimit
-    rest = range
+    start = range.start
   }
 
   /// What the next request asks for. Not to be called when nothing is left.
   var rangeToAsk: HandleRange {
-    guard let rest else { preconditionFailure("a request after the end of a discovery") }
+    guard let start, let rest = HandleRange(start, range.end) else {
+      preconditionFailure("a request after the end of a discovery")
+    }
     return rest
   }
 
@@ -33,29 +37,35 @@ struct DiscoveryProgress: Sendable {
   mutating func advance(
     _ handle: AttributeHandle, through end: AttributeHandle
   ) throws(ProcedureError) {
-    guard range.contains(handle) else { throw .violation(.handleOutOfRange(handle, range)) }
-    guard end >= handle else { throw .violation(.groupEndsBeforeStart(handle, end: end)) }
-    if let last {
-      guard handle > last.start else { throw .violation(.notAdvancing(handle)) }
-      guard handle > last.end else { throw .violation(.overlappingGroups(handle)) }
+    guard handle > lastEnd, end >= handle, range.contains(handle) else {
+      throw refusal(of: handle, through: end)
     }
-    last = (handle, end)
-    rest = range.after(end)
+    lastStart = handle
+    lastEnd = end
   }
 
-  /// Sets where the next request begins; nil if there is nothing more to look for.
-  mutating func resume(at handle: AttributeHandle?) {
-    guard let handle else {
-      rest = nil
-      return
-    }
-    rest = HandleRange(handle, range.end)
+  /// What is wrong with a group.
+  @inline(never)
+  private func refusal(
+    of handle: AttributeHandle, through end: AttributeHandle
+  ) -> ProcedureError {
+    if !range.contains(handle) { return .violation(.handleOutOfRange(handle, range)) }
+    if end < handle { return .violation(.groupEndsBeforeStart(handle, end: end)) }
+    if handle <= lastStart { return .violation(.notAdvancing(handle)) }
+    return .violation(.overlappingGroups(handle))
   }
 
-  /// Counts a response. True if another request follows, which the limit must allow.
+  /// Counts a response. True if another request follows, which the limit must allow: it begins
+  /// after all that was accepted.
   mutating func hasRest() throws(ProcedureError) -> Bool {
+    try hasRest(from: range.after(lastEnd)?.start)
+  }
+
+  /// The same, where the next request begins later still; nil if there is nothing more to look for.
+  mutating func hasRest(from next: AttributeHandle?) throws(ProcedureError) -> Bool {
     responses += 1
-    guard rest != nil else { return false }
+    start = next.flatMap { $0 <= range.end ? $0 : nil }
+    guard start != nil else { return false }
     guard responses < requestLimit else { throw .violation(.limit(.requests, requestLimit)) }
     return true
   }
