@@ -5,9 +5,10 @@ import Foundation
 
 /// The values that a peer notifies or indicates, each once, in order.
 ///
-/// The subscription is made with the first `next()`, unless it stands, and one that was made so
-/// ends with the iteration: when the loop is left or its task cancelled, which ends the sequence
-/// too. The delegate is told of the values as well.
+/// The subscription is made with the first `next()`, unless it stands. It ends with the last
+/// iteration that follows the value, when its loop is left or its task cancelled, which ends the
+/// sequence too; but not if the app has subscribed by `setNotifyValue(_:for:)` meanwhile, or had
+/// before. The delegate is told of the values as well.
 ///
 /// Values that nobody takes wait; when there are 1024 the peer is held back.
 ///
