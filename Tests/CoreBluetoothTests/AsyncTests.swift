@@ -129,6 +129,25 @@ import Testing
     #expect(rate.isNotifying)
   }
 
+  /// What the app has subscribed to is followed at once, whatever else is awaited.
+  @Test func followsWhileACallIsUnderWay() async throws {
+    let peripheral = try await open()
+    let rate = watch.characteristic("2A37")
+    peripheral.delegate = watch
+    peripheral.setNotifyValue(true, for: rate)
+    try await watch.log.next("notifying 2A37 true well")
+    let carried = Carried((peripheral, watch.characteristic("FF05")))
+    let reading = Task { try await carried.content.0.read(carried.content.1) }
+    try await strap.log.next("read FF05")
+    let one = collect(peripheral, rate, 1)
+    while peripheral.shown.value.listeners.isEmpty { await Task.yield() }
+    strap.manager.updateValue(Data([7]), for: strap.rate, onSubscribedCentrals: nil)
+    #expect(try await one.ended() == [Data([7])])
+    reading.cancel()
+    await #expect(throws: CancellationError.self) { try await reading.ended() }
+    strap.kept.value = []
+  }
+
   /// Given up however early, a sequence leaves no subscription behind.
   @Test func givesUpSubscribing() async throws {
     let peripheral = try await open()

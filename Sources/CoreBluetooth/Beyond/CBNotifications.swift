@@ -34,7 +34,7 @@ public struct CBNotifications: AsyncSequence {
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
       let subscription = subscription.content
-      try await subscription.begin(isolation: actor)
+      try subscription.begin()
       return try await subscription.source.next(isolation: actor)?.value
     }
   }
@@ -52,30 +52,22 @@ private final class NotificationSubscription {
   private let peripheral: CBPeripheral
   private let characteristic: CBCharacteristic
   private var hasBegun = false
-  /// Given up while it subscribed: the peer may have had the request.
-  private var isUnsure = false
 
   init(_ peripheral: CBPeripheral, _ characteristic: CBCharacteristic) {
     self.peripheral = peripheral
     self.characteristic = characteristic
   }
 
-  func begin(isolation actor: isolated (any Actor)?) async throws {
+  /// Does not wait until it is subscribed: what comes of a subscription that stands shall not wait
+  /// for the calls before it.
+  func begin() throws {
     guard !hasBegun else { return }
-    hasBegun = true
     let found = try peripheral.inReach(characteristic)
-    let handle = found.valueHandle
-    // First, so that no value is lost in between.
+    hasBegun = true
     let source = source
-    peripheral.shown.withLock { $0.listeners[handle, default: []].append(source) }
-    do {
-      try await peripheral.subscribe(to: Carried((characteristic, found)))
-    } catch is CancellationError {
-      isUnsure = true
-      source.finish()
-    } catch {
-      source.finish(error)
-    }
+    // First, so that no value is lost in between.
+    peripheral.shown.withLock { $0.listeners[found.valueHandle, default: []].append(source) }
+    peripheral.subscribe(to: characteristic, found) { source.finish($0) }
   }
 
   deinit {
@@ -87,7 +79,7 @@ private final class NotificationSubscription {
       shown.listeners[found.valueHandle] = nil
       return shown.state == .connected
     }
-    if isLast { peripheral.unsubscribe(from: characteristic, found, isUnsure) }
+    if isLast { peripheral.unsubscribe(from: characteristic, found) }
   }
 }
 
@@ -97,36 +89,43 @@ extension CBPeripheral {
     CBNotifications(peripheral: self, characteristic: characteristic)
   }
 
-  /// Subscribes, without a word to the delegate, unless that has been done.
+  /// Subscribes, without a word to the delegate, unless that has been done or nobody listens.
   ///
   /// Whether it has been, only its turn on the link shows: the end of another sequence may be
   /// under way, and the app's own subscription.
+  ///
+  /// - Parameter fail: called if there is no subscription; the connection's end may have ended the
+  ///   sequence before.
   fileprivate func subscribe(
-    to target: Carried<(CBCharacteristic, Characteristic)>,
-    isolation actor: isolated (any Actor)? = #isolation
-  ) async throws {
-    let (characteristic, found) = target.content
+    to characteristic: CBCharacteristic, _ found: Characteristic,
+    _ fail: @escaping (any Error) -> Void
+  ) {
     let kept = KeptSubscription(found, in: characteristic.service)
-    try await result { (connection, remote) async throws(AttoError) in
-      if remote.isSubscribed(found.valueHandle) { return }
+    let handle = found.valueHandle
+    let isUnderWay = perform { (connection, remote) async throws(AttoError) -> Bool in
+      guard remote.isListened(handle) else { return false }
+      if remote.isSubscribed(handle) { return true }
       try await Self.subscribe(true, found, connection, remote)
       if let kept { remote.note(kept, true) }
-    } applying: { _, _ in
-      target.content.0.state.withLock { $0.isNotifying = true }
+      return true
+    } _: { _, result in
+      switch result {
+      case .success(true): characteristic.state.withLock { $0.isNotifying = true }
+      case .success(false): break
+      case .failure(let error): fail(error)
+      }
     }
+    if !isUnderWay { fail(CBError(.notConnected)) }
   }
 
   /// Ends what sequences have subscribed to, unless there is another by then, or the app has
   /// subscribed too.
-  fileprivate func unsubscribe(
-    from characteristic: CBCharacteristic, _ found: Characteristic, _ isUnsure: Bool
-  ) {
+  fileprivate func unsubscribe(from characteristic: CBCharacteristic, _ found: Characteristic) {
     let kept = KeptSubscription(found, in: characteristic.service)
     let handle = found.valueHandle
     // Who lets go of the peripheral with the sequence has it until this is done.
     perform { (connection, remote) async throws(AttoError) -> Bool in
-      guard remote.isSubscribed(handle) || isUnsure, !remote.isWished(handle),
-        remote.object.value.object?.shown.value.listeners[handle] == nil
+      guard remote.isSubscribed(handle), !remote.isWished(handle), !remote.isListened(handle)
       else { return false }
       try await Self.subscribe(false, found, connection, remote)
       if let kept { remote.note(kept, false) }

@@ -212,14 +212,18 @@ open class CBPeripheral: CBPeer {
   }
 
   /// Carries out an operation and calls back with its result.
+  ///
+  /// - Returns: false if there will be none: while not connected.
+  @discardableResult
   func perform<Output: Sendable>(
     _ work: @escaping RemotePeripheral.Work<Output>,
     _ done: @escaping (CBPeripheral, Result<Output, any Error>) -> Void
-  ) {
-    guard let number = register({ $0.answered(done, .failure($1)) }) else { return }
+  ) -> Bool {
+    guard let number = register({ $0.answered(done, .failure($1)) }) else { return false }
     let remote = remote
     let carried = Carried(done)
     RadioLoop.later { remote.perform(number, work, carried) }
+    return true
   }
 
   private func answered<Output>(

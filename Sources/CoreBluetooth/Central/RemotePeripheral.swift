@@ -130,6 +130,11 @@ import Foundation
 
   func isWished(_ handle: AttributeHandle) -> Bool { wished.contains(handle) }
 
+  /// Whether a sequence follows a value.
+  func isListened(_ handle: AttributeHandle) -> Bool {
+    object.value.object?.shown.value.listeners[handle] != nil
+  }
+
   func isSubscribed(_ handle: AttributeHandle) -> Bool {
     link?.isSubscribed(self, handle) ?? false
   }
