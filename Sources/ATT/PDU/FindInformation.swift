@@ -85,7 +85,12 @@ public struct FindInformationResponse: ~Escapable {
   ) -> Bool {
     guard out.freeCapacity >= 4 else { return false }
     // In one piece, since a response lists many.
-    out.append((UInt32(type) << 16 | UInt32(handle.rawValue)).littleEndian, as: UInt32.self)
+    out.append(shortEntry(handle, type).littleEndian, as: UInt32.self)
     return true
+  }
+
+  /// An attribute as ``shortEntry(at:)`` gives it.
+  @inlinable static public func shortEntry(_ handle: AttributeHandle, _ type: UInt16) -> UInt32 {
+    UInt32(type) << 16 | UInt32(handle.rawValue)
   }
 }

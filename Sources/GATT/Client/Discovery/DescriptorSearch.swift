@@ -21,15 +21,20 @@ struct DescriptorSearch: Procedure, Sendable {
   ///
   /// A number and no more, so that what is known is compared with what is listed at once.
   struct Known: Equatable, Sendable {
-    fileprivate let entry: UInt32
+    private let entry: UInt32
 
     @inline(__always)
     init(_ handle: AttributeHandle, _ type: BluetoothUUID) {
-      entry = UInt32(type.short ?? 0) << 16 | UInt32(handle.rawValue)
+      entry = FindInformationResponse.shortEntry(handle, type.short ?? 0)
     }
+
+    /// What a response lists, which may be anything.
+    @inline(__always)
+    fileprivate init(listed entry: UInt32) { self.entry = entry }
 
     @inline(__always)
     var handle: AttributeHandle { AttributeHandle(UInt16(truncatingIfNeeded: entry)) }
+    @inline(__always)
     fileprivate var type: UInt16 { UInt16(truncatingIfNeeded: entry >> 16) }
   }
 
@@ -120,14 +125,13 @@ struct DescriptorSearch: Procedure, Sendable {
         // Whether it is no declaration, and not known.
         var isPlain = false
         if isShort {
-          let entry = information.shortEntry(at: index)
-          handle = AttributeHandle(UInt16(truncatingIfNeeded: entry))
+          let listed = Known(listed: information.shortEntry(at: index))
+          handle = listed.handle
           guard handle > last, handle <= end else { throw refusal(of: handle) }
-          let short = UInt16(truncatingIfNeeded: entry >> 16)
           if knownIndex < known.count {
             let next = known[knownIndex]
             // Most of what comes is known, and comes as it is known.
-            if next.entry == entry, short != 0 {
+            if next == listed, listed.type != 0 {
               last = handle
               knownIndex += 1
               continue
@@ -136,8 +140,8 @@ struct DescriptorSearch: Procedure, Sendable {
           } else {
             isPlain = true
           }
-          if 0x2800...0x2803 ~= short { isPlain = false }
-          type = BluetoothUUID(short)
+          if 0x2800...0x2803 ~= listed.type { isPlain = false }
+          type = BluetoothUUID(listed.type)
         } else {
           (handle, type) = information[index]
           guard handle > last, handle <= end else { throw refusal(of: handle) }
