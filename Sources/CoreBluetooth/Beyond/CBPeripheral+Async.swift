@@ -25,12 +25,11 @@ extension CBPeripheral {
   public nonisolated(nonsending) func read(_ characteristic: CBCharacteristic) async throws -> Data
   {
     let found = try inReach(characteristic)
-    let carried = Carried(characteristic)
     return try await result { (connection, _) async throws(AttoError) in
       try await connection.readLong(found.valueHandle)
     } applying: { _, octets in
       let value = Data(octets)
-      carried.content.state.withLock { $0.value = value }
+      characteristic.state.withLock { $0.value = value }
       return value
     }
   }

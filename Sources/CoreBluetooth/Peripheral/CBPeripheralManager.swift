@@ -86,19 +86,21 @@ open class CBPeripheralManager: CBManager {
     guard acceptsCommands() else { return }
     let wish = AdvertisingWish(advertisementData)
     let engine = engine
-    let stops = own.value.stops
-    RadioLoop.later { engine.advertise(wish, after: stops) }
+    // Handed to the loop under the lock: so beginnings and ends reach it as they are counted.
+    own.withLock { own in
+      RadioLoop.later { [stops = own.stops] in engine.advertise(wish, after: stops) }
+    }
   }
 
   /// Ends it; connections stay.
   open func stopAdvertising() {
     guard acceptsCommands() else { return }
+    let engine = engine
     own.withLock { own in
       own.isAdvertising = false
       own.stops += 1
+      RadioLoop.later { engine.stopAdvertising() }
     }
-    let engine = engine
-    RadioLoop.later { engine.stopAdvertising() }
   }
 
   /// Wishes for a connection to be faster or to save power. The kernel keeps it for the next
