@@ -13,8 +13,7 @@ final class Air: Sendable {
   let path: String
 
   init() throws {
-    let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var template = Array("\(place)/atto-test-air-XXXXXX".utf8CString)
+    var template = Array((NSTemporaryDirectory() + "atto-test-air-XXXXXX").utf8CString)
     guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
     path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }

@@ -15,8 +15,7 @@ import Testing
     let path: String
     var endpoint: Endpoint { .unix(path: path + "/s") }
     init() {
-      let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-      var template = Array("\(place)/att-XXXXXX".utf8CString)
+      var template = Array((NSTemporaryDirectory() + "att-XXXXXX").utf8CString)
       precondition(mkdtemp(&template) != nil)
       path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
