@@ -113,11 +113,13 @@ import Testing
     watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await strap!.log.next("subscribed 2A37")
     let handle = watch.characteristic("2A37").found?.handle
+    let engine = strap!.manager.engine
     try await kill("peripheral") {
       strap!.release()
       strap = nil
     }
-    // A process that ends takes its links with it.
+    // A process that ends takes what it published with it at once, and its links.
+    await Task { @RadioLoop in await engine.changes?.value }.value
     watch.manager.cancelPeripheralConnection(watch.peripheral)
     try await watch.log.next("disconnected")
 
