@@ -1,160 +1,234 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-/// Every target is built alike: Swift 6 mode (complete concurrency checking), own
-/// `~Escapable` views, and warnings that must not stay.
-let house: [SwiftSetting] = [
+/// Settings of every target.
+let common: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
-/// Async functions of this floor run where their caller does, so that none costs a hop: those
-/// that need the loop go there themselves.
+/// Async functions run on the executor of their caller, which saves a hop. Those that need the loop
+/// switch to it themselves.
 let inheriting: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 extension Target {
-  static func example(_ name: String) -> Target {
+  static func unitTests(_ name: String, _ dependencies: [Dependency]) -> Target {
+    .testTarget(
+      name: name, dependencies: dependencies + ["TestSupport"], path: "Tests/Unit/\(name)",
+      swiftSettings: common)
+  }
+
+  /// A program for Apple's API.
+  static func appleExample(_ name: String) -> Target {
     .executableTarget(
-      name: name, dependencies: ["CoreBluetooth"], path: "Sources/Examples/\(name)")
+      name: name, dependencies: ["CoreBluetooth"], path: "Sources/Apple/Examples/\(name)")
+  }
+
+  /// A program for Atto's own API. Built without our settings, as applications are.
+  static func example(_ name: String) -> Target {
+    .executableTarget(name: name, dependencies: ["Atto"], path: "Sources/Examples/\(name)")
   }
 }
 
-/// Tests/Fuzz/run sets this: then the fuzz targets are a program that libFuzzer runs, and otherwise
-/// a test that replays what has been found. Ordinary builds see neither.
+/// Tests/System/Fuzz/run sets this: the fuzz targets are then a program that libFuzzer runs. Otherwise
+/// they are a test that replays the saved inputs.
 let isFuzzing = Context.environment["ATTO_FUZZING"] != nil
 
 extension Target {
   static var fuzzTargets: Target {
     let tested: [Dependency] = [
-      "ATT", "GATT", "Simulation", "Files", "Radio", "Store", "Atto",
-      "Links", "LinkTiming", "Conformance",
+      "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoRadio", "AttoVirtualRadio",
+      "AttoStore", "Atto",
+      "AttoLinks", "AttoLinkTiming", "AttoConformance",
     ]
-    let path = "Tests/Fuzz"
+    let path = "Tests/System/Fuzz"
     return isFuzzing
       ? .executableTarget(
         name: "FuzzTargets", dependencies: tested, path: path,
-        exclude: ["run", "dictionaries", "Replay"], swiftSettings: house)
+        exclude: ["run", "dictionaries", "Replay"], swiftSettings: common)
       : .testTarget(
         name: "FuzzTargets", dependencies: tested, path: path,
-        exclude: ["run", "dictionaries", "Entry"], swiftSettings: house)
+        exclude: ["run", "dictionaries", "Entry"], swiftSettings: common)
   }
 }
 
 let package = Package(
   name: "Atto",
   products: [
-    .library(name: "ATT", targets: ["ATT"]),
-    .library(name: "GATT", targets: ["GATT"]),
     .library(name: "Atto", targets: ["Atto"]),
-    .library(name: "Store", targets: ["Store"]),
+    .library(name: "AttoStore", targets: ["AttoStore"]),
+    .library(name: "AttoGATT", targets: ["AttoGATT"]),
+    .library(name: "AttoATT", targets: ["AttoATT"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "os", targets: ["os"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
   ],
   targets: [
-    // Floor 0: what Linux offers.
-    .target(name: "CLinux"),
-    // Looks libsqlite3 up when it is first wanted: nothing is linked with it.
-    .target(name: "CSQLite", linkerSettings: [.linkedLibrary("dl")]),
-    // Floors 1 and 2: sans-IO; they import nothing.
-    .target(name: "ATT", swiftSettings: house),
-    .target(name: "GATT", dependencies: ["ATT"], swiftSettings: house),
-    // Floor 3: carriers, the executor, virtual time.
-    .target(name: "Links", dependencies: ["ATT", "CLinux"], swiftSettings: house),
-    .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: house),
-    .target(name: "Simulation", dependencies: ["ATT", "GATT", "Links"], swiftSettings: house),
-    .target(name: "LinkTiming", swiftSettings: house),
-    // Floor 4: adapters and the virtual air.
+    // Core: the protocol, sans-IO. Imports nothing.
+    .target(name: "AttoATT", path: "Sources/Core/ATT", swiftSettings: common),
     .target(
-      name: "Radio", dependencies: ["ATT", "Links", "EventLoop", "LinkTiming", "CLinux"],
-      swiftSettings: house),
-    // Floor 5: the async API.
+      name: "AttoGATT", dependencies: ["AttoATT"], path: "Sources/Core/GATT",
+      swiftSettings: common),
+    .target(name: "AttoHCI", path: "Sources/Core/HCI", swiftSettings: common),
+
+    // System: what Linux offers.
+    .target(name: "CAttoLinux", path: "Sources/System/CLinux"),
+    .target(
+      name: "AttoLinks", dependencies: ["AttoATT", "CAttoLinux"], path: "Sources/System/Links",
+      swiftSettings: common),
+    .target(
+      name: "AttoEventLoop", dependencies: ["CAttoLinux"], path: "Sources/System/EventLoop",
+      swiftSettings: common + inheriting),
+
+    // Radio: adapters, and the model of LE link timing.
+    .target(
+      name: "AttoLinkTiming", dependencies: ["AttoATT"], path: "Sources/Radio/LinkTiming",
+      swiftSettings: common),
+    .target(
+      name: "AttoRadio",
+      dependencies: ["AttoATT", "AttoLinks", "AttoEventLoop", "AttoLinkTiming", "CAttoLinux"],
+      path: "Sources/Radio/Radio", swiftSettings: common + inheriting),
+    .target(
+      name: "AttoKernelRadio",
+      dependencies: ["AttoHCI", "AttoLinks", "AttoEventLoop", "AttoRadio", "CAttoLinux"],
+      path: "Sources/Radio/KernelRadio", swiftSettings: common + inheriting),
+    .target(
+      name: "AttoVirtualRadio",
+      dependencies: [
+        "AttoATT", "AttoLinks", "AttoEventLoop", "AttoLinkTiming", "AttoRadio", "CAttoLinux",
+      ],
+      path: "Sources/Radio/VirtualRadio", swiftSettings: common + inheriting),
+
+    // Atto: the async API, and what is stored between runs.
     .target(
       name: "Atto",
-      dependencies: ["ATT", "GATT", "Links", "EventLoop", "LinkTiming", "Radio", "CLinux"],
-      swiftSettings: house + inheriting),
-    // Floor 6: what is kept, file formats and the command.
+      dependencies: [
+        "AttoATT", "AttoGATT", "AttoLinks", "AttoEventLoop", "AttoLinkTiming", "AttoRadio",
+        "AttoKernelRadio", "AttoVirtualRadio",
+      ],
+      path: "Sources/Atto/Atto", swiftSettings: common + inheriting),
+    // Loads libsqlite3 at run time; nothing links with it.
     .target(
-      name: "Store", dependencies: ["Atto", "CSQLite", "CLinux"], swiftSettings: house),
+      name: "CAttoSQLite", path: "Sources/Atto/CSQLite", linkerSettings: [.linkedLibrary("dl")]),
     .target(
-      name: "Files", dependencies: ["ATT", "GATT"], exclude: ["AssignedNumbers/generate.py"],
-      swiftSettings: house),
-    // Hostile input, by catalogue and by seed.
-    .target(name: "Hostility", dependencies: ["ATT", "Links"], swiftSettings: house),
+      name: "AttoStore", dependencies: ["Atto", "CAttoSQLite", "CAttoLinux"],
+      path: "Sources/Atto/Store", swiftSettings: common),
+
+    // Formats: profiles, transcripts, captures, assigned numbers.
     .target(
-      name: "Conformance", dependencies: ["ATT", "GATT", "Files"], swiftSettings: house),
+      name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI"],
+      path: "Sources/Formats/Formats",
+      exclude: ["AssignedNumbers/generate.py"],
+      resources: [.embedInCode("AssignedNumbers/names.txt")], swiftSettings: common),
+
+    .target(
+      name: "AttoProfileServer", dependencies: ["Atto", "AttoFormats"],
+      path: "Sources/Formats/ProfileServer", swiftSettings: common),
+
+    // Testing: conformance cases and hostile input, for other stacks.
+    .target(
+      name: "AttoConformance", dependencies: ["AttoATT", "AttoGATT", "AttoFormats"],
+      path: "Sources/Testing/Conformance", swiftSettings: common),
+    .target(
+      name: "AttoFuzzing", dependencies: ["AttoATT", "AttoFormats", "AttoConformance"],
+      path: "Sources/Testing/Fuzzing", swiftSettings: common),
+
+    // Tools: programs, and libraries that only programs use.
+    .target(
+      name: "AttoDiagnosis",
+      dependencies: [
+        "AttoEventLoop", "AttoHCI", "AttoKernelRadio", "AttoLinks", "AttoRadio",
+        "AttoVirtualRadio", "CAttoLinux",
+      ],
+      path: "Sources/Tools/Diagnosis", swiftSettings: common),
+    .target(
+      name: "AttoRelay",
+      dependencies: ["Atto", "AttoATT", "AttoLinks", "AttoEventLoop", "AttoRadio"],
+      path: "Sources/Tools/Relay", swiftSettings: common + inheriting),
     .executableTarget(
       name: "AttoCLI",
-      dependencies: ["Atto", "Files", "Conformance", "Hostility", "Store", "LinkTiming", "CLinux"],
-      swiftSettings: house),
+      dependencies: [
+        "Atto", "AttoDiagnosis", "AttoRelay", "AttoFormats", "AttoProfileServer",
+        "AttoConformance", "AttoFuzzing",
+        "AttoStore", "AttoLinkTiming", "CAttoLinux",
+      ],
+      path: "Sources/Tools/atto", swiftSettings: common),
 
-    // Runs seeds of the simulator; built by the tests only.
+    // Apple: Apple's API. CoreBluetooth is the one target that uses Foundation.
+    .target(
+      name: "CoreBluetooth", dependencies: ["Atto", "AttoStore"],
+      path: "Sources/Apple/CoreBluetooth", swiftSettings: common),
+    // `import os` and `import os.log`: a Clang module, which can have submodules, below a Swift
+    // module of the same name.
+    .target(name: "COSLog", path: "Sources/Apple/COSLog"),
+    .target(name: "os", dependencies: ["COSLog"], path: "Sources/Apple/os", swiftSettings: common),
+    .appleExample("HeartRatePeripheral"), .appleExample("HeartRateCentral"),
+    .appleExample("TransferSender"), .appleExample("TransferReceiver"),
+    .appleExample("ReconnectingLogger"), .appleExample("ChannelPublisher"),
+    .appleExample("ChannelOpener"),
+
+    // Programs for Atto's own API.
+    .example("KeepConnected"), .example("Strap"),
+
+    // Unit tests, and what they share.
+    .target(
+      name: "TestSupport", dependencies: ["AttoATT", "AttoGATT"], path: "Tests/Support/TestSupport",
+      swiftSettings: common),
+    .target(
+      name: "AttoSimulation", dependencies: ["AttoATT", "AttoGATT", "AttoLinks"],
+      path: "Tests/Support/Simulation", swiftSettings: common),
+    .unitTests("ATTTests", ["AttoATT"]),
+    .unitTests("GATTTests", ["AttoGATT", "AttoSimulation"]),
+    .unitTests("HCITests", ["AttoHCI"]),
+    .unitTests("SimulationTests", ["AttoSimulation", "AttoATT", "AttoGATT"]),
+    .unitTests("EventLoopTests", ["AttoEventLoop", "CAttoLinux"]),
+    .unitTests("LinksTests", ["AttoLinks", "AttoSimulation", "CAttoLinux"]),
+    .unitTests("LinkTimingTests", ["AttoLinkTiming"]),
+    .unitTests(
+      "RadioTests",
+      ["AttoRadio", "AttoKernelRadio", "AttoVirtualRadio", "AttoLinkTiming"]),
+    .unitTests("DiagnosisTests", ["AttoDiagnosis", "AttoKernelRadio", "AttoRadio"]),
+    .unitTests("AttoTests", ["Atto", "AttoEventLoop", "AttoRelay", "AttoSimulation"]),
+    // StoreTests kills this again and again while it writes records.
     .executableTarget(
-      name: "simulate", dependencies: ["Simulation"], path: "Tests/Simulate", swiftSettings: house),
-
-    // What Tests/Counts/run counts; built by the tests only.
-    .executableTarget(
-      name: "counts", dependencies: ["Atto", "Files"], path: "Tests/Counts/Program",
-      swiftSettings: house),
-
-    // Floor 6: Apple's API. The one target that uses Foundation.
-    .target(name: "CoreBluetooth", dependencies: ["Atto", "CLinux"], swiftSettings: house),
-
-    // `import os` and `import os.log` for clients that log through them: a Clang module of that
-    // name, which can have submodules, under a Swift module.
-    .target(name: "COSLog"),
-    .target(name: "os", dependencies: ["COSLog"], swiftSettings: house),
-
-    // Programs as one would write them for Apple's framework.
-    .example("HeartRatePeripheral"), .example("HeartRateCentral"), .example("TransferSender"),
-    .example("TransferReceiver"), .example("ReconnectingLogger"), .example("ChannelPublisher"),
-    .example("ChannelOpener"),
-
-    .testTarget(name: "ATTTests", dependencies: ["ATT"], swiftSettings: house),
-    .testTarget(name: "GATTTests", dependencies: ["GATT", "Simulation"], swiftSettings: house),
-    .testTarget(
-      name: "SimulationTests", dependencies: ["Simulation", "ATT", "GATT"], swiftSettings: house),
-    .testTarget(
-      name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: house),
-    .testTarget(name: "LinksTests", dependencies: ["Links", "CLinux"], swiftSettings: house),
-    .testTarget(name: "LinkTimingTests", dependencies: ["LinkTiming"], swiftSettings: house),
-    .testTarget(name: "RadioTests", dependencies: ["Radio", "LinkTiming"], swiftSettings: house),
-    .testTarget(name: "AttoTests", dependencies: ["Atto", "EventLoop"], swiftSettings: house),
-    // Killed again and again by StoreTests while it keeps records.
-    .executableTarget(
-      name: "StoreWorker", dependencies: ["Store"], path: "Tests/StoreWorker",
-      swiftSettings: house),
-    .testTarget(
-      name: "StoreTests", dependencies: ["Store", "StoreWorker", "CSQLite", "CLinux"],
-      swiftSettings: house),
-    .testTarget(
-      name: "HostilityTests", dependencies: ["Hostility", "ATT", "GATT"], swiftSettings: house),
+      name: "StoreWorker", dependencies: ["AttoStore"], path: "Tests/Unit/StoreWorker",
+      swiftSettings: common),
+    .unitTests("StoreTests", ["AttoStore", "StoreWorker", "CAttoSQLite", "CAttoLinux"]),
+    .unitTests(
+      "FuzzingTests", ["AttoFuzzing", "AttoConformance", "AttoFormats", "AttoATT", "AttoGATT"]),
+    .unitTests("ProfileServerTests", ["AttoProfileServer", "AttoFormats", "Atto"]),
     // The published attacks, each against both roles.
+    .unitTests("AttackTests", ["AttoATT", "AttoGATT", "AttoSimulation", "Atto"]),
+    .unitTests("FormatsTests", ["AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
+    .unitTests(
+      "ConformanceTests",
+      ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
+    .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
+    // Like the examples, these are built without our settings, as apps are.
     .testTarget(
-      name: "AttackTests", dependencies: ["ATT", "GATT", "Simulation", "Atto"],
-      swiftSettings: house),
+      name: "OSLogTests", dependencies: ["os", "CoreBluetooth"], path: "Tests/Unit/OSLogTests"),
     .testTarget(
-      name: "FilesTests", dependencies: ["Files", "ATT", "GATT", "Simulation"],
-      swiftSettings: house),
+      name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto"],
+      path: "Tests/Unit/CoreBluetoothTests"),
+    // Sources as tutorials for Apple's systems have them, in their language mode. They only have to
+    // compile.
     .testTarget(
-      name: "ConformanceTests",
-      dependencies: ["Conformance", "Files", "ATT", "GATT", "Simulation"],
-      swiftSettings: house),
-    .fuzzTargets,
-    // Like the examples without our settings: built as apps are.
-    .testTarget(name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto"]),
-    // Sources as tutorials for Apple's systems have them, in the language mode that they are for: that
-    // they compile is what is tested.
-    .testTarget(
-      name: "TutorialSources", dependencies: ["CoreBluetooth"],
+      name: "TutorialSources", dependencies: ["CoreBluetooth"], path: "Tests/Unit/TutorialSources",
       swiftSettings: [.swiftLanguageMode(.v5)]),
-    .testTarget(name: "OSLogTests", dependencies: ["os", "CoreBluetooth"]),
+
+    // Programs of the system tests.
+    .fuzzTargets,
+    .executableTarget(
+      name: "simulate", dependencies: ["AttoSimulation"], path: "Tests/System/Simulate",
+      swiftSettings: common),
+    .executableTarget(
+      name: "counts", dependencies: ["Atto", "AttoFormats"], path: "Tests/System/Counts/Program",
+      swiftSettings: common),
   ],
   swiftLanguageModes: [.v6]
 )
 
-/// Tests/run sets this to names of test targets with `|` between them, where it builds everything anew
-/// for those alone.
+/// Tests/run sets this to names of test targets, separated by `|`, to build only those.
 if let chosen = Context.environment["ATTO_TESTS"]?.split(separator: "|").map(String.init) {
   package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
 }

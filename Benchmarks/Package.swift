@@ -9,8 +9,8 @@ let package = Package(
     .executableTarget(
       name: "AttoBenchmarks",
       dependencies: [
-        .product(name: "Atto", package: "Atto"), .product(name: "ATT", package: "Atto"),
-        .product(name: "GATT", package: "Atto"),
+        .product(name: "Atto", package: "Atto"), .product(name: "AttoATT", package: "Atto"),
+        .product(name: "AttoGATT", package: "Atto"),
       ],
       swiftSettings: [.enableExperimentalFeature("Lifetimes")])
   ],

@@ -1,0 +1,85 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
+import AttoRadio
+
+/// An error, classified by whose fault it was.
+public enum AttoError: WaitError, Equatable, Sendable {
+  /// The peer answered with an ATT error. Unknown codes are kept.
+  case refused(ErrorResponse)
+  /// The peer's responses contradict themselves, the request or the specification.
+  case violation(ProtocolViolation)
+  /// The bearer cannot be used any more: a transaction timed out, or a response was invalid.
+  case bearer(BearerFailure)
+  /// The link could not be opened, or was lost.
+  case link(LinkError)
+  /// The link was closed normally, by this end or the other.
+  case disconnected(peer: String)
+  /// The radio failed.
+  case radio(RadioError)
+  /// The link could not be opened in this time.
+  case connectTimeout(endpoint: String, after: Duration)
+  /// The link did not reach this security level in this time.
+  case securityTimeout(SecurityLevel, after: Duration)
+  /// The peer refused a request because the link is not secure enough, and the link's security could
+  /// not be raised. See ``ConnectionOptions/securityOnDemand``.
+  case insufficientSecurity(ErrorResponse, SecurityObstacle)
+  /// The link was lost or could not be opened, because pairing failed or a key did not match.
+  case pairing(peer: String, PairingFailure)
+  /// The event loop could not watch another descriptor.
+  case loop(LoopError)
+  /// The database cannot be changed in this way.
+  case database(DatabaseError)
+  /// The caller used the API incorrectly.
+  case misuse(Misuse)
+  /// The server has as many clients as its limit allows.
+  case tooManyClients(limit: Int)
+  /// The text is not an endpoint, or not one for this role.
+  case endpoint(EndpointError)
+  /// The caller's task was cancelled.
+  case cancelled
+}
+
+extension AttoError {
+  init(_ error: ProcedureError, end: AttoError?, obstacle: SecurityObstacle? = nil) {
+    switch error {
+    case .refused(let response) where response.code.isForWantOfSecurity && obstacle != nil:
+      self = obstacle.map { .insufficientSecurity(response, $0) } ?? .refused(response)
+    case .refused(let response): self = .refused(response)
+    case .violation(let violation): self = .violation(violation)
+    case .misuse(let misuse): self = .misuse(misuse)
+    case .bearer(.linkEnded): self = end ?? .bearer(.linkEnded)
+    case .bearer(let failure): self = .bearer(failure)
+    case .cancelled: self = .cancelled
+    }
+  }
+}
+
+extension AttoError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .refused(let response): "the peer answered \(response)"
+    case .violation(let violation): "the peer broke the protocol: \(violation)"
+    case .bearer(let failure): failure.description
+    case .link(let error): error.description
+    case .disconnected(let peer): "\(peer) disconnected"
+    case .radio(let error): error.description
+    case .connectTimeout(let endpoint, let time):
+      "connecting to \(endpoint) timed out after \(time)"
+    case .securityTimeout(let level, let time):
+      "the link did not reach security level \(level) within \(time)"
+    case .insufficientSecurity(let response, let obstacle):
+      "the peer answered \(response), and the link's security cannot be raised: \(obstacle)"
+    case .pairing(let peer, .keyMissing):
+      "\(peer) has no key of the earlier pairing: it has forgotten the bond"
+    case .pairing(let peer, let failure): "pairing with \(peer) failed: \(failure)"
+    case .loop(let error): error.description
+    case .database(let error): "\(error)"
+    case .misuse(let misuse): misuse.description
+    case .tooManyClients(let limit): "too many clients: the limit is \(limit)"
+    case .endpoint(let error): error.description
+    case .cancelled: "cancelled"
+    }
+  }
+}

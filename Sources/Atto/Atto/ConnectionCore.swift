@@ -1,0 +1,222 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
+import AttoRadio
+
+/// A session on a link, driven by a loop: everything of a connection that happens on the loop's
+/// thread.
+///
+/// # Theory
+/// A PDU that arrives goes through the session, and the answer goes to the link, in one call from
+/// the readiness of the descriptor. ``LinkSender`` sends, ``LinkWatch`` decides what the descriptor
+/// is watched for, ``ValueConsumers`` hold values, ``SecurityRaise`` raises the link's security,
+/// and ``ClientRecorder`` stores what a bonded client configures. This class connects them, and
+/// ends everything when the connection ends.
+final class ConnectionCore {
+  let loop: Loop
+  let session: Session
+  let peerName: String
+  let link: any Link
+  let options: ConnectionOptions
+  let sender: LinkSender
+  let values = ValueConsumers()
+  let raising: SecurityRaise
+  let buffer: ReceiveBuffer
+  /// Whether unread PDUs hold back the peer.
+  let holdsBackPeer: Bool
+  @exclusivity(unchecked) var watch: LinkWatch
+  /// Set by the server if it has a memory.
+  @exclusivity(unchecked) var recorder: ClientRecorder?
+  let server: ServerCore?
+
+  // Receiving.
+  @exclusivity(unchecked) var isReadable = true
+  @exclusivity(unchecked) var isReading = false
+  /// The peer has gone: what it has left is read to the end.
+  @exclusivity(unchecked) var isDraining = false
+  /// Code on the loop wants the peer held back.
+  @exclusivity(unchecked) var isHeldBack = false
+  /// Nothing is read until the server's memory has answered.
+  @exclusivity(unchecked) private(set) var isAwaitingMemory = false
+  @exclusivity(unchecked) var receivedCount: UInt64 = 0
+  /// Goes on reading in the next turn, on a link without a descriptor.
+  @exclusivity(unchecked) var reader: Resumption?
+
+  /// PDUs were gathered that are sent at the end of this turn.
+  @exclusivity(unchecked) var isGathering = false
+  /// Why nothing can be sent any more.
+  @exclusivity(unchecked) var sendFailure: Ending?
+  /// Callers that wait for room in the outbox.
+  let writers = WaiterList<Void, Void, AttoError>()
+  /// What is called when indications are confirmed.
+  @exclusivity(unchecked) var confirmations: [(id: TransactionID, body: (AttoError?) -> Void)] = []
+  private let closeWaiters = WaiterList<Void, Void, AttoError>()
+  @exclusivity(unchecked) private var timer: (id: TimerID, at: Int64)?
+  @exclusivity(unchecked) var unwaited = UnwaitedCalls()
+  /// The ends of the link, where they have addresses.
+  @exclusivity(unchecked) private(set) var addresses: LinkAddresses?
+  @exclusivity(unchecked) private var ending: Ending?
+
+  /// PDUs that are gathered before they are sent.
+  static let gatheredPDUs = 64
+  /// PDUs of one turn, after which other connections have theirs.
+  static let pdusPerTurn = 64
+
+  init(
+    _ link: any Link, on loop: Loop, options: ConnectionOptions, server: ServerCore?,
+    client: ServerClient?
+  ) {
+    self.link = link
+    self.loop = loop
+    self.options = options
+    self.server = server
+    peerName = link.peerName
+    var configuration = options.bearer
+    let socket = link as? SocketLink
+    holdsBackPeer = socket?.carrier != .l2cap
+    configuration.linkMayBeReused = socket?.mayBeReused ?? false
+    session = Session(configuration, server: server?.server, client: client)
+    session.asksForSecurity = options.securityOnDemand ?? .low > .low
+    sender = LinkSender(session, to: link, socket, monitor: options.monitor, on: loop)
+    watch = LinkWatch(isSocket: socket != nil, on: loop)
+    raising = SecurityRaise(link, options)
+    // L2CAP needs room for the kernel's 672 octets, and one octet more reveals a longer PDU.
+    buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
+    raising.core = self
+  }
+
+  /// Begins to listen to the link.
+  func open() throws(AttoError) {
+    if let size = options.sendBuffer {
+      do throws(LinkError) {
+        try link.setSendBuffer(Int32(clamping: size))
+      } catch {
+        throw .link(error)
+      }
+    }
+    if let descriptor = link.descriptor {
+      do throws(LoopError) {
+        try watch.begin(descriptor, self)
+      } catch {
+        throw .loop(error)
+      }
+    }
+    // A weak reference makes every later count of references slower; a socket needs none.
+    if !watch.isSocket { link.observer = self }
+    arm()
+    if isAwaitingMemory { adjustWatch() }
+    if !watch.isActive { read() }
+  }
+
+  var now: Instant { Instant(nanoseconds: loop.now) }
+  var security: LinkSecurity { link.security }
+  var counters: ConnectionCounters {
+    ConnectionCounters(
+      sent: sender.count, received: receivedCount, unclaimedValues: values.unclaimed)
+  }
+
+  /// The kernel may have learnt since then who the peer is.
+  func refreshAddresses() {
+    if let known = (link as? any AddressedLink)?.addresses { addresses = known }
+  }
+
+  /// Has the descriptor watched for what the connection waits for.
+  func adjustWatch() {
+    guard watch.isAdjustable else { return }
+    // A hang-up is reported in each poll unless the watch is edge-triggered.
+    watch.adjust(
+      reads: mayRead, writes: sender.isBlocked || raising.isActive,
+      isEdge: raising.isActive || isAwaitingMemory)
+  }
+
+  /// Reads nothing until ``memoryAnswered()``.
+  func awaitMemory() {
+    isAwaitingMemory = true
+    adjustWatch()
+  }
+
+  func memoryAnswered() {
+    isAwaitingMemory = false
+    guard !hasEnded else { return }
+    isReadable = true
+    settle()
+    read()
+  }
+
+  // MARK: Time and the end
+
+  /// Sets the timer to the next deadline. A timer that is too early stays: most deadlines only
+  /// move away, and it costs one look at the clock.
+  func arm() {
+    guard !hasEnded else { return }
+    var deadline = session.deadline?.nanoseconds ?? .max
+    if !watch.isSocket, let moment = link.deadline?.nanoseconds { deadline = min(deadline, moment) }
+    guard deadline < timer?.at ?? .max else { return }
+    if let timer { loop.cancel(timer.id) }
+    timer = (loop.schedule(at: deadline, self), deadline)
+  }
+
+  /// Closes the link, after what was gathered has been sent.
+  func close() {
+    if isGathering { flush() }
+    finish(nil)
+  }
+
+  func awaitClose(_ waiter: Waiter<Void, AttoError>) {
+    if hasEnded { return waiter.resume(.success(())) }
+    closeWaiters.append(waiter)
+  }
+
+  var hasEnded: Bool { ending != nil }
+  /// Why the connection has ended.
+  var end: AttoError? { ending?.error }
+  /// The same for consumers of values: nil if this end closed the connection.
+  var endOfValues: AttoError? { ending?.isLocal == true ? nil : end }
+
+  /// Ends the connection. Everything that waits gets the reason, once.
+  func finish(_ reason: AttoError?) {
+    guard !hasEnded else { return }
+    let error = reason ?? .disconnected(peer: peerName)
+    ending = Ending(error, isLocal: reason == nil)
+    watch.end()
+    raising.finish()
+    if let timer { loop.cancel(timer.id) }
+    timer = nil
+    link.observer = nil
+    link.close()
+    session.linkEnded()
+    recorder?.finish()
+    values.finish(endOfValues)
+    writers.resumeAll(.failure(error))
+    raising.waiters.resumeAll(.failure(error))
+    let confirmations = confirmations
+    self.confirmations = []
+    for entry in confirmations { entry.body(error) }
+    server?.ended(self)
+    closeWaiters.resumeAll(.success(()))
+  }
+}
+
+extension ConnectionCore: TimerHandler {
+  func timerFired(_ id: TimerID) {
+    timer = nil
+    guard !hasEnded else { return }
+    link.advance(to: now)
+    if case .failed(let failure) = session.advance(to: now) { finish(.bearer(failure)) }
+    settle()
+  }
+}
+
+/// The end of a connection and its reason. An object, because it is checked several times for each
+/// PDU whether there is one, and the reason is an enum that the check would copy.
+final class Ending {
+  let error: AttoError
+  /// Whether this end closed the connection.
+  let isLocal: Bool
+
+  init(_ error: AttoError, isLocal: Bool = false) {
+    self.error = error
+    self.isLocal = isLocal
+  }
+}

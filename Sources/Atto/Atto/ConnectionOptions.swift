@@ -1,0 +1,68 @@
+import AttoATT
+
+/// Options and limits of a connection.
+public struct ConnectionOptions: Sendable {
+  /// The longest PDU that this end can receive, 23 to 65535 octets. ATT_MTU is the lesser of both
+  /// ends' limits once it was exchanged.
+  public var receiveMTU: Int = 517
+  /// Whether the MTU is exchanged before the connection is returned. Otherwise nothing is sent
+  /// that the caller does not ask for.
+  public var exchangesMTU = false
+  /// The time limit for opening the link.
+  public var connectTimeout: Duration = .seconds(30)
+  /// The time limit for a response or confirmation: 30 s in Vol 3, Part F, 3.3.3.
+  public var transactionTimeout: Duration = .seconds(30)
+  /// The security level that the link must reach before the first request.
+  public var security: SecurityLevel = .low
+  /// The highest level to which the link is raised when the peer refuses a request because of
+  /// Insufficient Authentication, Insufficient Encryption or Encryption Key Size Too Short. The
+  /// request is then repeated. Each refusal raises the link by one level: a bond or Just Works come
+  /// before a passkey. nil: the link is not raised, and callers get the refusal.
+  public var securityOnDemand: SecurityLevel?
+  /// The time limit for each step, in which a person may have to compare or type digits.
+  public var securityTimeout: Duration = .seconds(30)
+  /// Octets of commands and notifications that wait for the link before writers wait.
+  public var outboxLimit = 8192
+  /// Values that wait for one consumer before the peer is held back.
+  public var valueLimit = 1024
+  /// The size of the kernel's send buffer, as the kernel counts: 700 to 1000 octets for a short PDU,
+  /// at least 4608 in all. Requests and new values are sent after those in the buffer, so a smaller
+  /// one reduces their delay. nil: the kernel's default, usually 212,992.
+  public var sendBuffer: Int?
+  /// Called with each PDU on the loop's thread, before it has an effect. Must be quick.
+  public var monitor: (@Sendable (MonitoredPDU) -> Void)?
+
+  /// The default options.
+  public init() {}
+
+  var bearer: BearerConfiguration {
+    BearerConfiguration(
+      receiveMTU: receiveMTU, transactionTimeout: transactionTimeout, outboxLimit: outboxLimit)
+  }
+}
+
+/// A PDU, as shown to a monitor.
+public struct MonitoredPDU: Sendable {
+  /// The direction of a PDU.
+  public enum Direction: Sendable {
+    /// To the peer.
+    case sent
+    /// From the peer.
+    case received
+  }
+  /// The direction.
+  public let direction: Direction
+  /// The PDU, beginning with its opcode.
+  public let octets: [UInt8]
+  /// ATT_MTU at that time.
+  public let mtu: Int
+  /// The time on the loop's clock.
+  public let time: Instant
+
+  package init(direction: Direction, octets: [UInt8], mtu: Int, time: Instant) {
+    self.direction = direction
+    self.octets = octets
+    self.mtu = mtu
+    self.time = time
+  }
+}

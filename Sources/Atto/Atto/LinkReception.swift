@@ -1,0 +1,122 @@
+import AttoEventLoop
+import AttoLinks
+import AttoRadio
+import AttoVirtualRadio
+
+/// Accepts links at an endpoint, for servers and relays.
+package struct LinkReception: Sendable {
+  let loop: Loop
+  /// Called on the loop when a link could not be accepted.
+  let onFailure: @Sendable (AttoError) -> Void
+  /// Called on the loop when no more links can come; not after the listener was stopped.
+  let onEnd: @Sendable (AttoError) -> Void
+  /// Called on the loop with each link, which it owns from then on.
+  let accept: @Sendable (any Link) throws(AttoError) -> Void
+
+  package init(
+    loop: Loop, onFailure: @escaping @Sendable (AttoError) -> Void,
+    onEnd: @escaping @Sendable (AttoError) -> Void,
+    accept: @escaping @Sendable (any Link) throws(AttoError) -> Void
+  ) {
+    self.loop = loop
+    self.onFailure = onFailure
+    self.onEnd = onEnd
+    self.accept = accept
+  }
+
+  /// Listens at an endpoint, as described at
+  /// ``LocalServer/listen(on:options:advertising:agent:onFailure:onEnd:)``.
+  ///
+  /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one
+  ///   to listen at; for `fd:` what `accept` throws.
+  package func listen(
+    on endpoint: Endpoint, advertising: AdvertisingParameters, agent: (any PairingAgent)?
+  ) async throws(AttoError) -> ServerListener {
+    switch endpoint {
+    case .unix(let path):
+      let address = UnixAddress(path: path)
+      return try await listen(endpoint) {
+        () throws(LinkError) in try SocketListener(address)
+      }
+    case .leAny(let source):
+      return try await listen(kernel: source, advertising, agent) {
+        () throws(AttoError) in
+        try await listen(endpoint) {
+          () throws(LinkError) in try SocketListener(l2cap: source)
+        }
+      }
+    case .descriptor(let number):
+      let accept = accept
+      try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in
+        do throws(AttoError) {
+          let link: SocketLink
+          do throws(LinkError) {
+            link = try SocketLink.adopt(number)
+          } catch {
+            throw .link(error)
+          }
+          try accept(link)
+          waiter.resume(.success(()))
+        } catch {
+          waiter.resume(.failure(error))
+        }
+      }
+      return ServerListener(endpoint: endpoint.description, stopper: {})
+    case .air(let name):
+      guard endpoint.timing == nil else {
+        throw .endpoint(EndpointError(text: endpoint.description, .timingOfListener))
+      }
+      return try await listen(air: name, advertising, agent)
+    case .le:
+      throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
+    }
+  }
+
+  private func listen(
+    _ endpoint: Endpoint,
+    _ makeListener: @escaping @Sendable () throws(LinkError) -> SocketListener<SocketLink>
+  ) async throws(AttoError) -> ServerListener {
+    let (loop, accept, onFailure) = (loop, accept, onFailure)
+    let acceptor: LoopBound<LinkAcceptor> = try await loop.withWaiter {
+      (waiter: Waiter<LoopBound<LinkAcceptor>, AttoError>) in
+      do throws(LinkError) {
+        let listener = try makeListener()
+        do throws(LoopError) {
+          let acceptor = try LinkAcceptor(
+            listener, on: loop,
+            { link in
+              do throws(AttoError) {
+                try accept(link)
+              } catch {
+                onFailure(error)
+              }
+            }, failure: { onFailure(.link($0)) })
+          waiter.resume(.success(LoopBound(acceptor, loop)))
+        } catch {
+          waiter.resume(.failure(.loop(error)))
+        }
+      } catch {
+        waiter.resume(.failure(.link(error)))
+      }
+    }
+    return ServerListener(endpoint: endpoint.description) {
+      loop.inline { acceptor.value.stop() }
+    }
+  }
+
+  private func listen(
+    air name: String, _ parameters: AdvertisingParameters, _ agent: (any PairingAgent)?
+  ) async throws(AttoError) -> ServerListener {
+    let radio: Adapter
+    do throws(RadioError) {
+      radio = try Adapter.virtual(try PeerTarget(virtual: name), loop: loop)
+      if let agent { try await radio.setAgent(agent) }
+    } catch {
+      throw .radio(error)
+    }
+    let listener = try await advertise(on: radio, parameters)
+    return ServerListener(endpoint: "air:\(name.isEmpty ? "\(radio.address)" : name)") {
+      listener.stop()
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
+
+/// Sends what a session wants sent over its link.
+///
+/// # Theory
+/// The system call is tried first. Only when the link has no room (``isBlocked``) does sending
+/// wait for the link's readiness, and nothing is tried until then.
+///
+/// While the client's record is being stored (``isHeld``), nothing is sent: the client must not
+/// learn of a change before that is durable.
+final class LinkSender {
+  private let session: Session
+  private let link: any Link
+  private let socket: SocketLink?
+  private let monitor: (@Sendable (MonitoredPDU) -> Void)?
+  private let loop: Loop
+  /// The link had no room for the first PDU of the outbox.
+  @exclusivity(unchecked) var isBlocked = false
+  @exclusivity(unchecked) var isHeld = false
+  @exclusivity(unchecked) private var isFlushing = false
+  /// PDUs that were sent.
+  @exclusivity(unchecked) private(set) var count: UInt64 = 0
+
+  init(
+    _ session: Session, to link: any Link, _ socket: SocketLink?,
+    monitor: (@Sendable (MonitoredPDU) -> Void)?, on loop: Loop
+  ) {
+    self.session = session
+    self.link = link
+    self.socket = socket
+    self.monitor = monitor
+    self.loop = loop
+  }
+
+  /// Sends as much of the outbox as the link has room for.
+  @inline(__always)
+  func flush() throws(LinkError) {
+    guard !isFlushing, !isHeld else { return }
+    isFlushing = true
+    defer { isFlushing = false }
+    if monitor != nil {
+      try flushMonitored()
+    } else if let socket, session.outputCount > 1 {
+      isBlocked = try !session.transmit(together: { (entries) throws(LinkError) in
+        let sent = try socket.send(together: entries)
+        count += UInt64(sent)
+        return sent
+      })
+    } else if session.hasOutput {
+      isBlocked = try !session.transmit { (pdu) throws(LinkError) in
+        guard try link.send(pdu) == .sent else { return false }
+        count += 1
+        return true
+      }
+    }
+  }
+
+  /// The monitor may call the connection, so it gets a PDU after that has left the outbox.
+  private func flushMonitored() throws(LinkError) {
+    while session.hasOutput {
+      let pdu = session.bearer.outbox.withFirst { $0.owned } ?? []
+      isBlocked = try link.send(pdu.span.bytes) == .wouldBlock
+      guard !isBlocked else { return }
+      session.bearer.outbox.removeFirst()
+      count += 1
+      note(.sent, pdu.span.bytes)
+    }
+  }
+
+  /// Shows a PDU to the monitor.
+  func note(_ direction: MonitoredPDU.Direction, _ pdu: RawSpan) {
+    guard let monitor else { return }
+    monitor(
+      MonitoredPDU(
+        direction: direction, octets: pdu.owned, mtu: session.bearer.mtu,
+        time: Instant(nanoseconds: loop.now)))
+  }
+}

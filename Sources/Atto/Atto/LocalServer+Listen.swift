@@ -1,0 +1,79 @@
+import AttoEventLoop
+import AttoRadio
+
+/// A place where a server listens for clients. It stops when it is released; connections continue.
+public final class ServerListener: Sendable {
+  /// The endpoint at which it listens, as text.
+  public let endpoint: String
+  /// A message for the user, for instance that it does not advertise, and why.
+  public let notice: String?
+  /// Whether the server is advertised; true where no radio is needed.
+  public let isAdvertised: Bool
+  private let stopper: @Sendable () -> Void
+
+  init(
+    endpoint: String, notice: String? = nil, isAdvertised: Bool = true,
+    stopper: @escaping @Sendable () -> Void
+  ) {
+    self.endpoint = endpoint
+    self.notice = notice
+    self.isAdvertised = isAdvertised
+    self.stopper = stopper
+  }
+
+  deinit { stopper() }
+
+  /// Accepts no more connections.
+  public func stop() { stopper() }
+}
+
+extension LocalServer {
+  /// Listens for clients at an endpoint, and advertises on `air:` and, if the process may, on `le:`
+  /// endpoints (see ``ServerListener/notice``).
+  ///
+  /// - Parameters:
+  ///   - advertising: the advertising data and parameters, for `air:` and `le:` endpoints.
+  ///   - agent: answers when centrals pair, on `le:` and `air:` endpoints, and makes the kernel's
+  ///     adapter bondable. nil leaves the adapter as it is, see ``Adapter/setAgent(_:)``;
+  ///     simulated radios then agree to every level.
+  ///   - onFailure: called on the loop when a client could not be accepted.
+  ///   - onEnd: called on the loop when no more clients can connect because the kernel's adapter was
+  ///     unplugged; not after `stop()`.
+  /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one to
+  ///   listen at.
+  public func listen(
+    on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
+    advertising parameters: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
+    agent: (any PairingAgent)? = nil,
+    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
+    onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
+  ) async throws(AttoError) -> ServerListener {
+    try await reception(options, onFailure, onEnd).listen(
+      on: endpoint, advertising: parameters, agent: agent)
+  }
+
+  /// Advertises on a radio and serves the centrals that connect. The radio must be on the
+  /// server's loop.
+  ///
+  /// - Parameter onEnd: called on the loop when the radio was unplugged; not after `stop()`.
+  public func advertise(
+    on radio: Adapter, options: ConnectionOptions = ConnectionOptions(),
+    advertising parameters: AdvertisingParameters,
+    onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
+    onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
+  ) async throws(AttoError) -> ServerListener {
+    precondition(radio.loop === loop, "the radio is on another loop")
+    return try await reception(options, onFailure, onEnd).advertise(on: radio, parameters)
+  }
+
+  /// Accepts links and serves their peers.
+  func reception(
+    _ options: ConnectionOptions, _ onFailure: @escaping @Sendable (AttoError) -> Void,
+    _ onEnd: @escaping @Sendable (AttoError) -> Void
+  ) -> LinkReception {
+    let core = core
+    return LinkReception(loop: loop, onFailure: onFailure, onEnd: onEnd) {
+      (link) throws(AttoError) in _ = try core.value.attach(link, options: options)
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+
+/// The outcome of sending a value to subscribed clients.
+public struct Delivered: Equatable, Sendable {
+  /// Clients to which it was sent, or that confirmed it.
+  public var count = 0
+  /// Clients whose connection ended, or that did not confirm in time.
+  public var failures = 0
+  /// Clients whose link had no room (only with ``LocalServer/notifyIfRoom(_:_:to:)``).
+  public var blocked = 0
+}
+
+extension LocalServer {
+  /// Sends a value to the clients that have subscribed to its notifications. Vol 3, Part G, 4.10.
+  ///
+  /// Returns when the value was sent to all of them. Waits for links without room, and so for the
+  /// slowest client; see ``notifyIfRoom(_:_:to:)``. The value is cut at each client's ATT_MTU - 3.
+  ///
+  /// - Throws: `cancelled`, and nothing else. A client whose connection ends meanwhile is counted in
+  ///   ``Delivered``.
+  @discardableResult
+  public func notify(
+    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+  ) async throws(AttoError) -> Delivered {
+    // Not `valueHere`, which would retain and release the core.
+    let atOnce: (count: Int, isLongAtIt: Bool)? = core.here { core in
+      guard let count = core.notifyAtOnce(handle, value.span.bytes, to: client) else { return nil }
+      return (count, core.unwaited.note())
+    }
+    if let atOnce {
+      // A caller that sends without pause must let other work run.
+      if atOnce.isLongAtIt { await loop.yield() }
+      return Delivered(count: atOnce.count)
+    }
+    return try await notifyWhenThereIsRoom(handle, value, to: client)
+  }
+
+  /// A function of its own, so that calls that do not wait have less to prepare.
+  private func notifyWhenThereIsRoom(
+    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID?
+  ) async throws(AttoError) -> Delivered {
+    var delivered = Delivered()
+    var remaining: [ClientID] = try await onLoop { core in
+      core.subscribers(of: handle, .notification, client)
+    }
+    while !remaining.isEmpty {
+      let targets = remaining
+      let (sent, blocked): (Int, [ClientID]) = try await onLoop { core in
+        core.notify(handle, value.span.bytes, to: targets)
+      }
+      delivered.count += sent
+      delivered.failures += targets.count - sent - blocked.count
+      remaining = []
+      for client in blocked {
+        do throws(AttoError) {
+          try await awaitRoom(of: client)
+          remaining.append(client)
+        } catch {
+          if error == .cancelled { throw error }
+          delivered.failures += 1
+        }
+      }
+    }
+    return delivered
+  }
+
+  /// Notifies the subscribed clients whose links have room, without waiting. The others do not get
+  /// this value and are counted in ``Delivered/blocked``. Vol 3, Part G, 4.10.
+  ///
+  /// For values of which only the newest matters. ``notify(_:_:to:)`` skips no client, so it waits as
+  /// long as a client does not read, which may be for ever on Unix sockets and simulated radios.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  @discardableResult
+  public func notifyIfRoom(
+    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+  ) async throws(AttoError) -> Delivered {
+    try await onLoop { core in
+      let targets = core.subscribers(of: handle, .notification, client)
+      let (sent, blocked) = core.notify(handle, value.span.bytes, to: targets)
+      return Delivered(
+        count: sent, failures: targets.count - sent - blocked.count, blocked: blocked.count)
+    }
+  }
+
+  /// Sends several values in one PDU to a client that supports it (Multiple Handle Value
+  /// Notification), or one after another to a client that does not. Vol 3, Part G, 4.10.2.
+  ///
+  /// A client that has disconnected, or has not subscribed to a value, does not get it.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  public func notify(
+    _ values: [(handle: AttributeHandle, value: [UInt8])], to client: ClientID
+  ) async throws(AttoError) {
+    let isSent: Bool = try await onLoop { core in
+      guard let connection = core.connection(client),
+        values.allSatisfy({ value in
+          !core.subscribers(of: value.handle, .notification, client).isEmpty
+        })
+      else { return false }
+      defer { connection.settle() }
+      return connection.session.notify(values)
+    }
+    if isSent { return }
+    for value in values { try await notify(value.handle, value.value, to: client) }
+  }
+
+  /// Sends a notification on the loop, without waiting: for handlers and observers. Clients whose
+  /// link has no room are skipped and counted.
+  ///
+  /// Traps off the loop's thread.
+  @discardableResult
+  public func notifyNow(_ handle: AttributeHandle, _ value: RawSpan) -> Delivered {
+    let core = core.value
+    let targets = core.subscribers(of: handle, .notification, nil)
+    let (sent, _) = core.notify(handle, value, to: targets)
+    return Delivered(count: sent, failures: targets.count - sent)
+  }
+}
+
+extension ServerCore {
+  /// The common case of ``LocalServer/notify(_:_:to:)``: notifies all subscribed clients if each has
+  /// room, and returns their number. Allocates nothing. Otherwise returns nil and sends nothing.
+  func notifyAtOnce(
+    _ handle: AttributeHandle, _ value: RawSpan, to only: ClientID?
+  ) -> Int? {
+    // Most devices have one client at a time.
+    if connections.count == 1 {
+      return connections[0].notifyAtOnce(handle, value, only)
+    }
+    var targets: [ConnectionCore] = []
+    swap(&targets, &spareTargets)
+    defer {
+      targets.removeAll(keepingCapacity: true)
+      swap(&targets, &spareTargets)
+    }
+    for connection in connections where connection.wants(handle, .notification, only) {
+      guard connection.session.hasRoomForValues else { return nil }
+      targets.append(connection)
+    }
+    for connection in targets {
+      _ = connection.session.notify(handle, value)
+      connection.settleLater()
+    }
+    return targets.count
+  }
+
+  /// The clients that have subscribed to a value in this way.
+  func subscribers(
+    of handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?
+  ) -> [ClientID] {
+    var ids: [ClientID] = []
+    for connection in connections where connection.wants(handle, kind, only) {
+      if let client = connection.session.client { ids.append(client.id) }
+    }
+    return ids
+  }
+
+  /// Notifies each client whose link has room. Returns their number, and the clients whose link has
+  /// none. The others have disconnected.
+  func notify(
+    _ handle: AttributeHandle, _ value: RawSpan, to clients: [ClientID]
+  ) -> (sent: Int, blocked: [ClientID]) {
+    var sent = 0
+    var blocked: [ClientID] = []
+    for id in clients {
+      guard let connection = connection(id) else { continue }
+      if connection.session.notify(handle, value) { sent += 1 } else { blocked.append(id) }
+      connection.settle()
+    }
+    return (sent, blocked)
+  }
+}
+
+extension LocalServer {
+  /// Whether any client has subscribed to this value, in either way.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  public func hasSubscribers(to handle: AttributeHandle) async throws(AttoError) -> Bool {
+    try await onLoop { core in
+      !core.subscribers(of: handle, .notification, nil).isEmpty
+        || !core.subscribers(of: handle, .indication, nil).isEmpty
+    }
+  }
+}
+
+extension ConnectionCore {
+  /// ``ServerCore/notifyAtOnce(_:_:to:)`` for this client: 1, 0 if it has not subscribed, nil if it
+  /// has no room. A function of the connection, which need not retain its own parts.
+  fileprivate func notifyAtOnce(
+    _ handle: AttributeHandle, _ value: RawSpan, _ only: ClientID?
+  ) -> Int? {
+    guard wants(handle, .notification, only) else { return 0 }
+    guard session.notify(handle, value) else { return nil }
+    settleLater()
+    return 1
+  }
+
+  /// Whether this client has subscribed to a value in this way, and no other one is chosen.
+  fileprivate func wants(
+    _ handle: AttributeHandle, _ kind: ClientCharacteristicConfiguration, _ only: ClientID?
+  ) -> Bool {
+    guard only == nil || only == session.client?.id else { return false }
+    return session.deliveries(of: handle).contains(kind)
+  }
+}

@@ -1,0 +1,154 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
+import AttoRadio
+
+/// A GATT server on this device: a database, the handlers of its values, and its clients.
+///
+/// Functions may be called from any thread; everything happens on the server's loop. Inline handlers
+/// run on the loop and must be quick. Asynchronous handlers may take their time; they delay only the
+/// response to their client.
+///
+/// A handler that is set off the loop is in effect when a later call on the server has returned.
+public final class LocalServer: Sendable {
+  /// The loop on which everything happens, including inline handlers and observers.
+  public let loop: Loop
+  let core: LoopBound<ServerCore>
+
+  /// A server.
+  ///
+  /// - Parameters:
+  ///   - database: the initial database.
+  ///   - limits: what clients may make the server hold.
+  ///   - memory: stores what bonded clients configure; nil to store nothing.
+  public init(
+    _ database: Database = Database(), loop: Loop = .shared,
+    limits: ServerLimits = ServerLimits(), memory: (any ClientMemory)? = nil
+  ) {
+    self.loop = loop
+    core = LoopBound(
+      ServerCore(database, loop: loop, handlers: HandlerTable(), limits: limits, memory: memory),
+      loop)
+  }
+
+  func onLoop<Value: Sendable>(
+    _ body: @escaping @Sendable (ServerCore) -> Value
+  ) async throws(AttoError) -> Value {
+    let core = core
+    return try await loop.withWaiter { (waiter: Waiter<Value, AttoError>) in
+      waiter.resume(.success(body(core.value)))
+    }
+  }
+
+  // MARK: Handlers
+
+  /// Sets a handler that answers reads of an attribute whose value the application has. Inline.
+  public func onRead(
+    of handle: AttributeHandle,
+    inline body: @escaping @Sendable (ReadRequestContext) -> ReadAnswer
+  ) {
+    inline { $0.handlers.reads[handle] = .inline(body) }
+  }
+
+  /// Sets an asynchronous handler that answers reads of an attribute whose value the application has.
+  /// It is called after the asynchronous handlers of the same client's earlier writes.
+  public func onRead(
+    of handle: AttributeHandle,
+    _ body: @escaping @Sendable (ReadRequestContext) async -> LateAnswer
+  ) {
+    inline { $0.handlers.reads[handle] = .later(body) }
+  }
+
+  /// Sets a handler that accepts or refuses writes to an attribute whose value the application has.
+  /// Inline; the value is borrowed from the receive buffer.
+  public func onWrite(
+    of handle: AttributeHandle,
+    inline body: @escaping @Sendable (WriteOrigin, RawSpan) -> WriteAnswer
+  ) {
+    inline { $0.handlers.writes[handle] = .inline(body) }
+  }
+
+  /// Sets an asynchronous handler that accepts or refuses writes to an attribute whose value the
+  /// application has.
+  ///
+  /// Prepared writes are passed together, in order; other writes one by one. Asynchronous handlers are
+  /// called with one request or command of a client after another, in the order in which it sent them.
+  /// When 4096 commands wait, further ones are dropped, as ATT allows.
+  ///
+  /// - Parameter body: returns nil to accept the write, or an error code. The result for commands is
+  ///   ignored.
+  public func onWrite(
+    of handle: AttributeHandle,
+    _ body: @escaping @Sendable ([WriteRequestContext]) async -> ErrorCode?
+  ) {
+    inline { $0.handlers.writes[handle] = .later(body) }
+  }
+
+  /// Sets the handler that authorizes access to attributes that require it. Inline. Without it, access
+  /// is refused.
+  public func onAuthorize(_ body: @escaping @Sendable (Question) -> WriteAnswer) {
+    inline { $0.handlers.authorization = body }
+  }
+
+  func inline(_ body: @escaping @Sendable (ServerCore) -> Void) {
+    let core = core
+    loop.inline { body(core.value) }
+  }
+
+  // MARK: Events
+
+  /// Calls `body` with each event, in order, on the loop. Must be quick.
+  ///
+  /// - Returns: the observation, which ends when it is released.
+  public func observe(
+    _ body: @escaping @Sendable (ServedEvent) -> Void
+  ) async throws(AttoError) -> ServerObservation {
+    let id = try await onLoop { $0.observe(body) }
+    return ServerObservation(self, id)
+  }
+
+  /// The clients that are connected now.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  public var clients: [ClientID] {
+    get async throws(AttoError) {
+      try await onLoop { $0.connections.compactMap { $0.session.client?.id } }
+    }
+  }
+
+  /// Closes the connection to a client, or to all clients if nil.
+  public func disconnect(_ client: ClientID? = nil) {
+    inline { core in
+      for connection in core.connections
+      where client == nil || connection.session.client?.id == client {
+        connection.close()
+      }
+    }
+  }
+
+  // MARK: Links
+
+  /// Serves the peer of a link.
+  func attach(
+    _ link: any Link, _ options: ConnectionOptions
+  ) throws(AttoError) -> ConnectionCore {
+    try core.value.attach(link, options: options)
+  }
+}
+
+/// An observation of a server's events. It ends when it is released.
+public final class ServerObservation: Sendable {
+  private let server: LocalServer
+  private let id: Int
+
+  init(_ server: LocalServer, _ id: Int) {
+    self.server = server
+    self.id = id
+  }
+
+  deinit {
+    let id = id
+    server.inline { $0.removeObserver(id) }
+  }
+}

@@ -1,0 +1,171 @@
+import AttoATT
+import AttoEventLoop
+import AttoLinks
+import AttoRadio
+
+/// A link without a bearer, for tests of a peer: PDUs are sent and received exactly as they are.
+public final class RawConnection: Sendable {
+  /// The loop on which everything happens.
+  public let loop: Loop
+  private let core: LoopBound<RawCore>
+
+  private init(_ core: RawCore) {
+    loop = core.loop
+    self.core = LoopBound(core, core.loop)
+  }
+
+  deinit {
+    let core = core
+    loop.execute { core.value.close(nil) }
+  }
+
+  /// Opens a link to an endpoint.
+  ///
+  /// - Throws: what ``Connection/connect(to:options:server:adapter:loop:)`` throws.
+  public static func connect(
+    to endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
+    adapter: Adapter? = nil, loop: Loop = .shared
+  ) async throws(AttoError) -> RawConnection {
+    try await endpoint.open(options, adapter, loop) { link, _ in make(link, options, loop) }
+  }
+
+  /// On the loop's thread.
+  static func make(
+    _ link: any Link, _ options: ConnectionOptions, _ loop: Loop
+  ) -> Result<RawConnection, AttoError> {
+    let core = RawCore(link, on: loop, monitor: options.monitor)
+    do throws(LoopError) {
+      try core.open()
+    } catch {
+      return .failure(.loop(error))
+    }
+    return .success(RawConnection(core))
+  }
+
+  /// Sends octets as one PDU; waits for room if the link has none.
+  ///
+  /// - Throws: `link` if the link refuses it, `disconnected` after its end, `cancelled`.
+  public func send(_ pdu: [UInt8]) async throws(AttoError) {
+    let core = core
+    try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in
+      core.value.send(pdu, waiter)
+    }
+  }
+
+  /// Receives the next PDU; nil if none arrives in time.
+  ///
+  /// - Throws: `disconnected` or `link` at the link's end.
+  public func receive(within time: Duration) async throws(AttoError) -> [UInt8]? {
+    let core = core
+    return try await loop.withWaiter { waiter in core.value.receive(within: time, waiter) }
+  }
+
+  /// Closes the link.
+  public func close() {
+    let core = core
+    loop.inline { core.value.close(nil) }
+  }
+}
+
+/// The part of a raw connection on the loop's thread.
+private final class RawCore: ReadinessHandler {
+  let loop: Loop
+  private let link: any Link
+  private let monitor: (@Sendable (MonitoredPDU) -> Void)?
+  private let buffer = ReceiveBuffer(capacity: 65536)
+  private var watch: WatchID?
+  private var received: [[UInt8]] = []
+  /// Callers that wait for the next PDU.
+  private let readers = WaiterList<Void, [UInt8]?, AttoError>()
+  /// Callers that wait until the link accepts their PDU.
+  private let writers = WaiterList<[UInt8], Void, AttoError>()
+  private var end: AttoError?
+  /// Why nothing can be sent any more. All that is left is received then, without a limit.
+  private var sendFailure: AttoError?
+
+  /// PDUs that may wait before the peer is held back.
+  static let limit = 1024
+
+  init(_ link: any Link, on loop: Loop, monitor: (@Sendable (MonitoredPDU) -> Void)?) {
+    self.link = link
+    self.loop = loop
+    self.monitor = monitor
+  }
+
+  func open() throws(LoopError) {
+    if let descriptor = link.descriptor { watch = try loop.watch(descriptor, self) }
+  }
+
+  func ready(_ readiness: Readiness) {
+    flush()
+    read()
+  }
+
+  private func read() {
+    while end == nil, sendFailure != nil || received.count < Self.limit {
+      do throws(LinkError) {
+        switch try buffer.receive(from: link) {
+        case .pdu: deliver(buffer.withPDU { $0.owned })
+        case .wouldBlock:
+          if let sendFailure { close(sendFailure) }
+          return
+        case .closed: close(.disconnected(peer: link.peerName))
+        }
+      } catch {
+        close(.link(error))
+      }
+    }
+  }
+
+  private func deliver(_ pdu: [UInt8]) {
+    note(.received, pdu)
+    if !readers.resumeFirst(.success(pdu)) { received.append(pdu) }
+  }
+
+  private func note(_ direction: MonitoredPDU.Direction, _ pdu: [UInt8]) {
+    monitor?(
+      MonitoredPDU(
+        direction: direction, octets: pdu, mtu: .max, time: Instant(nanoseconds: loop.now)))
+  }
+
+  func receive(within time: Duration, _ waiter: Waiter<[UInt8]?, AttoError>) {
+    if !received.isEmpty {
+      waiter.resume(.success(received.removeFirst()))
+      return read()
+    }
+    if let end { return waiter.resume(.failure(end)) }
+    waiter.resume(.success(nil), after: time)
+    readers.append(waiter)
+  }
+
+  func send(_ pdu: [UInt8], _ waiter: Waiter<Void, AttoError>) {
+    if let end { return waiter.resume(.failure(end)) }
+    writers.append(waiter, for: pdu)
+    flush()
+  }
+
+  private func flush() {
+    while let pdu = writers.firstKey {
+      do throws(LinkError) {
+        guard try link.send(pdu.span.bytes) == .sent else { return }
+      } catch {
+        // Receiving tells the reason, after what the peer sent before.
+        sendFailure = .link(error)
+        return read()
+      }
+      note(.sent, pdu)
+      writers.resumeFirst(.success(()))
+    }
+  }
+
+  func close(_ reason: AttoError?) {
+    guard end == nil else { return }
+    let error = reason ?? .disconnected(peer: link.peerName)
+    end = error
+    if let watch { loop.unwatch(watch) }
+    watch = nil
+    link.close()
+    writers.resumeAll(.failure(error))
+    readers.resumeAll(.failure(error))
+  }
+}

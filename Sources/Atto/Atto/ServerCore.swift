@@ -1,0 +1,147 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
+
+/// A GATT server with its connections: the part on the loop's thread.
+final class ServerCore {
+  let loop: Loop
+  let server: Server
+  let handlers: HandlerTable
+  let memory: (any ClientMemory)?
+  @exclusivity(unchecked) private(set) var connections: [ConnectionCore] = []
+  @exclusivity(unchecked) private var connectionOfClient: [ClientID: ConnectionCore] = [:]
+  @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = [] {
+    didSet { server.notesEvents = !observers.isEmpty }
+  }
+  private var nextObserver = 0
+  @exclusivity(unchecked) private var isSettling = false
+  @exclusivity(unchecked) var unwaited = UnwaitedCalls()
+  /// An empty array whose memory is reused for the clients of a value, so that sending allocates
+  /// nothing.
+  @exclusivity(unchecked) var spareTargets: [ConnectionCore] = []
+
+  init(
+    _ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits,
+    memory: (any ClientMemory)? = nil
+  ) {
+    self.loop = loop
+    self.memory = memory
+    self.handlers = handlers
+    server = Server(database, application: handlers, limits: limits)
+    server.notesEvents = false
+    handlers.core = self
+  }
+
+  /// Serves the peer of a link. A client that the memory may know is served, and reported, when
+  /// the memory has looked it up.
+  func attach(_ link: any Link, options: ConnectionOptions) throws(AttoError) -> ConnectionCore {
+    guard let client = server.connect(security: link.security) else {
+      link.close()
+      throw .tooManyClients(limit: server.limits.clients)
+    }
+    let connection = ConnectionCore(
+      link, on: loop, options: options, server: self, client: client)
+    if let memory {
+      connection.recorder = ClientRecorder(memory, server, client, of: connection)
+      connection.awaitMemory()
+    } else {
+      admit(connection, client)
+    }
+    do throws(AttoError) {
+      try connection.open()
+      if options.security > .low { try connection.raising.begin(to: options.security) }
+    } catch {
+      connection.close()
+      throw error
+    }
+    connection.recorder?.recall { [self] remembered in
+      guard !connection.hasEnded else { return }
+      connection.recorder?.restore(remembered)
+      admit(connection, client)
+      // The database may have changed while the client was away.
+      if remembered?.record != nil { connection.session.pump(at: connection.now) }
+      connection.memoryAnswered()
+    }
+    return connection
+  }
+
+  private func admit(_ connection: ConnectionCore, _ client: ServerClient) {
+    connections.append(connection)
+    connectionOfClient[client.id] = connection
+    emit(.connected(client.id, peer: connection.peerName))
+  }
+
+  /// Forgets a connection. Its end is reported when the client's record has been stored.
+  func ended(_ connection: ConnectionCore) {
+    guard let client = connection.session.client else { return }
+    server.disconnect(client)
+    guard connectionOfClient.removeValue(forKey: client.id) != nil else { return }
+    connections.removeAll { $0 === connection }
+    handlers.forget(client.id)
+    let report = { [self] in emit(.disconnected(client.id, peer: connection.peerName)) }
+    if let recorder = connection.recorder { recorder.afterStoring(report) } else { report() }
+  }
+
+  /// Clients may have bonded, or have new keys.
+  func bondsChanged() {
+    for connection in connections { connection.recorder?.bondChanged() }
+  }
+
+  func connection(_ id: ClientID) -> ConnectionCore? {
+    connectionOfClient[id]
+  }
+
+  /// Whether ``settle()`` has events to report.
+  var hasNews: Bool { server.hasEvents }
+
+  /// Reports the server's events. Events that an observer causes meanwhile are reported too.
+  func settle() {
+    guard server.hasEvents, !isSettling else { return }
+    isSettling = true
+    defer { isSettling = false }
+    var index = 0
+    while !observers.isEmpty, let event = server.event(at: index) {
+      index += 1
+      emit(.server(event))
+    }
+    server.forgetEvents()
+  }
+
+  func observe(_ body: @escaping (ServedEvent) -> Void) -> Int {
+    defer { nextObserver += 1 }
+    observers.append((nextObserver, body))
+    return nextObserver
+  }
+
+  func removeObserver(_ id: Int) { observers.removeAll { $0.id == id } }
+
+  private func emit(_ event: ServedEvent) {
+    for observer in observers { observer.body(event) }
+  }
+
+  /// The database has changed: Service Changed is sent to the clients that subscribed to it.
+  func databaseChanged() {
+    for connection in connections {
+      connection.session.pump(at: connection.now)
+      connection.settle()
+    }
+  }
+
+  func answer(_ question: Question, _ answer: LateAnswer) {
+    guard let connection = connection(question.client) else { return }
+    connection.session.answer(question.id, answer, at: connection.now)
+    connection.settle()
+  }
+}
+
+/// An event at a server.
+public enum ServedEvent: Equatable, Sendable {
+  /// A client has connected. With a ``ClientMemory``, after it was looked up.
+  case connected(ClientID, peer: String)
+  /// A client has disconnected, or was disconnected. With a ``ClientMemory``, after its record was
+  /// stored.
+  case disconnected(ClientID, peer: String)
+  /// A client has written or configured something.
+  case server(ServerEvent)
+}

@@ -1,0 +1,105 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+
+/// A notified or indicated value.
+public struct ReceivedValue: Equatable, Sendable {
+  /// The characteristic's value handle.
+  public let handle: AttributeHandle
+  /// The octets.
+  public let value: [UInt8]
+  /// Whether it was an indication, which has been confirmed, or a notification.
+  public let isIndication: Bool
+  /// The number of values lost directly before this one, because none was received in time.
+  public let missed: Int
+}
+
+/// The values for one consumer, in order of arrival. Used on the loop's thread.
+///
+/// When `limit` values wait, the connection stops reading from its link, so that the peer is held
+/// back and nothing is lost. It cannot do so on L2CAP's fixed channel, which has no flow control,
+/// nor while a response is awaited, which may come after more values. Then the queue grows to four
+/// times the limit; values beyond that are dropped, and counted in the next value. What is left in
+/// the link after the peer has gone is all accepted: no more than the kernel's socket buffer.
+final class ValueQueue {
+  /// The characteristic's value handle; nil for all values.
+  let handle: AttributeHandle?
+  private let limit: Int
+  @exclusivity(unchecked) private var queue = PDUQueue()
+  @exclusivity(unchecked) private var missed = 0
+  /// Callers that wait for the next value.
+  private let waiters = WaiterList<Void, [ReceivedValue]?, AttoError>()
+  /// Set when no more values come: nil inside for a normal end.
+  @exclusivity(unchecked) private var end: AttoError??
+  /// Called when there is room again.
+  @exclusivity(unchecked) var whenDrained: (() -> Void)?
+
+  init(handle: AttributeHandle?, limit: Int) {
+    self.handle = handle
+    self.limit = limit
+  }
+
+  /// Whether the connection should stop reading.
+  var isFull: Bool { queue.count >= limit }
+
+  /// - Parameter isLimited: whether a value is dropped if too many wait.
+  func offer(
+    _ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool, isLimited: Bool = true
+  ) {
+    if !waiters.isEmpty {
+      let received = ReceivedValue(
+        handle: handle, value: value.owned, isIndication: isIndication, missed: missed)
+      missed = 0
+      waiters.resumeFirst(.success([received]))
+      return
+    }
+    guard !isLimited || queue.count < limit * 4 else {
+      missed += 1
+      return
+    }
+    queue.append(limit: value.byteCount + 7) { out in
+      out.append(handle)
+      out.append(isIndication ? 1 as UInt8 : 0)
+      out.append(UInt32(truncatingIfNeeded: missed), as: UInt32.self)
+      out.append(value)
+    }
+    missed = 0
+  }
+
+  /// Resumes with all waiting values, or with the first one that arrives; with nil at a normal end.
+  func receive(_ waiter: Waiter<[ReceivedValue]?, AttoError>) {
+    if queue.isEmpty {
+      if let end {
+        waiter.resume(end.map { .failure($0) } ?? .success(nil))
+      } else {
+        waiters.append(waiter)
+      }
+      return
+    }
+    let wasFull = isFull
+    var values: [ReceivedValue] = []
+    values.reserveCapacity(queue.count)
+    while !queue.isEmpty {
+      queue.withFirst { entry in
+        let handle = entry.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt16.self)
+        let missed = entry.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self)
+        values.append(
+          ReceivedValue(
+            handle: AttributeHandle(UInt16(littleEndian: handle)),
+            value: entry.extracting(droppingFirst: 7).owned, isIndication: entry.octet(at: 2) == 1,
+            missed: Int(missed)))
+      }
+      queue.removeFirst()
+    }
+    waiter.resume(.success(values))
+    if wasFull { whenDrained?() }
+  }
+
+  /// No more values come. Those that wait can still be received.
+  func finish(_ error: AttoError?) {
+    guard end == nil else { return }
+    end = .some(error)
+    whenDrained = nil
+    waiters.resumeAll(error.map { .failure($0) } ?? .success(nil))
+  }
+}

@@ -1,0 +1,122 @@
+import Atto
+
+/// A peer that an adapter is bonded with, and everything stored for it.
+public struct Bond: Equatable, Sendable {
+  /// The identity address of the adapter.
+  public var adapter: BluetoothAddress
+  /// The identity address of the peer.
+  public var peer: BluetoothAddress
+  /// When the first of its keys was stored, in seconds since 1970.
+  public var since: Int64
+  /// One key, or one for each role if they paired with LE legacy pairing.
+  public var longTermKeys: [LongTermKey] = []
+  /// Resolves the peer's private addresses; nil if it has distributed none.
+  public var identityKey: IdentityResolvingKey?
+  /// The key that this end signs with, and the next counter.
+  public var ownSignature: SigningState?
+  /// The key that the peer signs with, and the least counter that is accepted.
+  public var peerSignature: SigningState?
+  /// What the local server remembers of it; nil if it has never been a client.
+  public var client: ClientRecord?
+
+  /// A signature key with its counter.
+  public struct SigningState: Equatable, Sendable {
+    /// The key.
+    public var key: SignatureKey
+    /// The next counter.
+    public var counter: UInt32
+
+    /// Creates a state.
+    public init(key: SignatureKey, counter: UInt32) {
+      self.key = key
+      self.counter = counter
+    }
+  }
+}
+
+extension SignatureKey {
+  /// Whether this end signs with it. The kernel numbers local keys 0 and 2, the peer's 1 and 3.
+  public var isOurs: Bool { kind & 1 == 0 }
+
+  /// The key in the order of ``Connection/writeSigned(_:_:counter:key:)``.
+  public var mostSignificantFirst: [UInt8] { value.reversed() }
+}
+
+extension LongTermKey {
+  /// Whether LE Secure Connections made it, for both roles.
+  var isSecureConnections: Bool { kind >= 2 }
+}
+
+extension BondKey {
+  /// The identity address of the peer.
+  public var peer: BluetoothAddress {
+    switch self {
+    case .longTerm(let key): key.peer
+    case .identity(let key): key.peer
+    case .signature(let key): key.peer
+    }
+  }
+}
+
+extension Bond {
+  /// Reads the bonds of an adapter and a peer, or of all where they are nil, in the order of the
+  /// adapters and then of age.
+  static func read(
+    adapter: BluetoothAddress? = nil, peer: BluetoothAddress? = nil,
+    in database: borrowing SQLiteDatabase
+  ) throws(StoreError) -> [Bond] {
+    let chosen = [("adapter", adapter), ("peer", peer)].filter { $0.1 != nil }
+    let condition =
+      chosen.isEmpty ? "" : "WHERE " + chosen.map { "\($0.0) = ?" }.joined(separator: " AND ")
+    var found: [(id: Int64, bond: Bond)] = []
+    let path = database.path
+    try database.run(
+      "SELECT id, adapter, peer, since FROM bond \(condition) ORDER BY adapter, id",
+      chosen.map { .text("\($0.1!)") }
+    ) { (row) throws(StoreError) in
+      guard let own = BluetoothAddress(row.text(1)), let peer = BluetoothAddress(row.text(2))
+      else { throw .corrupt(path: path, "invalid address") }
+      found.append((row.integer(0), Bond(adapter: own, peer: peer, since: row.integer(3))))
+    }
+    for index in found.indices {
+      try found[index].bond.readContents(of: .integer(found[index].id), in: database)
+    }
+    return found.map(\.bond)
+  }
+
+  private mutating func readContents(
+    of id: SQLValue, in database: borrowing SQLiteDatabase
+  ) throws(StoreError) {
+    let (peer, path) = (peer, database.path)
+    func key(_ row: borrowing SQLiteRow, _ column: Int32) throws(StoreError) -> [UInt8] {
+      let octets = row.octets(column)
+      guard octets.count == 16 else { throw .corrupt(path: path, "a key is not 16 octets long") }
+      return octets
+    }
+    try database.run(
+      """
+      SELECT kind, central, size, diversifier, random, value FROM long_term_key WHERE bond = ?
+      """, id
+    ) { (row) throws(StoreError) in
+      longTermKeys.append(
+        LongTermKey(
+          peer: peer, kind: UInt8(truncatingIfNeeded: row.integer(0)),
+          isCentral: row.integer(1) != 0, keySize: UInt8(truncatingIfNeeded: row.integer(2)),
+          diversifier: UInt16(truncatingIfNeeded: row.integer(3)),
+          random: UInt64(bitPattern: row.integer(4)), value: try key(row, 5)))
+    }
+    try database.run("SELECT value FROM identity_key WHERE bond = ?", id) {
+      (row) throws(StoreError) in
+      identityKey = IdentityResolvingKey(peer: peer, value: try key(row, 0))
+    }
+    try database.run("SELECT kind, value, counter FROM signature_key WHERE bond = ?", id) {
+      (row) throws(StoreError) in
+      let state = SigningState(
+        key: SignatureKey(
+          peer: peer, kind: UInt8(truncatingIfNeeded: row.integer(0)), value: try key(row, 1)),
+        counter: UInt32(clamping: row.integer(2)))
+      if state.key.isOurs { ownSignature = state } else { peerSignature = state }
+    }
+    client = try ClientRecord.read(bond: id, in: database)
+  }
+}

@@ -1,0 +1,130 @@
+/// The tables of a store, and the checks that a file is one.
+///
+/// Addresses are stored as text, `AA:BB:CC:DD:EE:FF` with `/random` behind random ones. Keys are in
+/// the kernel's order, least significant octet first. Adapters are named by their identity address,
+/// so that a bond does not depend on the adapter's number.
+enum Schema {
+  /// The application ID in the header of the file: "Atto".
+  static let applicationID: Int64 = 0x4174_746F
+
+  private static let tables = [
+    """
+    CREATE TABLE bond(
+      id INTEGER PRIMARY KEY,
+      adapter TEXT NOT NULL,
+      peer TEXT NOT NULL,
+      since INTEGER NOT NULL,
+      UNIQUE(adapter, peer))
+    """,
+    """
+    CREATE TABLE long_term_key(
+      bond INTEGER NOT NULL REFERENCES bond(id) ON DELETE CASCADE,
+      central INTEGER NOT NULL,
+      kind INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      diversifier INTEGER NOT NULL,
+      random INTEGER NOT NULL,
+      value BLOB NOT NULL CHECK(length(value) = 16),
+      PRIMARY KEY(bond, central)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE identity_key(
+      bond INTEGER PRIMARY KEY REFERENCES bond(id) ON DELETE CASCADE,
+      value BLOB NOT NULL CHECK(length(value) = 16))
+    """,
+    // counter: the next one of our key, the least accepted one of the peer's.
+    """
+    CREATE TABLE signature_key(
+      bond INTEGER NOT NULL REFERENCES bond(id) ON DELETE CASCADE,
+      is_ours INTEGER NOT NULL,
+      kind INTEGER NOT NULL,
+      value BLOB NOT NULL CHECK(length(value) = 16),
+      counter INTEGER NOT NULL,
+      PRIMARY KEY(bond, is_ours)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE client(
+      bond INTEGER PRIMARY KEY REFERENCES bond(id) ON DELETE CASCADE,
+      features INTEGER NOT NULL,
+      hash BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE configuration(
+      bond INTEGER NOT NULL REFERENCES bond(id) ON DELETE CASCADE,
+      handle INTEGER NOT NULL,
+      value INTEGER NOT NULL,
+      service_hash BLOB NOT NULL,
+      PRIMARY KEY(bond, handle)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE peer_database(
+      peer TEXT PRIMARY KEY,
+      used INTEGER NOT NULL,
+      content BLOB NOT NULL) WITHOUT ROWID
+    """,
+  ]
+
+  /// Checks the file, and creates the tables in an empty one.
+  static func establish(_ database: borrowing SQLiteDatabase) throws(StoreError) {
+    // A foreign file may define hostile views and triggers.
+    for setting in [
+      "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA foreign_keys = ON",
+      // Removed data is overwritten. A commit, and the removal of the journal, have reached the disk
+      // when the call returns.
+      "PRAGMA secure_delete = ON", "PRAGMA synchronous = EXTRA",
+    ] {
+      try database.run(setting)
+    }
+    if try isEmpty(database) {
+      // Before the first transaction, which would otherwise use the library's default.
+      try database.run("PRAGMA journal_mode = DELETE")
+      try database.transaction { () throws(StoreError) in
+        // Another process may have created the tables meanwhile.
+        guard try isEmpty(database) else { return }
+        try database.run("PRAGMA application_id = \(applicationID)")
+        try database.run("PRAGMA user_version = \(StoreFile.schemaVersion)")
+        for table in tables { try database.run(table) }
+      }
+    }
+    try check(database)
+  }
+
+  private static func isEmpty(_ database: borrowing SQLiteDatabase) throws(StoreError) -> Bool {
+    for sql in [
+      "PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master",
+    ] where try database.integer(sql) != 0 {
+      return false
+    }
+    return true
+  }
+
+  private static func check(_ database: borrowing SQLiteDatabase) throws(StoreError) {
+    let path = database.path
+    let application = try database.integer("PRAGMA application_id")
+    guard application == applicationID else {
+      throw .foreign(path: path, "is a database of another program")
+    }
+    let version = try database.integer("PRAGMA user_version") ?? 0
+    guard version <= StoreFile.schemaVersion else {
+      throw .newer(path: path, version: version)
+    }
+    guard version == StoreFile.schemaVersion else {
+      throw .corrupt(path: path, "unknown schema \(version)")
+    }
+    var verdict = ""
+    try database.run("PRAGMA integrity_check(1)") { (row) throws(StoreError) in
+      verdict = row.text(0)
+    }
+    guard verdict == "ok" else { throw .corrupt(path: path, verdict) }
+    var names: Set<String> = []
+    try database.run("SELECT name FROM sqlite_master WHERE type = 'table'") {
+      (row) throws(StoreError) in names.insert(row.text(0))
+    }
+    for name in [
+      "bond", "long_term_key", "identity_key", "signature_key", "client", "configuration",
+      "peer_database",
+    ] where !names.contains(name) {
+      throw .corrupt(path: path, "missing table \(name)")
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import AttoATT
+
+extension ServiceDefinition {
+  /// The Generic Access service, with Device Name and Appearance as constants. Vol 3, Part C, 12.
+  ///
+  /// - Parameters:
+  ///   - name: cut at 248 octets of UTF-8, the most that a device name may have.
+  ///   - appearance: a number assigned by the SIG; 0 is unknown.
+  public static func genericAccess(name: String, appearance: UInt16 = 0) -> ServiceDefinition {
+    ServiceDefinition(
+      .genericAccess,
+      characteristics: [
+        CharacteristicDefinition(
+          .deviceName, properties: .read, value: .constant(Array(name.utf8.prefix(248)))),
+        CharacteristicDefinition(
+          .appearance, properties: .read, value: .constant(appearance.octets)),
+      ])
+  }
+
+  /// The Generic Attribute service: Service Changed, Client Supported Features and Database Hash.
+  /// Vol 3, Part G, 7.
+  ///
+  /// - Parameter serverFeatures: the value of Server Supported Features, which is left out if nil.
+  public static func genericAttribute(serverFeatures: UInt8? = nil) -> ServiceDefinition {
+    var service = ServiceDefinition(
+      .genericAttribute,
+      characteristics: [
+        CharacteristicDefinition(
+          .serviceChanged, properties: .indicate, value: .constant([0x01, 0x00, 0xFF, 0xFF])),
+        CharacteristicDefinition(
+          .clientSupportedFeatures, properties: [.read, .write], value: .clientSupportedFeatures),
+        CharacteristicDefinition(.databaseHash, properties: .read, value: .databaseHash),
+      ])
+    if let serverFeatures {
+      service.characteristics.append(
+        CharacteristicDefinition(
+          .serverSupportedFeatures, properties: .read, value: .constant([serverFeatures])))
+    }
+    return service
+  }
+}

@@ -1,0 +1,42 @@
+import AttoATT
+
+/// The names that the Bluetooth SIG assigned to 16-bit UUIDs.
+///
+/// `generate.py` writes `names.txt`, which the build embeds in this module. It is parsed at the first
+/// lookup.
+public enum AssignedNumbers {
+  /// The role of a UUID.
+  public enum Kind: Sendable, CaseIterable {
+    /// A service.
+    case service
+    /// A characteristic.
+    case characteristic
+    /// A descriptor or a declaration (2800 to 2803).
+    case descriptor
+
+    fileprivate var numbers: ClosedRange<UInt16> {
+      switch self {
+      case .service: 0x1800...0x18FF
+      case .characteristic: 0x2A00...0x2FFF
+      case .descriptor: 0x2800...0x29FF
+      }
+    }
+  }
+
+  /// Returns the name of a UUID in this role, or nil if it has none.
+  public static func name(of uuid: BluetoothUUID, as kind: Kind) -> String? {
+    guard let number = uuid.short, kind.numbers.contains(number) else { return nil }
+    return names[number]
+  }
+
+  private static let names: [UInt16: String] = {
+    var names: [UInt16: String] = [:]
+    for line in PackageResources.names_txt.split(separator: 0x0A) {
+      let text = String(decoding: line, as: UTF8.self)
+      // Comments do not start with a number.
+      guard let number = UInt16(text.prefix(4), radix: 16) else { continue }
+      names[number] = String(text.dropFirst(5))
+    }
+    return names
+  }()
+}

@@ -1,0 +1,236 @@
+import Atto
+import AttoFormats
+import Synchronization
+
+/// Carries out the behaviours of values: errors, delays, echoes, counters, sinks, bursts, streams.
+final class ProfilePlayer: Sendable {
+  private let server: LocalServer
+  private let values: [ScriptedValue]
+  private let onEvent: @Sendable (ProfileServerEvent) -> Void
+  private let state = Mutex(
+    (tasks: [Task<Void, any Error>](), observation: ServerObservation?.none))
+  private let isStopped = Atomic<Bool>(false)
+
+  init(
+    _ values: [ScriptedValue], on server: LocalServer,
+    _ onEvent: @escaping @Sendable (ProfileServerEvent) -> Void
+  ) {
+    self.values = values
+    self.server = server
+    self.onEvent = onEvent
+  }
+
+  /// Installs the handlers and starts the periodic values.
+  func start() async throws(AttoError) {
+    for value in values where value.behaviour.needsApplication {
+      answerReads(value)
+      answerWrites(value)
+    }
+    let observation = try await server.observe { [weak self] in self?.observe($0) }
+    var tasks: [Task<Void, any Error>] = []
+    for value in values {
+      if let time = value.behaviour.notifyEvery { tasks.append(send(value, every: time)) }
+      if let time = value.behaviour.indicateEvery {
+        tasks.append(send(value, every: time, indicates: true))
+      }
+    }
+    state.withLock { $0 = (tasks, observation) }
+  }
+
+  /// Stops everything that the values do by themselves. Handlers stay.
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+    let tasks = state.withLock { state in
+      defer { state = ([], nil) }
+      return state.tasks
+    }
+    for task in tasks { task.cancel() }
+  }
+
+  /// Runs on the loop.
+  private func observe(_ event: ServedEvent) {
+    switch event {
+    case .disconnected(let client, _):
+      for value in values {
+        value.forget(client)
+        guard let sink = value.removeSink(of: client) else { continue }
+        onEvent(
+          .discarded(value.handle, writes: sink.writes, octets: sink.octets, by: client))
+      }
+    case .server(.configured(let handle, let configuration, let client)):
+      guard let value = values.first(where: { $0.handle == handle }) else { return }
+      if configuration.contains(.notification), value.behaviour.burst?.trigger == .subscribe {
+        run { await $0.burst(value, to: client) }
+      }
+      guard value.behaviour.streamSize != nil else { return }
+      // A new subscription starts a new stream.
+      let subscription = value.beginStream(to: client)
+      if configuration.isEmpty { return }
+      let indicates = !configuration.contains(.notification)
+      run { await $0.stream(value, to: client, subscription, indicates: indicates) }
+    default: break
+    }
+  }
+
+  private func run(_ body: @escaping @Sendable (ProfilePlayer) async -> Void) {
+    Task(executorPreference: server.loop.tasks) { await body(self) }
+  }
+
+  // MARK: - Periodic values
+
+  /// Sends the value periodically. A client whose last value is still in transit, because its link
+  /// has no room or it has not confirmed, misses a turn and delays no other client.
+  private func send(
+    _ value: ScriptedValue, every time: Duration, indicates: Bool = false
+  ) -> Task<Void, any Error> {
+    let handle = value.handle
+    let busy = BusyClients()
+    return Task(executorPreference: server.loop.tasks) { [server] in
+      try await withThrowingDiscardingTaskGroup { group in
+        while true {
+          try await server.loop.sleep(for: time)
+          guard try await server.hasSubscribers(to: handle) else { continue }
+          let octets =
+            value.behaviour.needsApplication
+            ? value.next() : try await server.value(of: handle) ?? []
+          for client in try await server.clients where busy.begin(client) {
+            group.addTask {
+              defer { busy.end(client) }
+              if indicates {
+                _ = try? await server.indicate(handle, octets, to: client)
+              } else {
+                _ = try? await server.notify(handle, octets, to: client)
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: - Requests
+
+  private func answerReads(_ value: ScriptedValue) {
+    let error = value.behaviour.readError
+    guard let delay = value.behaviour.delay else {
+      return server.onRead(
+        of: value.handle,
+        inline: { request in
+          error.map { .refused($0) } ?? .value(value.read(by: request.client))
+        })
+    }
+    server.onRead(of: value.handle) { [loop = server.loop] request in
+      try? await loop.sleep(for: delay)
+      return error.map { .refused($0) } ?? .value(value.read(by: request.client))
+    }
+  }
+
+  private func answerWrites(_ value: ScriptedValue) {
+    let behaviour = value.behaviour
+    let handle = value.handle
+    if behaviour.delay == nil, behaviour.echo == nil, behaviour.burst?.trigger != .write {
+      return server.onWrite(
+        of: handle,
+        inline: { [onEvent, loop = server.loop] origin, octets in
+          if let code = behaviour.writeError { return .refused(code) }
+          if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
+            value.sink(octets, from: origin.client, at: loop.now)
+            return .accepted
+          }
+          let written = octets.owned
+          let parts = [(origin.offset, written)]
+          if behaviour.streamSize != nil {
+            return value.setStreamSize(parts, by: origin.client).map { .refused($0) } ?? .accepted
+          }
+          if let code = value.write(parts) { return .refused(code) }
+          onEvent(.written(handle, written, by: origin.client))
+          return .accepted
+        })
+    }
+    server.onWrite(of: handle) { [weak self] (writes: [WriteRequestContext]) in
+      guard let self else { return .unlikelyError }
+      if let delay = behaviour.delay { try? await server.loop.sleep(for: delay) }
+      if let code = behaviour.writeError { return code }
+      guard let client = writes.first?.client else { return nil }
+      let parts = writes.map { ($0.offset, $0.value) }
+      if behaviour.streamSize != nil { return value.setStreamSize(parts, by: client) }
+      if let code = value.write(parts) { return code }
+      for write in writes {
+        if behaviour.isSink {
+          value.sink(write.value.span.bytes, from: client, at: server.loop.now)
+        } else {
+          onEvent(.written(handle, write.value, by: client))
+        }
+      }
+      if let echo = value.described.echo {
+        for write in writes { await self.echo(write.value, at: echo, to: client) }
+      }
+      if behaviour.burst?.trigger == .write { run { await $0.burst(value, to: client) } }
+      return nil
+    }
+  }
+
+  // MARK: - Unsolicited values
+
+  /// Notifies or indicates an echo, as the client configured it.
+  private func echo(
+    _ octets: [UInt8], at handle: AttributeHandle, to client: ClientID
+  ) async {
+    guard let delivered = try? await server.notify(handle, octets, to: client),
+      delivered.count == 0
+    else { return }
+    _ = try? await server.indicate(handle, octets, to: client)
+  }
+
+  private func burst(_ value: ScriptedValue, to client: ClientID) async {
+    guard let burst = value.behaviour.burst else { return }
+    for number in 0..<UInt32(burst.count) where !isStopped.load(ordering: .relaxed) {
+      let octets = Profile.Burst.value(number, size: burst.size)
+      guard let delivered = try? await server.notify(value.handle, octets, to: client),
+        delivered.count > 0
+      else { return }
+    }
+  }
+
+  /// Sends numbered values until the client changes its subscription or disconnects.
+  private func stream(
+    _ value: ScriptedValue, to client: ClientID, _ subscription: Int, indicates: Bool
+  ) async {
+    var number: UInt32 = 0
+    var size = -1
+    var octets: [UInt8] = []
+    while value.isCurrent(subscription, of: client), !isStopped.load(ordering: .relaxed) {
+      for _ in 0..<Self.streamShare {
+        let wanted = value.streamSize(for: client)
+        if size != wanted {
+          size = wanted
+          octets = Profile.Burst.value(number, size: size)
+        }
+        for index in 0..<4 {
+          octets[index] = UInt8(truncatingIfNeeded: number >> (8 * UInt32(index)))
+        }
+        let delivered =
+          indicates
+          ? try? await server.indicate(value.handle, octets, to: client)
+          : try? await server.notify(value.handle, octets, to: client)
+        guard let delivered, delivered.count > 0 else { return }
+        number &+= 1
+      }
+      // Let other tasks of the loop run.
+      await Task.yield()
+    }
+  }
+
+  /// The number of values that a stream sends without yielding.
+  private static let streamShare = 32
+}
+
+/// The clients that are being sent a value.
+private final class BusyClients: Sendable {
+  private let clients = Mutex<Set<ClientID>>([])
+
+  /// Returns false if the client is busy already.
+  func begin(_ client: ClientID) -> Bool { clients.withLock { $0.insert(client).inserted } }
+
+  func end(_ client: ClientID) { _ = clients.withLock { $0.remove(client) } }
+}

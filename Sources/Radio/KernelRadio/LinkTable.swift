@@ -1,0 +1,128 @@
+import AttoHCI
+import AttoLinks
+import AttoRadio
+
+/// The parameters of an adapter's links, and refusals of channels, as the kernel's monitor reports
+/// them.
+///
+/// # Theory
+/// The kernel offers no command and no socket option, except BT_PHY, for the interval, PHY and data
+/// length of a link, and debugfs has only defaults. But the controller reports them in events when
+/// they change, and the kernel's monitor shows these. So they are known for links that were made
+/// while the monitor was open, and for no others.
+///
+///     (no link) --connection complete--> known --update, PHY, data length--> known
+///         ^------------- disconnection complete ------------'
+///
+/// An event names the link by its handle, and the first one also the peer by its address. A peer
+/// with a private address that only the kernel can resolve is known by its private address here.
+///
+/// The kernel reports most refusals of channels as ECONNREFUSED, so the answers of peers are read
+/// here as well. After a refusal for security the kernel asks again with more security, and the
+/// later answer replaces the earlier one. If the beginning of a link was not seen, the peer of an
+/// answer is unknown. Then the answer counts as one to this process, which forgets earlier answers
+/// before it asks.
+///
+/// # Limits
+/// ``limit`` links; further ones are not stored. ``refusalLimit`` refusals of each; the oldest are
+/// dropped.
+struct LinkTable {
+  static let limit = 64
+  static let refusalLimit = 16
+  /// struct hci_mon_hdr
+  static let headerLength = 6
+
+  private struct Entry {
+    var peer: BluetoothAddress
+    var parameters: AgreedParameters
+    /// Refusals of channels, oldest first.
+    var refusals: [ChannelRefusal] = []
+  }
+
+  private var entries: [UInt16: Entry] = [:]
+  /// Refusals on links whose peers are not known.
+  private var unknownPeers: [ChannelRefusal] = []
+
+  subscript(peer: BluetoothAddress) -> AgreedParameters? {
+    entries.values.first { $0.peer == peer }?.parameters
+  }
+
+  /// Removes and returns the oldest refusal by a peer.
+  mutating func removeRefusal(by peer: BluetoothAddress) -> ChannelRefusal? {
+    guard let handle = entries.first(where: { $0.value.peer == peer })?.key else {
+      return unknownPeers.isEmpty ? nil : unknownPeers.removeFirst()
+    }
+    guard let first = entries[handle]?.refusals.first else { return nil }
+    entries[handle]?.refusals.removeFirst()
+    return first
+  }
+
+  mutating func forgetRefusals() {
+    unknownPeers = []
+    for handle in entries.keys { entries[handle]?.refusals = [] }
+  }
+
+  /// Reads a datagram of the monitor: a header, and an HCI event or received data. Others are
+  /// ignored.
+  mutating func read(_ octets: [UInt8]) {
+    guard octets.count >= Self.headerLength + 2 else { return }
+    if octets[0] == 5 { return readData(Array(octets.dropFirst(Self.headerLength))) }
+    guard octets.count == Self.headerLength + 2 + Int(octets[Self.headerLength + 1]) else { return }
+    switch HCIEvent(octets[Self.headerLength...]) {
+    case .disconnectionComplete(let handle): entries[handle] = nil
+    case .connectionComplete(let handle, let peer?, let parameters?):
+      guard entries.count < Self.limit else { return }
+      entries[handle] = Entry(
+        peer: BluetoothAddress(peer),
+        parameters: AgreedParameters(
+          interval: parameters.interval, latency: parameters.latency,
+          supervisionTimeout: parameters.supervisionTimeout))
+    case .connectionUpdateComplete(let handle, let parameters):
+      entries[handle]?.parameters.interval = parameters.interval
+      entries[handle]?.parameters.latency = parameters.latency
+      entries[handle]?.parameters.supervisionTimeout = parameters.supervisionTimeout
+    case .dataLengthChange(let handle, let length):
+      entries[handle]?.parameters.dataLength = AgreedParameters.DataLength(
+        transmit: length.transmit, transmitTime: length.transmitTime, receive: length.receive,
+        receiveTime: length.receiveTime)
+    case .phyUpdateComplete(let handle, let transmit, let receive):
+      guard let transmit = LinkPHY.Kind(rawValue: transmit),
+        let receive = LinkPHY.Kind(rawValue: receive)
+      else { return }
+      entries[handle]?.parameters.phy = LinkPHY(transmit: transmit, receive: receive)
+    default: break
+    }
+  }
+
+  /// L2CAP_LE_CREDIT_BASED_CONNECTION_RSP, in one ACL packet. Vol 3, Part A, 4.23.
+  private mutating func readData(_ octets: [UInt8]) {
+    var reader = ManagementReader(octets)
+    let handle: UInt16 = reader.integer()
+    _ = reader.octets(4)
+    let channel: UInt16 = reader.integer()
+    let code: UInt8 = reader.integer()
+    _ = reader.octets(1)
+    let length: UInt16 = reader.integer()
+    _ = reader.octets(8)
+    let result: UInt16 = reader.integer()
+    guard !reader.isShort, handle & 0x3000 != 0x1000, channel == 5, code == 0x15, length == 10
+    else { return }
+    let number = handle & 0x0FFF
+    var refusals = entries[number]?.refusals ?? unknownPeers
+    if refusals.last?.isForSecurity == true { refusals.removeLast() }
+    if result != 0 {
+      refusals.append(ChannelRefusal(rawValue: UInt8(clamping: result)) ?? .unspecified)
+    }
+    refusals = refusals.suffix(Self.refusalLimit)
+    if entries[number] == nil {
+      unknownPeers = refusals
+    } else {
+      entries[number]?.refusals = refusals
+    }
+  }
+}
+
+extension BluetoothAddress {
+  /// The peer that an event names.
+  init(_ peer: HCIEvent.Peer) { self.init(peer.address, kind: peer.isRandom ? .random : .public) }
+}

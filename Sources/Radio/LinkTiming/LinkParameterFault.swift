@@ -1,0 +1,70 @@
+/// An invalid parameter of a link, with its legal range.
+public struct LinkParameterFault: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The name of the parameter in an endpoint: `phy`, `interval`, `event-length`, `dle`, `per`,
+  /// `packets`, `mtu`, or an unknown one.
+  public let parameter: String
+  /// The legal values.
+  public let expected: String
+  /// The value that was found.
+  public let found: String
+
+  /// Creates a fault with these properties.
+  public init(_ parameter: String, expected: String, found: String) {
+    self.parameter = parameter
+    self.expected = expected
+    self.found = found
+  }
+
+  public var description: String {
+    "invalid value \"\(found)\" for \(parameter): expected \(expected)"
+  }
+}
+
+extension LinkParameters {
+  /// Checks each parameter, and that a packet of full length fits an event.
+  ///
+  /// - Throws: ``LinkParameterFault`` for the first invalid parameter.
+  public func check() throws(LinkParameterFault) {
+    guard Self.intervalRange.contains(interval), interval % Self.intervalUnit == 0 else {
+      throw LinkParameterFault(
+        "interval", expected: "7.5ms to 4s in steps of 1.25ms", found: Self.text(interval))
+    }
+    guard Self.dataLengthRange.contains(dataLength) else {
+      throw LinkParameterFault("dle", expected: "27 to 251 octets", found: "\(dataLength)")
+    }
+    guard Self.packetErrorRateRange.contains(packetErrorRate) else {
+      throw LinkParameterFault(
+        "per", expected: "a share from 0 to 0.9, such as 0.01", found: "\(packetErrorRate)")
+    }
+    if let packetsPerEvent, !Self.packetsPerEventRange.contains(packetsPerEvent) {
+      throw LinkParameterFault(
+        "packets", expected: "1 to 10000 data packets an event", found: "\(packetsPerEvent)")
+    }
+    let needed = exchangeTime(payload: dataLength)
+    guard needed <= interval else {
+      // Rounded up to a legal interval.
+      let least = (needed + Self.intervalUnit - 1) / Self.intervalUnit * Self.intervalUnit
+      throw LinkParameterFault(
+        "interval",
+        expected: "\(Self.text(least)) to 4s, because a packet of \(dataLength) octets on "
+          + "\(phy.rawValue) and its reply take \(Self.text(needed)) (or a smaller dle)",
+        found: Self.text(interval))
+    }
+    if let eventLength, eventLength < needed || eventLength > interval {
+      throw LinkParameterFault(
+        "event-length",
+        expected: "\(Self.text(needed)) (one packet of \(dataLength) octets on "
+          + "\(phy.rawValue) and its reply) to \(Self.text(interval)) (the interval)",
+        found: Self.text(eventLength))
+    }
+  }
+
+  /// A time as it is written: `15ms`, `7.5ms`, `1.392ms`.
+  public static func text(_ nanoseconds: Int64) -> String {
+    let microseconds = nanoseconds / 1000
+    let whole = microseconds / 1000
+    var digits = String(microseconds % 1000 + 1000).dropFirst()
+    while digits.last == "0" { digits.removeLast() }
+    return digits.isEmpty ? "\(whole)ms" : "\(whole).\(digits)ms"
+  }
+}

@@ -1,0 +1,65 @@
+import AttoLinks
+import Synchronization
+
+extension Adapter {
+  /// Scans. The sequence begins with the devices that are on the air already.
+  ///
+  /// The scan starts at once. It ends when the result is released, its task is cancelled, its
+  /// timeout is over, or the adapter is closed. The kernel cannot scan passively: such a scan ends
+  /// with `unsupported`.
+  public nonisolated func scan(_ options: ScanOptions = ScanOptions()) -> ScanEvents {
+    let id = scanIDs.add(1, ordering: .relaxed).newValue
+    let (events, sink) = ScanEvents.make { self.later { $0.endScan(id) } }
+    later { $0.startScan(id, options, sink) }
+    return events
+  }
+
+  private func startScan(_ id: UInt64, _ options: ScanOptions, _ sink: ScanEvents.Sink) {
+    let scan = Scan(options, on: loop, sink: sink)
+    if let endReason { return scan.end(throwing: endReason) }
+    guard state == .poweredOn else { return scan.end(throwing: .poweredOff(label)) }
+    guard options.isActive || backend.scansPassively else {
+      return scan.end(throwing: .unsupported("passive scans"))
+    }
+    if !scans.isEmpty { for device in backend.devices { scan.receive(device) } }
+    scans[id] = scan
+    scan.startTimeout { [weak self] in self?.assumeIsolated { $0.endScan(id) } }
+    do throws(RadioError) {
+      try updateDemand()
+    } catch {
+      scans[id] = nil
+      scan.end(throwing: error)
+    }
+  }
+
+  private func updateDemand() throws(RadioError) {
+    let reportsDuplicates = scans.values.contains(where: \.options.reportsDuplicates)
+    try backend.scan(scans.isEmpty ? .nothing : reportsDuplicates ? .duplicates : .changes)
+  }
+
+  private func endScan(_ id: UInt64) {
+    guard let scan = scans.removeValue(forKey: id) else { return }
+    scan.end()
+    do throws(RadioError) {
+      try updateDemand()
+    } catch {
+      endScans(throwing: error)
+    }
+  }
+
+  func endScans(throwing error: RadioError) {
+    let ended = scans
+    scans = [:]
+    for scan in ended.values { scan.end(throwing: error) }
+    // To receive nothing does not fail.
+    try? backend.scan(.nothing)
+  }
+
+  func saw(_ device: Discovery) {
+    for scan in scans.values { scan.receive(device) }
+  }
+
+  func lost(_ device: BluetoothAddress) {
+    for scan in scans.values { scan.lose(device) }
+  }
+}

@@ -1,0 +1,120 @@
+package import AttoEventLoop
+package import AttoLinks
+
+/// Accepts the links of a listening socket.
+package typealias LinkAcceptor = SocketAcceptor<SocketLink>
+
+/// Accepts the connections of a listening socket. The loop's thread only; ``stop()`` must be
+/// called.
+///
+/// # Theory
+/// When the process or the machine has no resources for another connection, nothing reports when
+/// it has some again. So accepting pauses, and is tried again. Meanwhile readiness is ignored: each
+/// connection that arrives would start a pause of its own. The failure is reported when it begins
+/// and not for each try, since it may last for hours.
+///
+///     accepting --no resources: reported--> pausing --time--> trying --no resources--> pausing
+///                                                               '-----a connection--> accepting
+package final class SocketAcceptor<Accepted>: ReadinessHandler {
+  /// Time between two tries.
+  package static var pause: Duration { .milliseconds(100) }
+
+  private let next: () throws(LinkError) -> Accepted?
+  private let close: () -> Void
+  private let loop: Loop
+  private let hasRoom: () -> Bool
+  private let deliver: (Accepted) -> Void
+  private let fail: (LinkError) -> Void
+  private var watch: WatchID?
+  private var retry: LoopTimer?
+  /// Whether nothing has been accepted since resources ran out.
+  private var isShort = false
+
+  /// - Parameters:
+  ///   - next: accepts a connection; nil if none waits.
+  ///   - close: closes the socket.
+  ///   - hasRoom: whether there is room for another connection. Where there is none, connections
+  ///     wait in the queue of the socket until ``resume()``.
+  ///   - fail: called with what kept a connection from being accepted. A transient failure is
+  ///     reported once until a connection is accepted, and accepting goes on after ``pause``.
+  /// - Throws: `LoopError` if the socket cannot be watched; it is closed then.
+  package init(
+    _ descriptor: Int32?, on loop: Loop, next: @escaping () throws(LinkError) -> Accepted?,
+    close: @escaping () -> Void, hasRoom: @escaping () -> Bool = { true },
+    _ deliver: @escaping (Accepted) -> Void,
+    failure fail: @escaping (LinkError) -> Void = { _ in }
+  ) throws(LoopError) {
+    self.next = next
+    self.close = close
+    self.loop = loop
+    self.hasRoom = hasRoom
+    self.deliver = deliver
+    self.fail = fail
+    guard let descriptor else { return }
+    do throws(LoopError) {
+      watch = try loop.watch(descriptor, self)
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  package func ready(_ readiness: Readiness) { resume() }
+
+  /// Accepts what waits, unless accepting pauses.
+  package func resume() {
+    if retry == nil { accept() }
+  }
+
+  private func accept() {
+    while watch != nil, hasRoom() {
+      do throws(LinkError) {
+        guard let accepted = try next() else { return isShort = false }
+        isShort = false
+        deliver(accepted)
+      } catch {
+        let isTold = isShort
+        if error.isTransient {
+          isShort = true
+          retry = LoopTimer(after: Self.pause, on: loop) { [weak self] in
+            self?.retry = nil
+            self?.accept()
+          }
+        }
+        if !isTold { fail(error) }
+        return
+      }
+    }
+  }
+
+  /// Accepts no more connections; more than once does nothing.
+  package func stop() {
+    retry?.cancel()
+    retry = nil
+    guard let watch else { return }
+    loop.unwatch(watch)
+    self.watch = nil
+    close()
+  }
+}
+
+extension SocketAcceptor {
+  /// Accepts the connections of a listener.
+  ///
+  /// - Throws: `LoopError` if the socket cannot be watched; the listener is closed then.
+  package convenience init(
+    _ listener: SocketListener<Accepted>, on loop: Loop, hasRoom: @escaping () -> Bool = { true },
+    _ deliver: @escaping (Accepted) -> Void,
+    failure fail: @escaping (LinkError) -> Void = { _ in }
+  ) throws(LoopError) {
+    try self.init(
+      listener.descriptor, on: loop,
+      next: { () throws(LinkError) in
+        let refused = listener.refused
+        // Accepted with the reserved descriptor and closed at once.
+        defer { if listener.refused > refused, let refusal = listener.refusal { fail(refusal) } }
+        return try listener.accept()
+      },
+      close: { listener.close() }, hasRoom: hasRoom, deliver, failure: fail)
+  }
+}

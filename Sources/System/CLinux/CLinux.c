@@ -1,0 +1,126 @@
+// Functions that need _GNU_SOURCE; the headers document them.
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#ifdef CLINUX_HAS_BLUETOOTH_HEADERS
+#define CHECK(type, name, value) \
+  _Static_assert((type)name == (type)(value), #name " differs from the kernel's");
+CLINUX_BLUETOOTH_CONSTANTS(CHECK)
+#define CHECK_SIZE(name) \
+  _Static_assert(sizeof(struct name) == sizeof(struct clinux_##name), "the size of " #name);
+#define CHECK_FIELD(name, field)                                                                \
+  _Static_assert(                                                                               \
+      offsetof(struct name, field) == offsetof(struct clinux_##name, field) &&                  \
+          sizeof(((struct name *)0)->field) == sizeof(((struct clinux_##name *)0)->field),      \
+      #name "." #field);
+CHECK_SIZE(sockaddr_l2)
+CHECK_FIELD(sockaddr_l2, l2_family)
+CHECK_FIELD(sockaddr_l2, l2_psm)
+CHECK_FIELD(sockaddr_l2, l2_bdaddr)
+CHECK_FIELD(sockaddr_l2, l2_cid)
+CHECK_FIELD(sockaddr_l2, l2_bdaddr_type)
+CHECK_SIZE(sockaddr_hci)
+CHECK_FIELD(sockaddr_hci, hci_family)
+CHECK_FIELD(sockaddr_hci, hci_dev)
+CHECK_FIELD(sockaddr_hci, hci_channel)
+CHECK_SIZE(bt_security)
+CHECK_FIELD(bt_security, level)
+CHECK_FIELD(bt_security, key_size)
+CHECK_SIZE(hci_dev_info)
+CHECK_FIELD(hci_dev_info, dev_id)
+CHECK_FIELD(hci_dev_info, bdaddr)
+CHECK_FIELD(hci_dev_info, stat)
+#endif
+
+void clinux_thread_name(const char *name) {
+  char cut[16];
+  strncpy(cut, name, 15);
+  cut[15] = 0;
+  pthread_setname_np(pthread_self(), cut);
+}
+
+int clinux_thread_number(void) { return (int)syscall(SYS_gettid); }
+
+int clinux_accept(int fd) {
+  int accepted = accept4(fd, (void *)0, (void *)0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  return accepted < 0 ? -errno : accepted;
+}
+
+int clinux_send_entries(int fd, const void *entries, size_t length) {
+  struct mmsghdr headers[CLINUX_BATCH];
+  struct iovec vectors[CLINUX_BATCH];
+  const char *next = entries, *end = next + length;
+  int count = 0;
+  for (; count < CLINUX_BATCH && end - next >= 2; count++) {
+    uint16_t octets;
+    memcpy(&octets, next, sizeof octets);
+    next += sizeof octets;
+    if (end - next < octets) break;
+    vectors[count] = (struct iovec){.iov_base = (void *)next, .iov_len = octets};
+    headers[count] =
+        (struct mmsghdr){.msg_hdr = {.msg_iov = &vectors[count], .msg_iovlen = 1}};
+    next += octets;
+  }
+  for (;;) {
+    int sent = sendmmsg(fd, headers, (unsigned)count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) return sent;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int clinux_poll_now(int fd) {
+  _Static_assert(POLLRDHUP == 0x2000, "POLLRDHUP differs from the header's");
+  struct pollfd entry = {.fd = fd, .events = POLLIN | POLLOUT | POLLRDHUP};
+  for (;;) {
+    int count = poll(&entry, 1, 0);
+    if (count >= 0) return count == 0 ? 0 : entry.revents;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+ssize_t clinux_receive_descriptor(int fd, void *bytes, size_t capacity, int *descriptor) {
+  *descriptor = -1;
+  struct iovec vector = {.iov_base = bytes, .iov_len = capacity};
+  union { struct cmsghdr header; char room[CMSG_SPACE(4 * sizeof(int))]; } control;
+  struct msghdr whole = {
+      .msg_iov = &vector, .msg_iovlen = 1,
+      .msg_control = control.room, .msg_controllen = sizeof control.room};
+  ssize_t count;
+  do {
+    count = recvmsg(fd, &whole, MSG_TRUNC | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return -errno;
+  for (struct cmsghdr *entry = CMSG_FIRSTHDR(&whole); entry; entry = CMSG_NXTHDR(&whole, entry)) {
+    if (entry->cmsg_level != SOL_SOCKET || entry->cmsg_type != SCM_RIGHTS) continue;
+    size_t descriptors = (entry->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < descriptors; i++) {
+      int one;
+      memcpy(&one, CMSG_DATA(entry) + i * sizeof(int), sizeof(int));
+      if (*descriptor < 0) *descriptor = one; else close(one);
+    }
+  }
+  return count;
+}
+
+ssize_t clinux_monitor_receive(int fd, void *bytes, size_t capacity, int64_t *microseconds) {
+  *microseconds = 0;
+  struct iovec vector = {.iov_base = bytes, .iov_len = capacity};
+  union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(struct timeval))]; } control;
+  struct msghdr whole = {
+      .msg_iov = &vector, .msg_iovlen = 1,
+      .msg_control = control.room, .msg_controllen = sizeof control.room};
+  ssize_t count;
+  do {
+    count = recvmsg(fd, &whole, MSG_TRUNC | MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) return -errno;
+  for (struct cmsghdr *entry = CMSG_FIRSTHDR(&whole); entry; entry = CMSG_NXTHDR(&whole, entry)) {
+    struct timeval time;
+    if (entry->cmsg_level != SOL_SOCKET || entry->cmsg_type != SCM_TIMESTAMP ||
+        entry->cmsg_len < CMSG_LEN(sizeof time))
+      continue;
+    memcpy(&time, CMSG_DATA(entry), sizeof time);
+    *microseconds = (int64_t)time.tv_sec * 1000000 + time.tv_usec;
+  }
+  return count;
+}

@@ -1,0 +1,32 @@
+/// A value that any thread may hold, but that is accessible only on a loop's thread.
+///
+/// `@unchecked Sendable`: `value` traps on every other thread, and a reference that is held there
+/// is only counted, which is atomic. The value may be released on another thread.
+public struct LoopBound<Value>: @unchecked Sendable {
+  @usableFromInline let stored: Value
+  /// The loop on whose thread the value may be touched.
+  public let loop: Loop
+
+  /// Binds a value to a loop.
+  public init(_ value: Value, _ loop: Loop) {
+    stored = value
+    self.loop = loop
+  }
+
+  /// The value; traps off the loop's thread.
+  ///
+  /// Inlinable because it is used for each value sent: unspecialised, it would copy with the help
+  /// of the runtime.
+  @inlinable public var value: Value {
+    precondition(loop.isCurrent, "touched off the thread of loop \(loop.name)")
+    return stored
+  }
+
+  /// The result of `body` if the calling thread is the loop's; nil elsewhere.
+  @inlinable public func here<R>(_ body: (Value) -> R?) -> R? {
+    loop.isCurrent ? body(stored) : nil
+  }
+
+  /// The value if the calling thread is the loop's; nil elsewhere.
+  @inlinable public var valueHere: Value? { loop.isCurrent ? stored : nil }
+}

@@ -1,0 +1,35 @@
+/// The adapter of this machine that a socket uses.
+public enum L2CAPSource: Hashable, Sendable {
+  /// The kernel's choice; for a listener, all adapters that have a public address.
+  case any
+  /// The adapter `hciN`, by its public address.
+  case adapter(UInt16)
+  /// The adapter with this address: for adapters that have only a random one.
+  case address(BluetoothAddress)
+
+  /// The source as it is written behind an address.
+  package var suffix: String {
+    switch self {
+    case .any: ""
+    case .adapter(let index): "@hci\(index)"
+    case .address(let address): "@\(address)"
+    }
+  }
+}
+
+/// A peer and the adapter to reach it from: `le:AA:BB:CC:DD:EE:FF/random@hci1`.
+public struct L2CAPAddress: Hashable, Sendable, CustomStringConvertible {
+  /// The peer to connect to.
+  public let peer: BluetoothAddress
+  /// The adapter to connect from.
+  public let source: L2CAPSource
+
+  /// Creates an address.
+  public init(_ peer: BluetoothAddress, source: L2CAPSource = .any) {
+    self.peer = peer
+    self.source = source
+  }
+
+  /// The address as a person writes it.
+  public var description: String { "le:\(peer)\(source.suffix)" }
+}

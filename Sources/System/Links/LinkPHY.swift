@@ -1,0 +1,36 @@
+/// The PHYs that an LE link uses now. Vol 6, Part B, 3.
+public struct LinkPHY: Hashable, Sendable, CustomStringConvertible {
+  /// The PHY of one direction. The numbers are those of HCI.
+  public enum Kind: UInt8, Hashable, Sendable, CustomStringConvertible {
+    /// LE 1M.
+    case oneMegabit = 1
+    /// LE 2M.
+    case twoMegabit = 2
+    /// LE Coded. The kernel does not report whether S is 2 or 8.
+    case coded = 3
+
+    public var description: String {
+      switch self {
+      case .oneMegabit: "1M"
+      case .twoMegabit: "2M"
+      case .coded: "coded"
+      }
+    }
+  }
+
+  /// The PHY of this end.
+  public var transmit: Kind
+  /// The PHY of the peer.
+  public var receive: Kind
+
+  /// Creates a pair of PHYs.
+  public init(transmit: Kind, receive: Kind) {
+    self.transmit = transmit
+    self.receive = receive
+  }
+
+  /// `2M`, or `1M out, 2M in` if the two differ.
+  public var description: String {
+    transmit == receive ? "\(transmit)" : "\(transmit) out, \(receive) in"
+  }
+}

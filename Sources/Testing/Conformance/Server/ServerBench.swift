@@ -1,0 +1,199 @@
+import AttoATT
+
+/// The environment of a case against a server: its link, and the survey of the server.
+final class ServerBench {
+  let links: RecordedLinks
+  let known: KnownServer
+  let rule: Rule
+  /// How long to wait for each response.
+  let patience: Duration
+  private(set) var mtu = 23
+
+  /// The longest duration of the case.
+  private let deadline: Duration
+
+  static let timeLimit: Duration = .seconds(120)
+  /// The most values before a response.
+  static let valueLimit = 1000
+
+  init(
+    _ links: RecordedLinks, _ known: KnownServer, _ rule: Rule, patience: Duration,
+    deadline: Duration
+  ) {
+    self.links = links
+    self.known = known
+    self.rule = rule
+    self.patience = patience
+    self.deadline = deadline
+  }
+
+  // MARK: Requests
+
+  /// Sends a request and returns the response, checking only its length and opcode. Ignores
+  /// notifications and confirms indications.
+  func ask(_ pdu: [UInt8]) async throws -> [UInt8] {
+    guard let response = try await tryAsking(pdu) else {
+      throw Rule.answered.broken("received no response to \(name(pdu)) within \(patience)")
+    }
+    return response
+  }
+
+  /// Like ``ask(_:)``, but skips the case if the server does not support the request.
+  func askIfSupported(_ pdu: [UInt8], called name: String? = nil) async throws -> [UInt8] {
+    let response = try await ask(pdu)
+    try require(
+      response[0] != 0x01 || response[4] != 0x06,
+      orSkip: "the server does not support \(name ?? "\(Opcode(pdu[0]))")")
+    return response
+  }
+
+  func read(_ handle: UInt16) async throws -> [UInt8] { try await ask([0x0A] + octets(handle)) }
+
+  func write(_ value: [UInt8], to handle: UInt16) async throws -> [UInt8] {
+    try await ask([0x12] + octets(handle) + value)
+  }
+
+  /// Like ``ask(_:)``, but returns nil if no response arrives.
+  func tryAsking(_ pdu: [UInt8]) async throws -> [UInt8]? {
+    try Rule.answered.check(links.elapsed < deadline, "the case did not end within \(deadline)")
+    try await links.send(pdu)
+    guard let response = try await next() else { return nil }
+    let request = pdu.first ?? 0
+    // After the response of another request, everything else would be out of step.
+    let belongs =
+      response[0] == 0x01
+      ? response.count > 1 && response[1] == request : response[0] == request + 1
+    try Rule.matches.check(
+      belongs, "received \(summary(response)) as the response to \(name(pdu))", got: response)
+    if response[0] == 0x01, response.count != 5 {
+      throw Rule.errorForm.broken(
+        "the Error Response has \(response.count) octets", expected: "5 octets", got: response)
+    }
+    return response
+  }
+
+  /// Receives the next PDU other than a notification or an indication.
+  func next() async throws -> [UInt8]? {
+    // Bounded, for servers that never stop sending values.
+    for _ in 0...Self.valueLimit {
+      guard let pdu = try await links.receive(within: patience) else { return nil }
+      guard let first = pdu.first else { throw Rule.fits.broken("received an empty PDU") }
+      try Rule.fits.check(
+        pdu.count <= mtu, "received a PDU of \(pdu.count) octets with an ATT_MTU of \(mtu)",
+        got: pdu)
+      switch Opcode(first).kind {
+      case .notification: continue
+      case .indication: try await links.send([0x1E])
+      default: return pdu
+      }
+    }
+    return nil
+  }
+
+  // MARK: Checks
+
+  /// Checks the case's rule, where the correct response is a PDU.
+  func check(
+    _ holds: Bool, _ happened: @autoclosure () -> String, expected: [UInt8]? = nil,
+    got: [UInt8]? = nil
+  ) throws {
+    try rule.check(holds, happened(), expected: expected.map(EncodedText.hex), got: got)
+  }
+
+  /// Skips the case, unless a condition holds.
+  func require(_ holds: Bool, orSkip reason: @autoclosure () -> String) throws {
+    guard holds else { throw CaseStop.skipped(reason()) }
+  }
+
+  /// Skips the case if a value is nil.
+  func require<Value>(_ value: Value?, orSkip reason: @autoclosure () -> String) throws -> Value {
+    guard let value else { throw CaseStop.skipped(reason()) }
+    return value
+  }
+
+  /// Sends a request that must be answered with this response.
+  ///
+  /// - Parameter what: the beginning of the message about another response.
+  func expect(_ wanted: [UInt8], to pdu: [UInt8], _ what: String) async throws {
+    let response = try await ask(pdu)
+    try check(response == wanted, "\(what) \(summary(response))", expected: wanted, got: response)
+  }
+
+  /// Sends a request that must be answered with one of these errors, or any if there are none.
+  ///
+  /// - Parameter rule: the rule instead of the case's.
+  func expectError(
+    _ codes: [ErrorCode], at handle: UInt16?, to pdu: [UInt8], _ rule: Rule? = nil
+  ) async throws {
+    let rule = rule ?? self.rule
+    guard let response = try await tryAsking(pdu) else {
+      throw rule.broken("received no response to \(name(pdu)) within \(patience)")
+    }
+    let wanted =
+      codes.isEmpty ? "an error" : "the error " + codes.map { "\($0)" }.joined(separator: " or ")
+    guard response[0] == 0x01 else {
+      throw rule.broken(
+        "\(name(pdu)) was answered with \(summary(response))", expected: wanted, got: response)
+    }
+    let code = ErrorCode(response[4])
+    guard codes.isEmpty || codes.contains(code) else {
+      throw rule.broken(
+        "\(name(pdu)) was answered with the error \(code)", expected: wanted, got: response)
+    }
+    let found = number(response[2...])
+    if let handle, found != handle, code != .requestNotSupported {
+      throw Rule.errorForm.broken(
+        "the error for \(name(pdu)) names the handle \(AttributeHandle(found))",
+        expected: "\(AttributeHandle(handle))", got: response)
+    }
+  }
+
+  /// Sends PDUs that must not be answered.
+  func expectQuiet(after pdus: [[UInt8]]) async throws {
+    for pdu in pdus { try await links.send(pdu) }
+    guard let pdu = try await links.receive(within: .milliseconds(100)) else { return }
+    guard let first = pdu.first, Opcode(first).kind != .notification else { return }
+    throw rule.broken("received \(summary(pdu))", expected: "nothing", got: pdu)
+  }
+
+  func probe() async throws {
+    guard try await tryAsking([0x04, 0x01, 0x00, 0x01, 0x00]) != nil else {
+      throw Rule.alive.broken("the server does not answer Find Information any more")
+    }
+  }
+
+  // MARK: Links
+
+  /// Exchanges ATT_MTU; skips the case if the server does not support it.
+  @discardableResult
+  func exchange(_ offered: UInt16) async throws -> Int {
+    let response = try await ask([0x02] + octets(offered))
+    try require(
+      response[0] == 0x03 && response.count == 3,
+      orSkip: "the server does not support the exchange of ATT_MTU")
+    let theirs = Int(number(response[1...]))
+    mtu = max(23, min(Int(offered), theirs))
+    return theirs
+  }
+
+  func reconnect() async throws {
+    await links.close()
+    mtu = 23
+    try await links.open()
+  }
+
+  func name(_ pdu: [UInt8]) -> String {
+    pdu.isEmpty ? "an empty PDU" : "\(EncodedText.hex(pdu)) (\(summary(pdu)))"
+  }
+
+  func summary(_ pdu: [UInt8]) -> String { PDU(pdu.span.bytes).summary }
+}
+
+/// The number in two octets, little-endian.
+func octets(_ number: UInt16) -> [UInt8] { [UInt8(number & 0xFF), UInt8(number >> 8)] }
+
+/// The little-endian number in the first two octets; 0 if there are fewer.
+func number(_ octets: some Collection<UInt8>) -> UInt16 {
+  let pair = Array(octets.prefix(2))
+  return pair.count == 2 ? UInt16(pair[0]) | UInt16(pair[1]) << 8 : 0
+}

@@ -1,0 +1,78 @@
+import AttoATT
+import AttoConformance
+import AttoFormats
+
+/// The server under attack: the current link and the PDUs on it.
+final class FuzzTarget {
+  private let peer: any TestPeer
+  private let patience: Duration
+  private var link: (any TestLink)?
+  /// The PDUs since the link was opened.
+  private(set) var steps: [Transcript.Step] = []
+  /// The requests without a response in time.
+  private(set) var unanswered = 0
+  private(set) var linkCount = 0
+  /// Called before each PDU with its number on the link.
+  var willSend: (Int) -> Void = { _ in }
+
+  /// Find Information of handle 1.
+  static let probe: [UInt8] = [0x04, 0x01, 0x00, 0x01, 0x00]
+
+  init(_ peer: any TestPeer, _ patience: Duration) {
+    self.peer = peer
+    self.patience = patience
+  }
+
+  var isClosed: Bool { link == nil }
+
+  /// Opens a link unless one is open.
+  func open() async throws(PeerError) {
+    guard link == nil else { return }
+    link = try await peer.open()
+    linkCount += 1
+    steps = []
+  }
+
+  func close() async {
+    await link?.close()
+    link = nil
+  }
+
+  /// Sends a PDU and, if it is a request, waits for the response.
+  func send(_ pdu: [UInt8], awaitsResponse: Bool = true) async throws(PeerError) {
+    guard let link else { return }
+    willSend(steps.count + 1)
+    steps.append(Transcript.Step(.client(pdu)))
+    try await link.send(pdu)
+    guard awaitsResponse, let first = pdu.first, Opcode(first).kind == .request else { return }
+    let isAnswered = try await receive { Opcode($0.first ?? 0).kind == .response }
+    if !isAnswered { unanswered += 1 }
+  }
+
+  /// Sends the probe and returns whether the server answers in time.
+  func answersProbe() async throws(PeerError) -> Bool {
+    guard let link else { return false }
+    steps.append(Transcript.Step(.client(Self.probe)))
+    try await link.send(Self.probe)
+    // Late responses to earlier requests do not count.
+    return try await receive {
+      $0.starts(with: [0x05]) || $0.starts(with: [0x01, 0x04, 0x01, 0x00])
+    }
+  }
+
+  /// Receives until a PDU matches, and confirms indications. Returns false when the time is over.
+  private func receive(_ isWanted: ([UInt8]) -> Bool) async throws(PeerError) -> Bool {
+    guard let link else { return false }
+    let end = link.elapsed + patience
+    while true {
+      let left = end - link.elapsed
+      guard left > .zero, let pdu = try await link.receive(within: left) else { return false }
+      steps.append(Transcript.Step(.server(Transcript.Pattern(pdu))))
+      if isWanted(pdu) { return true }
+      if let first = pdu.first, Opcode(first).kind == .indication {
+        steps.append(Transcript.Step(.client([0x1E])))
+        try await link.send([0x1E])
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Atto
+import Glibc
+
+@main enum AttoCommand {
+  static let commands: [any (Command & SendableMetatype).Type] = [
+    DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
+    IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
+    ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
+    PlayCommand.self, ConformCommand.self, FuzzCommand.self, DecodeCommand.self,
+    CaptureCommand.self, BenchCommand.self, LinkCommand.self, AdaptersCommand.self,
+    ScanCommand.self, AdvertiseCommand.self, PairCommand.self, UnpairCommand.self,
+    BondsCommand.self, ChannelCommand.self, DoctorCommand.self,
+  ]
+
+  static func main() {
+    let words = Array(CommandLine.arguments.dropFirst())
+    // Writing to a closed pipe fails with EPIPE instead of killing the process.
+    signal(SIGPIPE, SIG_IGN)
+    Terminal.fillStandardStreams()
+    guard let first = words.first else {
+      Terminal.note(overview)
+      exit(2)
+    }
+    let asksForHelp = ["--help", "-h", "help"].contains(first)
+    guard let name = asksForHelp ? words.dropFirst().first : first else {
+      Terminal.print(overview)
+      exit(0)
+    }
+    guard let command = commands.first(where: { $0.description.name == name }) else {
+      Terminal.note("atto: unknown command \"\(name)\"\nhint: atto --help lists the commands")
+      exit(2)
+    }
+    if asksForHelp || words.contains("--help") || words.contains("-h") {
+      Terminal.print(command.description.help)
+      exit(0)
+    }
+    let status = run(command, Array(words.dropFirst()))
+    guard let errno = Terminal.outputFailure else { exit(status) }
+    // A reader that stops early, such as head, is not an error.
+    if errno == EPIPE { exit(0) }
+    if errno == EINTR { exit(status) }
+    let why = String(cString: strerror(errno))
+    Terminal.note("atto \(name): cannot write to standard output: \(why)")
+    exit(3)
+  }
+
+  private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String])
+    -> Int32
+  {
+    do {
+      let arguments = try Arguments(words, of: command.description)
+      let signals = Interruption.prepare()
+      let loop = try Loop(name: "atto")
+      try loop.runBlocking {
+        try await Interruption.watch(signals, on: loop) {
+          try await command.run(arguments, on: loop)
+        }
+      }
+      return 0
+    } catch {
+      let status = ExitStatus(error)
+      if Terminal.outputFailure != nil { return status.code }
+      Terminal.note("atto \(command.description.name): \(status.message)")
+      Terminal.note(hintsFor: error)
+      if error is UsageError { Terminal.note(command.description.usage) }
+      return status.code
+    }
+  }
+
+  private static var overview: String {
+    var text = "usage: atto COMMAND [ENDPOINT] [OPTIONS]\n\nATT and GATT on Linux.\n\ncommands:\n"
+    for command in commands.map({ $0.description }) {
+      text += "  \(command.name.padded(to: 16))  \(command.summary)\n"
+    }
+    return text + """
+
+      ENDPOINT is \(EndpointError.forms).
+
+      exit status:
+        0  success
+        1  the peer answered with an ATT error
+        2  wrong command line or file
+        3  the connection could not be opened, was lost, or timed out
+        4  a check failed
+
+      atto COMMAND --help prints the options of a command, with examples.
+      """
+  }
+}

@@ -1,0 +1,61 @@
+import Atto
+
+/// The tests to run and how long each takes.
+struct BenchPlan: Sendable {
+  let tests: [BenchTest]
+  /// Octets of each value that is written, notified or indicated.
+  let size: Int
+  /// The time after which a test ends; nil if only ``count`` ends it.
+  let time: Duration?
+  /// The number of operations or values after which a test ends.
+  let count: Int?
+  /// The time before each test that is not measured.
+  let warmUp: Duration
+  /// The value to use instead of the first suitable one.
+  let handle: AttributeHandle?
+
+  private static let test = Option.list(
+    "test", "TEST", "The tests, separated by commas, or all (default: read).",
+    expected: BenchTest.names.alternatives + " or all"
+  ) { BenchTest.tests($0) }
+  private static let size = Option.integer(
+    "size", "OCTETS", in: 4...512, default: 20,
+    "The length of values that are written, notified or indicated, 4 to 512.")
+  private static let seconds = Option.seconds(
+    "seconds", "How long each test takes (default: 3, without limit with --count).")
+  private static let count = Option.integer(
+    "count", "N", in: 1...1_000_000_000, "End each test after N operations.")
+  private static let warmUp = Option.value(
+    "warm-up", "SECONDS", "The time before each test that is not measured.",
+    default: Duration.milliseconds(300), shown: "0.3", expected: "seconds, at most 1000000"
+  ) { text in
+    Double(text).flatMap { (0...1_000_000).contains($0) ? .seconds($0) : nil }
+  }
+  private static let handle = Option.handle(
+    "handle", "The characteristic's value to use.")
+
+  static let options: [any CommandOption] = [test, size, seconds, count, warmUp, handle]
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    tests = arguments.has(Self.test) ? arguments[Self.test].flatMap(\.self) : [.read]
+    size = arguments[Self.size]
+    count = arguments[Self.count]
+    time = arguments[Self.seconds] ?? (count == nil ? .seconds(3) : nil)
+    warmUp = arguments[Self.warmUp]
+    handle = arguments[Self.handle]
+    if handle != nil, tests.count > 1 {
+      throw UsageError("--handle requires a single test")
+    }
+  }
+}
+
+extension BenchTest {
+  fileprivate static var names: [String] { allCases.map(\.rawValue) }
+
+  fileprivate static func tests(_ text: String) -> [BenchTest]? {
+    let words = text.split(separator: ",").map(String.init)
+    if words.contains("all") { return allCases }
+    let tests = words.compactMap { BenchTest(rawValue: $0) }
+    return tests.count == words.count && !tests.isEmpty ? tests : nil
+  }
+}

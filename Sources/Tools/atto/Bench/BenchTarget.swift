@@ -1,0 +1,81 @@
+import Atto
+
+/// The characteristic that a test uses.
+struct BenchTarget: Sendable {
+  var handle: AttributeHandle
+  var configuration: AttributeHandle?
+  /// Whether it is one of `Fixtures/bench.json`, with numbered values that the peer counts.
+  var isBench = false
+
+  /// The characteristics of `Fixtures/bench.json`.
+  private static func bench(_ number: UInt64) -> BluetoothUUID {
+    BluetoothUUID(high: 0xA77B_0000_0D3E_4F6B | number << 32, low: 0x9C11_5A2E_7B60_0001)
+  }
+
+  private static func benchUUID(_ test: BenchTest) -> BluetoothUUID? {
+    switch test {
+    case .read: bench(2)
+    case .longRead: bench(3)
+    case .write, .writeCommand: bench(4)
+    case .notify, .indicate: bench(5)
+    case .discover, .ping: nil
+    }
+  }
+
+  /// Finds a characteristic: the one that the user named, else one of `Fixtures/bench.json`, else the
+  /// first suitable one. Values are written only if the user named one or it is of bench.json.
+  ///
+  /// - Throws: `UsageError` if there is none.
+  static func find(
+    _ test: BenchTest, in database: RemoteDatabase, named handle: AttributeHandle?
+  ) throws -> BenchTarget? {
+    guard test != .discover, test != .ping else { return nil }
+    let all = database.services.flatMap(\.characteristics)
+    if let handle {
+      guard let one = all.first(where: { $0.valueHandle == handle || $0.handle == handle }) else {
+        throw UsageError(
+          "the peer has no characteristic at \(handle)", hint: "atto discover lists them")
+      }
+      guard suits(one, test) else {
+        throw UsageError(
+          "--test \(test.rawValue) cannot use \(one.valueHandle): it requires \(test.need)")
+      }
+      return target(one, isBench: one.uuid == benchUUID(test))
+    }
+    if let uuid = benchUUID(test), let own = all.first(where: { $0.uuid == uuid }), suits(own, test)
+    {
+      return target(own, isBench: true)
+    }
+    if test != .write, test != .writeCommand, let one = all.first(where: { suits($0, test) }) {
+      return target(one, isBench: false)
+    }
+    throw UsageError(
+      "--test \(test.rawValue) requires \(test.need), and the peer has none",
+      hint: "run atto serve Fixtures/bench.json as the peer")
+  }
+
+  private static func target(_ one: Characteristic, isBench: Bool) -> BenchTarget {
+    BenchTarget(
+      handle: one.valueHandle,
+      configuration: one.descriptors.first {
+        $0.uuid == .clientCharacteristicConfiguration
+      }?.handle,
+      isBench: isBench)
+  }
+
+  private static func suits(_ one: Characteristic, _ test: BenchTest) -> Bool {
+    let hasConfiguration = one.descriptors.contains {
+      $0.uuid == .clientCharacteristicConfiguration
+    }
+    return switch test {
+    case .read, .longRead: one.properties.contains(.read)
+    case .write: one.properties.contains(.write)
+    case .writeCommand: one.properties.contains(.writeWithoutResponse)
+    case .notify: one.properties.contains(.notify) && hasConfiguration
+    // Service Changed indicates, but never by itself.
+    case .indicate:
+      one.properties.contains(.indicate) && hasConfiguration && one.uuid != .serviceChanged
+    case .discover, .ping: true
+    }
+  }
+}

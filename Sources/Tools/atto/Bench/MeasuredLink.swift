@@ -1,0 +1,54 @@
+import Atto
+import AttoLinkTiming
+
+/// What is known about the link under a test.
+enum MeasuredLink: Sendable {
+  /// From the command line or the endpoint.
+  case stated(LinkParameters)
+  /// From the kernel. It reports the parameters only when the link opens, and later only changes.
+  case told(phy: LinkPHY?, AgreedParameters?, isEncrypted: Bool)
+
+  /// The parameters for the model of links, in the direction of a test; nil if some are unknown. The
+  /// kernel does not report the initial values, 1M and 27 octets.
+  func parameters(of test: BenchTest) -> LinkParameters? {
+    switch self {
+    case .stated(let parameters): return parameters
+    case .told(_, nil, _): return nil
+    case .told(let phy, let agreed?, let isEncrypted):
+      guard let modelled = Self.model(kind(phy ?? agreed.phy, test)) else { return nil }
+      let length = agreed.dataLength.map { test.isWritten ? $0.transmit : $0.receive } ?? 27
+      return LinkParameters(
+        phy: modelled, interval: Int64(agreed.interval) * LinkParameters.intervalUnit,
+        dataLength: Int(length), isEncrypted: isEncrypted)
+    }
+  }
+
+  var phyText: String? { if case .told(let phy?, _, _) = self { "\(phy)" } else { nil } }
+
+  var source: String { if case .stated = self { "stated" } else { "kernel" } }
+
+  private func kind(_ phy: LinkPHY?, _ test: BenchTest) -> LinkPHY.Kind {
+    guard let phy else { return .oneMegabit }
+    return test.isWritten ? phy.transmit : phy.receive
+  }
+
+  /// The kernel does not report the coding (S=2 or S=8) of a coded PHY.
+  private static func model(_ kind: LinkPHY.Kind) -> PHY? {
+    switch kind {
+    case .oneMegabit: .le1M
+    case .twoMegabit: .le2M
+    case .coded: nil
+    }
+  }
+}
+
+extension LinkReport {
+  /// What the kernel knows about the link; nil when it has ended. The parameters are nil if the link
+  /// is older than this report.
+  func measured(_ connection: Connection) async -> MeasuredLink? {
+    let information = try? await radio.connectionInformation(of: peer)
+    guard let security = try? await connection.security else { return nil }
+    let phy = (try? await connection.phy) ?? nil
+    return .told(phy: phy, information?.parameters, isEncrypted: security.level > .low)
+  }
+}

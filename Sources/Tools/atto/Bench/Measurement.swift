@@ -1,0 +1,80 @@
+import Atto
+import CAttoLinux
+import AttoFormats
+import Glibc
+
+/// The counters of a test, of constant size. Used on the loop's thread only.
+final class Measurement {
+  let test: BenchTest
+  /// The length of each value, if it is known in advance.
+  var size: Int
+  private(set) var latencies = Histogram()
+  private(set) var rates = RateOverTime()
+  private(set) var sequence: SequenceCount?
+  private(set) var octets: UInt64 = 0
+  /// Nanoseconds of CLOCK_MONOTONIC.
+  private(set) var start: Int64 = 0
+  private(set) var last: Int64 = 0
+  /// False during the warm-up and after the end.
+  private(set) var isMeasuring = false
+  private var latency: Int64?
+  private var jitterSum = 0.0
+  private var cpuBefore = 0.0
+  private var pdusBefore: UInt64 = 0
+  private(set) var cpu = 0.0
+  private(set) var pdus: UInt64 = 0
+  /// The counters of the peer, if it is the receiver.
+  var tally: WriteTally?
+
+  init(_ test: BenchTest, size: Int, isNumbered: Bool) {
+    self.test = test
+    self.size = size
+    if isNumbered { sequence = SequenceCount() }
+  }
+
+  var count: UInt64 { latencies.count }
+  /// Nanoseconds from the start to the last operation.
+  var elapsed: Int64 { max(0, last - start) }
+  /// The mean difference between consecutive latencies, in nanoseconds.
+  var jitter: Double { count > 1 ? jitterSum / Double(count - 1) : 0 }
+
+  /// Starts to measure, after the warm-up.
+  func begin(pdus: UInt64) {
+    start = clinux_monotonic()
+    last = start
+    isMeasuring = true
+    cpuBefore = Self.processTime
+    pdusBefore = pdus
+  }
+
+  func end(pdus: UInt64) {
+    guard isMeasuring else { return }
+    isMeasuring = false
+    cpu = Self.processTime - cpuBefore
+    self.pdus = pdus - pdusBefore
+  }
+
+  /// Adds an operation or a received value.
+  ///
+  /// - Parameter latency: nanoseconds; nil for the time since the previous value.
+  func add(octets count: Int, latency: Int64? = nil, number: UInt32? = nil) {
+    guard isMeasuring else { return }
+    let now = clinux_monotonic()
+    if let number { sequence?.receive(number) }
+    let time = latency ?? (now - last)
+    if let before = self.latency { jitterSum += Double(abs(time - before)) }
+    self.latency = time
+    latencies.add(time)
+    octets += UInt64(count)
+    last = now
+    rates.add(octets: count, at: now - start)
+  }
+
+  /// The CPU time of this process, in seconds.
+  private static var processTime: Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+}

@@ -1,0 +1,85 @@
+/// A parsed command line: words and typed option values.
+struct Arguments: Sendable {
+  /// The arguments that are not options, in order.
+  let words: [String]
+  private let values: [String: any Sendable]
+
+  /// Parses the words after the command's name. Options and other arguments may be mixed, options
+  /// may be abbreviated, and `--` ends the options.
+  init(_ words: [String], of command: CommandDescription) throws(UsageError) {
+    let options = command.options.flatMap(\.options)
+    var (others, given): ([String], [String: [String]]) = ([], [:])
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        others += rest
+        break
+      }
+      guard word.hasPrefix("-"), word != "-" else {
+        others.append(word)
+        continue
+      }
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let option = try Self.option(String(parts[0]), of: options)
+      if option.argument == nil {
+        guard parts.count == 1 else { throw UsageError("--\(option.name) does not take a value") }
+        given[option.name, default: []].append("")
+      } else if let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() {
+        given[option.name, default: []].append(value)
+      } else {
+        throw UsageError("--\(option.name) requires a value")
+      }
+    }
+    var values: [String: any Sendable] = [:]
+    for option in options {
+      guard let texts = given[option.description.name] else { continue }
+      values[option.description.name] = try option.read(texts)
+    }
+    if let limit = command.wordLimit, others.count > limit {
+      throw UsageError("unexpected argument \"\(others[limit])\"")
+    }
+    self.words = others
+    self.values = values
+  }
+
+  private static func option(
+    _ word: String, of options: [any CommandOption]
+  ) throws(UsageError) -> OptionDescription {
+    let name = word.dropFirst(2)
+    let near = options.map(\.description).filter {
+      word.hasPrefix("--") && !name.isEmpty && $0.name.hasPrefix(name)
+    }
+    if let option = near.first(where: { $0.name == name }) { return option }
+    guard let option = near.first else { throw UsageError("unknown option \(word)") }
+    guard near.count == 1 else {
+      throw UsageError("ambiguous option \(word): \(near.map { "--\($0.name)" }.alternatives)")
+    }
+    return option
+  }
+
+  /// The value of an option, or its default.
+  subscript<Value>(option: Option<Value>) -> Value {
+    values[option.description.name] as? Value ?? option.absent
+  }
+
+  func has(_ option: some CommandOption) -> Bool { values[option.description.name] != nil }
+
+  func word(_ index: Int, _ name: String) throws(UsageError) -> String {
+    guard index < words.count else { throw UsageError("missing argument \(name)") }
+    return words[index]
+  }
+
+  /// For commands where the number of arguments depends on the options.
+  func allow(words limit: Int) throws(UsageError) {
+    guard words.count <= limit else {
+      throw UsageError("unexpected argument \"\(words[limit])\"")
+    }
+  }
+
+  /// Rejects options that cannot be used together with something else.
+  func forbid(_ options: [any CommandOption], _ reason: String) throws(UsageError) {
+    for option in options where has(option) {
+      throw UsageError("--\(option.description.name) \(reason)")
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Atto
+
+protocol Command {
+  static var description: CommandDescription { get }
+
+  /// - Throws: any error; ``ExitStatus`` turns it into a message and a status.
+  static func run(_ arguments: Arguments, on loop: Loop) async throws
+}
+
+/// The description of a subcommand: the source of its help and of the parser's option table.
+struct CommandDescription: Sendable {
+  let name: String
+  /// An imperative phrase.
+  let summary: String
+  /// The forms of the command line, without `atto` and the name.
+  let synopsis: [String]
+  let arguments: [ArgumentDescription]
+  /// Paragraphs, separated by empty lines. A paragraph that is indented is printed as it is.
+  let details: String
+  let options: [OptionGroup]
+  /// Command lines as they are typed.
+  let examples: [String]
+
+  init(
+    _ name: String, _ summary: String, synopsis: [String],
+    arguments: [ArgumentDescription] = [], details: String = "",
+    options: [any CommandOption] = [], groups: [OptionGroup] = [], examples: [String]
+  ) {
+    self.name = name
+    self.summary = summary
+    self.synopsis = synopsis
+    self.arguments = arguments
+    self.details = details
+    self.options = (options.isEmpty ? [] : [OptionGroup("options", options)]) + groups
+    self.examples = examples
+  }
+
+  /// The greatest number of arguments; nil if there is no limit.
+  var wordLimit: Int? {
+    arguments.contains(where: \.isRepeatable) ? nil : arguments.count
+  }
+
+  /// The lines `usage: ...`.
+  var usage: String {
+    synopsis.enumerated().map { index, form in
+      (index == 0 ? "usage: " : "       ") + "atto \(name) \(form)"
+    }.joined(separator: "\n")
+  }
+}
+
+/// The description of an argument that is not an option.
+struct ArgumentDescription: Sendable {
+  let name: String
+  let summary: String
+  var isRepeatable = false
+
+  static let endpoint = ArgumentDescription(name: "ENDPOINT", summary: EndpointError.forms)
+  static let handle = ArgumentDescription(
+    name: "HANDLE", summary: "An attribute handle, 0x0001 to 0xFFFF or decimal.")
+  static let range = ArgumentDescription(
+    name: "RANGE", summary: "A range of handles, such as 0x0001-0xFFFF.")
+}

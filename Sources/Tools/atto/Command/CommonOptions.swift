@@ -1,0 +1,47 @@
+import Atto
+
+enum CommonOptions {
+  static let json = Option.flag("json", "Print one JSON object per line.")
+  static let quiet = Option.flag("quiet", "Show no progress.")
+  static let trace = Option.flag("trace", "Print each PDU, decoded, on standard error.")
+  static let capture = Option.text(
+    "capture", "FILE", "Write the PDUs to FILE, which ends in .btsnoop or .pcapng.")
+  static let mtu = Option.integer(
+    "mtu", "N", in: 23...65535, "Exchange the MTU first, offering N (23 to 65535).")
+  static let timeout = Option.seconds(
+    "timeout", "How long to wait for the connection, and for each response (default: 30).")
+  static let sendBuffer = Option.integer(
+    "send-buffer", "N", in: 1...1 << 30,
+    "Limit the kernel's send buffer to N bytes. A small buffer reduces latency: 4096 holds about 10"
+      + " PDUs instead of 220.")
+  static let linkInfo = Option.flag(
+    "link-info", "Print the kernel's parameters of an le: link on standard error.")
+
+  /// The security of a link that a command opens or accepts.
+  static let security = Option.choice(
+    "security", "LEVEL", SecurityRequest.levels, "Raise the link to this security level.")
+  /// The same, and pairing when the peer demands it.
+  static let securityOnDemand = Option.choice(
+    "security", "LEVEL", SecurityRequest.levels + [("auto", .onDemand)],
+    "Raise the link to this security level; auto raises it when the peer asks for it.")
+
+  static let connecting = OptionGroup(
+    "common options", [mtu, timeout, securityOnDemand, sendBuffer, linkInfo, json, capture, trace])
+}
+
+/// The value of `--security`.
+enum SecurityRequest: Sendable {
+  case level(SecurityLevel)
+  /// Raise it when the peer refuses a request.
+  case onDemand
+
+  fileprivate static var levels: [(word: String, value: SecurityRequest)] {
+    [
+      ("low", .level(.low)), ("medium", .level(.medium)), ("high", .level(.high)),
+      ("fips", .level(.fips)),
+    ]
+  }
+
+  /// The level to raise the link to at once.
+  var level: SecurityLevel { if case .level(let level) = self { level } else { .low } }
+}

@@ -1,0 +1,123 @@
+/// The description of an option, from which help is printed.
+struct OptionDescription: Sendable {
+  let name: String
+  /// The placeholder of the value in help; nil for a flag.
+  let argument: String?
+  /// A sentence. Help appends the allowed values and the default.
+  let summary: String
+  /// The value that applies without the option, as help shows it.
+  var defaultValue: String?
+  /// All values, where they can be listed.
+  var allowedValues: [String] = []
+  var isRepeatable = false
+}
+
+/// An option of any type, for lists of options.
+protocol CommandOption: Sendable {
+  var description: OptionDescription { get }
+  /// Reads the values given on the command line, in order; at least one.
+  func read(_ texts: [String]) throws(UsageError) -> any Sendable
+}
+
+/// An option, its description and the type of its value. ``Arguments`` gives the value.
+struct Option<Value: Sendable>: CommandOption {
+  var description: OptionDescription
+  /// The value without the option.
+  let absent: Value
+  private let parse: @Sendable ([String], String) throws(UsageError) -> Value
+
+  private init(
+    _ description: OptionDescription, absent: Value,
+    parse: @escaping @Sendable ([String], String) throws(UsageError) -> Value
+  ) {
+    self.description = description
+    self.absent = absent
+    self.parse = parse
+  }
+
+  func read(_ texts: [String]) throws(UsageError) -> any Sendable {
+    try parse(texts, description.name)
+  }
+}
+
+// MARK: The kinds of options. The last value of a repeated option applies.
+
+extension Option where Value == Bool {
+  static func flag(_ name: String, _ summary: String) -> Option {
+    Option(OptionDescription(name: name, argument: nil, summary: summary), absent: false) { _, _ in
+      true
+    }
+  }
+}
+
+extension Option {
+  /// An option with a default.
+  ///
+  /// - Parameters:
+  ///   - shown: the default in help, if not its description.
+  ///   - expected: the valid values, for the error message.
+  ///   - read: nil for an invalid value.
+  static func value(
+    _ name: String, _ argument: String, _ summary: String, default absent: Value,
+    shown: String? = nil, expected: String, read: @escaping @Sendable (String) -> Value?
+  ) -> Option {
+    var description = OptionDescription(name: name, argument: argument, summary: summary)
+    description.defaultValue = shown ?? "\(absent)"
+    return Option(description, absent: absent) { texts, name throws(UsageError) in
+      try Self.last(texts, name, expected, read)
+    }
+  }
+
+  /// An option without a default.
+  static func value<Found: Sendable>(
+    _ name: String, _ argument: String, _ summary: String, expected: String,
+    read: @escaping @Sendable (String) -> Found?
+  ) -> Option where Value == Found? {
+    Option(OptionDescription(name: name, argument: argument, summary: summary), absent: nil) {
+      texts, name throws(UsageError) in
+      try Self.last(texts, name, expected, read)
+    }
+  }
+
+  /// An option that may be repeated.
+  static func list<Found: Sendable>(
+    _ name: String, _ argument: String, _ summary: String, expected: String,
+    read: @escaping @Sendable (String) -> Found?
+  ) -> Option where Value == [Found] {
+    var description = OptionDescription(name: name, argument: argument, summary: summary)
+    description.isRepeatable = true
+    return Option(description, absent: []) { texts, name throws(UsageError) in
+      var values: [Found] = []
+      for text in texts {
+        guard let value = read(text) else { throw UsageError(text, for: name, expected: expected) }
+        values.append(value)
+      }
+      return values
+    }
+  }
+
+  private static func last<Found>(
+    _ texts: [String], _ name: String, _ expected: String, _ read: (String) -> Found?
+  ) throws(UsageError) -> Found {
+    let text = texts.last ?? ""
+    guard let value = read(text) else { throw UsageError(text, for: name, expected: expected) }
+    return value
+  }
+}
+
+extension UsageError {
+  init(_ text: String, for option: String, expected: String) {
+    self.init("invalid value \"\(text)\" for --\(option): expected \(expected)")
+  }
+}
+
+/// Options under a heading of their own in help.
+struct OptionGroup: Sendable {
+  let title: String
+  let options: [any CommandOption]
+
+  init(_ title: String, _ options: [any CommandOption]) {
+    self.title = title
+    self.options = options
+  }
+}

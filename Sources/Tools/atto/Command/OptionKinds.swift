@@ -1,0 +1,180 @@
+import Atto
+
+extension Option where Value == String? {
+  static func text(_ name: String, _ argument: String, _ summary: String) -> Option {
+    value(name, argument, summary, expected: "a text") { $0 }
+  }
+
+  /// The path of a file.
+  static func file(_ name: String, _ argument: String, _ summary: String) -> Option {
+    value(name, argument, summary, expected: "the path of a file") { $0.isEmpty ? nil : $0 }
+  }
+}
+
+extension Option where Value == [String] {
+  static func texts(_ name: String, _ argument: String, _ summary: String) -> Option {
+    list(name, argument, summary, expected: "a text") { $0 }
+  }
+}
+
+extension Option where Value == Int? {
+  static func integer(
+    _ name: String, _ argument: String, in range: ClosedRange<Int>, _ summary: String
+  ) -> Option {
+    value(name, argument, summary, expected: range.expectation) { range.value($0) }
+  }
+}
+
+extension Option where Value == Int {
+  static func integer(
+    _ name: String, _ argument: String, in range: ClosedRange<Int>, default absent: Int,
+    _ summary: String
+  ) -> Option {
+    value(name, argument, summary, default: absent, expected: range.expectation) {
+      range.value($0)
+    }
+  }
+}
+
+extension ClosedRange<Int> {
+  fileprivate var expectation: String {
+    upperBound == .max
+      ? "a number of at least \(lowerBound)" : "a number from \(lowerBound) to \(upperBound)"
+  }
+
+  fileprivate func value(_ text: String) -> Int? {
+    Int(text).flatMap { contains($0) ? $0 : nil }
+  }
+}
+
+extension Option where Value == Duration? {
+  static func seconds(_ name: String, _ summary: String) -> Option {
+    value(name, "SECONDS", summary, expected: Duration.expectation) { Duration(seconds: $0) }
+  }
+}
+
+extension Option where Value == Duration {
+  static func seconds(_ name: String, default absent: Double, _ summary: String) -> Option {
+    let shown = absent == absent.rounded() ? "\(Int(absent))" : "\(absent)"
+    return value(
+      name, "SECONDS", summary, default: .seconds(absent), shown: shown,
+      expected: Duration.expectation
+    ) { Duration(seconds: $0) }
+  }
+}
+
+extension Duration {
+  fileprivate static let expectation = "seconds such as 5 or 0.5, more than 0 and at most 1000000"
+
+  fileprivate init?(seconds text: String) {
+    guard let seconds = Double(text), seconds > 0, seconds <= 1_000_000 else { return nil }
+    self = .seconds(seconds)
+  }
+}
+
+extension BluetoothUUID {
+  static let expectation = "a UUID such as 180D or in full"
+}
+
+extension Option where Value == BluetoothUUID? {
+  static func uuid(_ name: String, _ summary: String) -> Option {
+    value(name, "UUID", summary, expected: BluetoothUUID.expectation) { BluetoothUUID($0) }
+  }
+}
+
+extension Option where Value == AttributeHandle? {
+  static func handle(_ name: String, _ summary: String) -> Option {
+    value(name, "HANDLE", summary, expected: AttributeHandle.expectation) {
+      try? AttributeHandle(argument: $0)
+    }
+  }
+}
+
+extension Option where Value == BluetoothAddress? {
+  static func address(_ name: String, _ summary: String) -> Option {
+    value(
+      name, "ADDRESS", summary,
+      expected: "an address such as AA:BB:CC:DD:EE:FF or AA:BB:CC:DD:EE:FF/random"
+    ) { BluetoothAddress($0) }
+  }
+}
+
+extension Option where Value == Set<BluetoothAddress>? {
+  /// An address of either kind, unless it names its kind: a label on a device does not.
+  static func addresses(_ name: String, _ summary: String) -> Option {
+    value(name, "ADDRESS", summary, expected: "an address such as C0:11:22:33:44:55") { text in
+      guard let address = BluetoothAddress(text) else { return nil }
+      return text.utf8.contains(UInt8(ascii: "/"))
+        ? [address] : [address, BluetoothAddress(address.value, kind: .random)]
+    }
+  }
+}
+
+extension Option {
+  /// One of a few words, the first of which is the default.
+  static func choice(
+    _ name: String, _ argument: String, _ choices: [(word: String, value: Value)], _ summary: String
+  ) -> Option {
+    let words = choices.map(\.word)
+    var option = value(
+      name, argument, summary, default: choices[0].value, shown: words[0],
+      expected: words.alternatives
+    ) { text in choices.first { $0.word == text }?.value }
+    option.description.allowedValues = words
+    return option
+  }
+}
+
+extension AttributeHandle {
+  static let expectation = "a handle from 0x0001 to 0xFFFF"
+
+  /// Reads `0x002A` or `42`.
+  init(argument text: String) throws(UsageError) {
+    guard let number = UInt16(argument: text), number > 0 else {
+      throw UsageError("invalid handle \"\(text)\": expected 0x0001 to 0xFFFF")
+    }
+    self.init(number)
+  }
+}
+
+extension FixedWidthInteger {
+  /// Reads a number without a sign: hexadecimal after `0x`, else decimal.
+  init?(argument text: some StringProtocol) {
+    let isHex = text.hasPrefix("0x") || text.hasPrefix("0X")
+    let digits = isHex ? String(text.dropFirst(2)) : String(text)
+    guard digits.first != "+", digits.first != "-" else { return nil }
+    self.init(digits, radix: isHex ? 16 : 10)
+  }
+}
+
+extension HandleRange {
+  /// Reads `0x0001-0xFFFF`.
+  init(argument text: String) throws(UsageError) {
+    let parts = text.split(separator: "-", maxSplits: 1).compactMap { UInt16(argument: $0) }
+    guard parts.count == 2, parts[0] > 0,
+      let range = HandleRange(AttributeHandle(parts[0]), AttributeHandle(parts[1]))
+    else {
+      throw UsageError("invalid range \"\(text)\": expected START-END, such as 0x0001-0xFFFF")
+    }
+    self = range
+  }
+}
+
+extension Endpoint {
+  /// Reads an endpoint; `air` and `le` are short for `air:` and `le:`.
+  init(argument text: String) throws(UsageError) {
+    do throws(EndpointError) {
+      try self.init(text == "air" || text == "le" ? text + ":" : text)
+    } catch {
+      throw UsageError(error.description)
+    }
+  }
+}
+
+/// Reads pairs of hex digits. Spaces, colons and dashes may separate pairs.
+func octets(argument text: String) throws(UsageError) -> [UInt8] {
+  guard let octets = Hex.octets(text.utf8, separators: " :-") else {
+    throw UsageError("invalid hex \"\(text)\": expected pairs of 0 to 9 and a to f")
+  }
+  return octets
+}

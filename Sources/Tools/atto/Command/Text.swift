@@ -1,0 +1,59 @@
+extension String {
+  /// The text with spaces after it.
+  func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+
+  /// The text with spaces or another character before it.
+  func padded(left width: Int, with character: Character = " ") -> String {
+    String(repeating: character, count: max(0, width - count)) + self
+  }
+
+  /// The text for XML and HTML: markup is escaped, and control characters, which XML forbids, are
+  /// replaced.
+  var escapedForMarkup: String {
+    var out = ""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "&": out += "&amp;"
+      case "<": out += "&lt;"
+      case ">": out += "&gt;"
+      case "\"": out += "&quot;"
+      case "\n": out += "&#10;"
+      case _ where scalar.value < 0x20: out += "?"
+      default: out.unicodeScalars.append(scalar)
+      }
+    }
+    return out
+  }
+}
+
+/// Numbers with a fixed number of decimals. Foundation's formatting would make the binary much larger.
+enum Decimal {
+  static func text(_ value: Double, places: Int) -> String {
+    let scaled = Int64((value * scale(places)).rounded())
+    guard places > 0 else { return String(scaled) }
+    let digits = String(scaled.magnitude).padded(left: places + 1, with: "0")
+    return (scaled < 0 ? "-" : "") + digits.dropLast(places) + "." + digits.suffix(places)
+  }
+
+  fileprivate static func scale(_ places: Int) -> Double {
+    (0..<places).reduce(1) { scale, _ in scale * 10 }
+  }
+}
+
+extension Double {
+  /// The value rounded to a number of decimals.
+  func rounded(places: Int) -> Double {
+    let scale = Decimal.scale(places)
+    return (self * scale).rounded() / scale
+  }
+}
+
+extension [String] {
+  /// The words as a choice: `a, b or c`.
+  var alternatives: String {
+    guard let last, count > 1 else { return first ?? "" }
+    return dropLast().joined(separator: ", ") + " or " + last
+  }
+}

@@ -1,0 +1,75 @@
+import Atto
+
+/// `atto adapters`: the kernel's Bluetooth adapters.
+enum AdaptersCommand: Command {
+  private static let power = Option.value(
+    "power", "on|off", "Switch the adapter on, with LE, or off.", expected: "on or off"
+  ) { ["on": true, "off": false][$0] }
+  private static let watch = Option.flag("watch", "Print changes until interrupted.")
+  private static let time = Option.seconds("for", "Print changes for this time.")
+
+  static let description = CommandDescription(
+    "adapters", "List the kernel's Bluetooth adapters, and switch them on and off.",
+    synopsis: ["[hciN] [OPTIONS]"],
+    arguments: [ArgumentDescription(name: "hciN", summary: "One adapter instead of all.")],
+    options: [power, watch, time, CommonOptions.json],
+    examples: ["atto adapters", "atto adapters hci0 --power on"])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let wanted = try arguments.words.first.map { try index($0) }
+    let results = Results(arguments)
+    if let isOn = arguments[power] {
+      let adapter = try await Adapter.kernel(wanted.map { .adapter($0) } ?? .any, loop: loop)
+      if isOn { try await adapter.powerOn() } else { try await adapter.powerOff() }
+      await adapter.close()
+    }
+    let adapters = KernelAdapters(loop: loop)
+    guard arguments[watch] || arguments.has(time) else {
+      let list = try await adapters.list().filter { wanted == nil || $0.index == wanted }
+      guard !list.isEmpty else { throw RadioError.noAdapter(wanted.map { "hci\($0)" } ?? "") }
+      for information in list { show(information, nil, results) }
+      return
+    }
+    let watching = Task(executorPreference: loop.tasks) {
+      for await change in try await adapters.changes() {
+        switch change {
+        case .added(let one) where wanted == nil || wanted == one.index:
+          show(one, "added", results)
+        case .changed(let one) where wanted == nil || wanted == one.index:
+          show(one, "changed", results)
+        case .removed(let index) where wanted == nil || wanted == index:
+          let name = "hci\(index)"
+          results.print("\(name)  removed", json: ["event": "removed", "adapter": name])
+        default: break
+        }
+      }
+    }
+    // Ctrl-C ends the sleep and with it the command.
+    try? await loop.sleep(for: arguments[time] ?? .seconds(1_000_000_000))
+    watching.cancel()
+    try await watching.value
+  }
+
+  /// Reads the name of an adapter, hciN.
+  static func index(_ word: String) throws(UsageError) -> UInt16 {
+    guard word.hasPrefix("hci"), let index = UInt16(word.dropFirst(3)) else {
+      throw UsageError("invalid adapter \"\(word)\": expected hciN, such as hci0")
+    }
+    return index
+  }
+
+  private static func show(_ one: AdapterInformation, _ event: String?, _ results: Results) {
+    let version = one.versionText ?? "HCI version \(one.version)"
+    let isOn = one.settings.contains(.powered)
+    results.print(
+      "\(one.label)  \(one.address)  Bluetooth \(version)  "
+        + (one.name.isEmpty ? "(no name)" : "\"\(one.name)\"")
+        + "  \(isOn ? "on" : "off")  [\(one.settings.words.joined(separator: " "))]"
+        + (event.map { "  \($0)" } ?? ""),
+      json: [
+        "event": event, "adapter": one.label, "address": one.address.description,
+        "version": one.versionText, "manufacturer": Int(one.manufacturer), "name": one.name,
+        "settings": one.settings.words, "supported": one.supported.words,
+      ])
+  }
+}

@@ -1,0 +1,163 @@
+import Atto
+import AttoLinkTiming
+
+/// `atto bench`: throughput and latency.
+enum BenchCommand: Command {
+  private static let link = Option.text(
+    "link", "PARAMETERS", "The link, to compute its limit: phy=2M&interval=15ms&dle=251.")
+  private static let csv = Option.flag("csv", "Print one line of CSV per test.")
+  private static let report = Option.file(
+    "report", "FILE.html", "Write a page with rates over time and latencies.")
+  private static let compare = Option.file(
+    "compare", "FILE.json", "Compare with the results of an earlier --json.")
+  private static let failUnder = Option.value(
+    "fail-under", "N", "Exit with status 4 if a test reaches less than N per second.",
+    expected: "a rate per second, such as 1000"
+  ) { text in Double(text).flatMap { $0 >= 0 ? $0 : nil } }
+
+  static let description = CommandDescription(
+    "bench", "Measure throughput and latency against a peer.",
+    synopsis: ["ENDPOINT [--test TEST] [OPTIONS]"], arguments: [.endpoint],
+    details: """
+      TEST is read, write, write-command, notify, indicate, long-read, discover or ping. The peer is best
+      atto serve Fixtures/bench.json: its values are numbered, and counted by their receiver. With other
+      peers, the first suitable value is read or subscribed to; values are written only if --handle
+      names one.
+
+      Latency is the duration of a round trip or procedure. For notify and indicate it is the time
+      between two values, and for write-command the time until the link accepts the PDU.
+      """,
+    options: BenchPlan.options + [link, csv, report, compare, failUnder, CommonOptions.quiet],
+    groups: Connecting.options,
+    examples: [
+      "atto bench 'air:Bench?phy=2M&interval=15ms&dle=251' --mtu 247 --size 244 --test notify,write",
+      "atto bench unix:/tmp/bench --json > before.json",
+      "atto bench unix:/tmp/bench --compare before.json --report page.html --fail-under 10000",
+    ])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    let bench = try await Bench(arguments, connecting, on: loop)
+    do {
+      try await connecting.use(on: loop) { try await bench.run(over: $0) }
+    } catch {
+      // Show the partial results.
+      try bench.finish()
+      throw error
+    }
+    try bench.finish()
+    guard let floor = arguments[failUnder] else { return }
+    let slow = bench.results.filter { $0.rate < floor }.map {
+      "\($0.test) \(Decimal.text($0.rate, places: 1))/s"
+    }
+    if !slow.isEmpty {
+      throw CheckFailure(
+        message: "rate below \(Decimal.text(floor, places: 1))/s: \(slow.joined(separator: ", "))")
+    }
+  }
+
+  /// The tests of a command, run one after another over one connection.
+  private final class Bench {
+    private let plan: BenchPlan
+    private let endpoint: String
+    private let earlier: [BenchResult]
+    /// The link as stated by `--link` or the endpoint.
+    private let link: LinkParameters?
+    /// The kernel's knowledge of the link, if it is not stated.
+    private let kernelLink: LinkReport?
+    private let isJSON: Bool
+    private let isCSV: Bool
+    private var report: BenchReport?
+    private let progress: ProgressLine
+    private let loop: Loop
+    private(set) var results: [BenchResult] = []
+
+    init(_ arguments: Arguments, _ connecting: Connecting, on loop: Loop) async throws {
+      plan = try BenchPlan(arguments)
+      endpoint = arguments.words[0]
+      earlier = try arguments[compare].map { try BenchResult.reading($0) } ?? []
+      (isJSON, isCSV) = (arguments[CommonOptions.json], arguments[csv])
+      if isCSV { try arguments.forbid([CommonOptions.json], "cannot be combined with --csv") }
+      do throws(LinkParameterFault) {
+        link =
+          if let text = arguments[BenchCommand.link] {
+            try LinkParameters.reading(text).parameters
+          } else {
+            connecting.endpoint.timing?.parameters
+          }
+      } catch {
+        throw UsageError("--link: \(error)")
+      }
+      // Opened first: the kernel reports the parameters when the link opens.
+      kernelLink =
+        link == nil && connecting.isRadio
+        ? try? await LinkReport(connecting.endpoint, on: loop) : nil
+      report = try arguments[BenchCommand.report].map { try BenchReport(path: $0) }
+      progress = ProgressLine(arguments)
+      self.loop = loop
+    }
+
+    func run(over connection: Connection) async throws {
+      let needsDatabase = plan.tests.contains { $0 != .discover && $0 != .ping }
+      let database = needsDatabase ? try await connection.discover() : nil
+      // All are found before the first test starts.
+      let targets = try plan.tests.map { test in
+        try database.flatMap { try BenchTarget.find(test, in: $0, named: plan.handle) }
+      }
+      let mtu = try await connection.mtu
+      for (test, target) in zip(plan.tests, targets) {
+        let runner = BenchRunner(test, plan, over: connection, at: target, on: loop)
+        let shown = progress.follow(LoopBound(runner.measurement, loop), plan, on: loop)
+        do {
+          try await runner.run()
+        } catch {
+          shown?.cancel()
+          progress.clear()
+          if !(error is UsageError) {
+            try add(runner.measurement, mtu: mtu, error: ExitStatus(error).message, over: nil)
+          }
+          throw error
+        }
+        shown?.cancel()
+        progress.clear()
+        try add(
+          runner.measurement, mtu: mtu, error: nil, over: await kernelLink?.measured(connection))
+        if runner.measurement.count == 0 {
+          throw CheckFailure(
+            message: "\(test.rawValue): the peer sent no values of \(target?.handle ?? .invalid)",
+            hint: "the peer has to send values by itself, as atto serve Fixtures/bench.json does")
+        }
+      }
+    }
+
+    private func add(
+      _ measured: Measurement, mtu: Int, error: String?, over kernelLink: MeasuredLink?
+    ) throws {
+      var result = BenchResult(measured, endpoint: endpoint, mtu: mtu, error: error)
+      if let known = link.map({ .stated($0) }) ?? kernelLink { result.set(link: known) }
+      if let before = earlier.last(where: { $0.test == result.test }) {
+        result.compare(with: before)
+      } else if let other = earlier.first {
+        Terminal.note(
+          "atto bench: warning: the earlier results have no \(result.test); the first one is"
+            + " \(other.test)")
+      }
+      results.append(result)
+      report?.add(result, measured)
+      if isJSON { try Terminal.print(encoded: result) }
+      if isCSV {
+        if results.count == 1 { Terminal.print(BenchResult.csvHead) }
+        Terminal.print(result.csv)
+      }
+    }
+
+    func finish() throws {
+      guard !results.isEmpty else { return }
+      if !isJSON, !isCSV {
+        Columns.print(BenchResult.head, results.map(\.cells), isNumeric: true)
+        for line in results.flatMap(\.remarks) { Terminal.print(line) }
+      }
+      try report?.write()
+    }
+  }
+}

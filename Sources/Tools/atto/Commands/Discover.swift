@@ -1,0 +1,83 @@
+import Atto
+import AttoStore
+import Glibc
+
+/// `atto discover`: all services, characteristics and descriptors.
+enum DiscoverCommand: Command {
+  private static let cache = Option.flag(
+    "cache", "Save the database, and do not discover it again while its hash is the same.")
+
+  static let description = CommandDescription(
+    "discover", "Discover a server's whole database and print it as a tree.",
+    synopsis: ["ENDPOINT [OPTIONS]"], arguments: [.endpoint],
+    details: """
+      With --cache the command first reads the peer's Database Hash. If the saved database has the same
+      hash, this is the only request. An LE peer is identified by its address, other peers by the
+      endpoint.
+
+      With --json the command prints one object for the whole database.
+      """,
+    options: [cache], groups: Connecting.options,
+    examples: ["atto discover air:Strap", "atto discover le:AA:BB:CC:DD:EE:FF@hci0 --cache --json"])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    let database =
+      arguments[cache]
+      ? try await discoverCached(connecting, on: loop)
+      : try await connecting.use(on: loop) { try await $0.discover() }
+    if arguments[CommonOptions.json] {
+      return Terminal.print(json: ["services": database.services.map(\.wholeJSON)])
+    }
+    for service in database.services { show(service) }
+    let characteristics = database.services.reduce(0) { $0 + $1.characteristics.count }
+    Terminal.note(
+      Shown.count(database.services.count, "service") + ", "
+        + Shown.count(characteristics, "characteristic"))
+  }
+
+  private static func discoverCached(
+    _ connecting: Connecting, on loop: Loop
+  ) async throws -> RemoteDatabase {
+    try await connecting.use(on: loop, needsStore: true) { connection, store in
+      guard let store else { return try await connection.discover() }
+      let found = try await connection.discover(keptIn: store, as: name(connecting.endpoint))
+      if found.isKept {
+        Terminal.note("using the saved database: the peer's hash is unchanged")
+      } else if found.database.databaseHash == nil {
+        Terminal.note("database not saved: the peer has no Database Hash")
+      } else if !found.isNowKept {
+        Terminal.note(
+          "database not saved: the peer uses a changing address, or the database is too long")
+      }
+      return found.database
+    }
+  }
+
+  /// The name of an endpoint's database in the store; nil to use the address of the link.
+  private static func name(_ endpoint: Endpoint) -> PeerName? {
+    switch endpoint {
+    case .le, .leAny, .descriptor: return nil
+    case .air: return PeerName(endpoint: endpoint.description)
+    case .unix(let path):
+      guard let whole = realpath(path, nil) else { return PeerName(endpoint: "unix:\(path)") }
+      defer { free(whole) }
+      return PeerName(endpoint: "unix:\(String(cString: whole))")
+    }
+  }
+
+  private static func show(_ service: Service) {
+    Terminal.print(service.line + (service.isPrimary ? "" : "  (secondary)"))
+    for include in service.includes {
+      Terminal.print("  \(include.handle)  includes \(include.range)")
+    }
+    for characteristic in service.characteristics {
+      Terminal.print(
+        "  \(characteristic.handle)  \(Shown.named(characteristic.uuid, .characteristic))"
+          + "  value \(characteristic.valueHandle)  \(characteristic.propertyList)")
+      for descriptor in characteristic.descriptors {
+        Terminal.print("    \(descriptor.handle)  \(Shown.named(descriptor.uuid, .descriptor))")
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Atto
+import AttoConformance
+import AttoFormats
+
+/// `atto play`: transcripts played against a live peer.
+enum PlayCommand: Command {
+  private static let listen = Option.text(
+    "listen", "ENDPOINT", "Play the server's part for clients that connect here.")
+  private static let profile = Option.text(
+    "profile", "NAME", "Play only the cases for this profile, such as bench.json.")
+  private static let longest = Option.seconds(
+    "longest", "Skip the cases with a single wait longer than this.")
+  private static let timeout = Option.seconds(
+    "timeout", "How long to wait for the connection and for each PDU (default: 30).")
+
+  static let description = CommandDescription(
+    "play", "Play transcripts against a live peer and report differences.",
+    synopsis: [
+      "ENDPOINT TRANSCRIPT.att... [OPTIONS]", "--listen ENDPOINT TRANSCRIPT.att... [OPTIONS]",
+    ],
+    arguments: [
+      .endpoint,
+      ArgumentDescription(
+        name: "TRANSCRIPT.att...", summary: "Files with one PDU per line.", isRepeatable: true),
+    ],
+    details: """
+      Each case gets a connection of its own. Against a server, the cases with a profile are played: the
+      server must serve this profile, and keeps the values that earlier cases have written. With
+      --listen, the cases for clients are played: each one prints what the client has to do, and uses
+      the next client that connects. Cases that need changes on the peer's side (a changed database, a
+      bond) are skipped.
+
+      Fixtures/transcripts has a transcript for each applicable case of the GATT test suite. atto decode
+      --transcript makes a transcript from a capture.
+      """,
+    options: [listen] + CaseOutput.options + [
+      profile, longest, timeout, CommonOptions.security, CommonOptions.json, CommonOptions.quiet,
+      CommonOptions.capture, CommonOptions.trace,
+    ],
+    examples: [
+      "atto play unix:/tmp/peer Fixtures/transcripts/discovery.att --profile large-1.json",
+      "atto play unix:/tmp/peer death.att",
+    ])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let place = arguments[listen]
+    let paths = arguments.words.dropFirst(place == nil ? 1 : 0)
+    guard !paths.isEmpty else { throw UsageError("missing argument TRANSCRIPT.att") }
+    var play = TranscriptPlay(role: place == nil ? .server : .client)
+    if let time = arguments[timeout] { play.patience = time }
+    if let time = arguments[longest] { play.longestWait = time }
+    play.security = LinkSecurity(arguments[CommonOptions.security].level)
+    play.prompt = { Terminal.note("client: " + $0.joined(separator: " ")) }
+
+    let cases = try cases(paths, arguments, play)
+    guard !arguments[CaseOutput.list] else {
+      for test in cases { Terminal.print(test.name + "  " + test.title) }
+      return
+    }
+    let output = try CaseOutput(arguments)
+    let peer: RawPeer
+    if let place {
+      let timeout = arguments[timeout] ?? .seconds(30)
+      peer = try await RawPeer.listen(place, arguments, patience: timeout, on: loop)
+    } else {
+      let connecting = try Connecting(arguments)
+      peer = RawPeer(connecting.endpoint, connecting.options, patience: .seconds(2), on: loop)
+    }
+    let progress = ProgressLine(arguments)
+    for (index, test) in cases.enumerated() {
+      progress.show(index, of: cases.count, test.name)
+      if place != nil { Terminal.note("case: \(test.name)  \(test.title)") }
+      let report = try await play.play(test, with: peer)
+      output.show(report)
+      if case .unreachable(let why) = report.outcome {
+        Terminal.note("cannot reach the peer, skipping the other cases: \(why)")
+        break
+      }
+    }
+    try output.finish("atto play")
+  }
+
+  private static func cases(
+    _ paths: ArraySlice<String>, _ arguments: Arguments, _ play: TranscriptPlay
+  ) throws -> [Transcript.Case] {
+    let isSelected = CaseOutput.selection(arguments)
+    let profile = arguments[profile]
+    var cases: [Transcript.Case] = []
+    for path in paths {
+      let transcript = try Transcript(contentsOfFile: path)
+      guard !transcript.cases.isEmpty else {
+        throw FileError(
+          message: "no case in \(path)",
+          hint: "a case starts with a line such as \"# NAME  title\"")
+      }
+      for test in transcript.cases
+      where isSelected(test.name) && play.applies(test, in: transcript) {
+        if let profile, transcript.profile(of: test) != profile { continue }
+        cases.append(test)
+      }
+    }
+    return cases
+  }
+}

@@ -1,0 +1,98 @@
+import Atto
+
+/// `atto raw`: PDUs given in hex.
+enum RawCommand: Command {
+  private static let listen = Option.seconds(
+    "listen", default: 0.2, "How long to wait for more PDUs after the last one.")
+
+  static let description = CommandDescription(
+    "raw", "Send PDUs exactly as given, and print what comes back.",
+    synopsis: ["ENDPOINT HEX... [OPTIONS]"],
+    arguments: [
+      .endpoint,
+      ArgumentDescription(
+        name: "HEX...", summary: "PDUs in hex; \"\" is the empty PDU.", isRepeatable: true),
+    ],
+    details: """
+      After a request, the command waits for the response or --timeout before it sends the next PDU. It
+      answers nothing by itself: confirm an indication with 1e.
+      """,
+    options: [listen], groups: Connecting.options,
+    examples: ["atto raw air:Strap 0a1500 0aff0f 3f00", "atto raw air:Strap 12130001 --listen 5"])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    try arguments.forbid([CommonOptions.linkInfo], "cannot be used with raw")
+    let pdus = try arguments.words.dropFirst().map { try octets(argument: $0) }
+    guard !pdus.isEmpty else { throw UsageError("no PDU given") }
+    if connecting.options.securityOnDemand != nil {
+      throw UsageError(
+        "--security auto cannot be used with raw, because it repeats requests",
+        hint: "name the security level")
+    }
+    let radio = try await connecting.pairingRadio(on: loop)
+    // Releasing the radio would end its agent.
+    defer { withExtendedLifetime(radio) {} }
+    let waiting = WaitingNote(connectingTo: connecting.endpoint, on: loop)
+    defer { waiting.end() }
+    let connection = try await RawConnection.connect(
+      to: connecting.endpoint, options: connecting.options, loop: loop)
+    waiting.end()
+    defer { connection.close() }
+    var exchange = RawExchange(
+      connection: connection, timeout: arguments[CommonOptions.timeout] ?? .seconds(30),
+      results: Results(arguments), loop: loop)
+    if let mtu = arguments[CommonOptions.mtu] { try await exchange.exchangeMTU(mtu) }
+    for pdu in pdus { _ = try await exchange.send(pdu) }
+    do throws(AttoError) {
+      while let more = try await connection.receive(within: arguments[listen]) {
+        exchange.show("received", more)
+      }
+    } catch {
+      // Ctrl-C is a normal way to end the wait.
+      guard error == .cancelled else { throw error }
+    }
+  }
+
+  /// The PDUs of one connection.
+  private struct RawExchange {
+    let connection: RawConnection
+    let timeout: Duration
+    let results: Results
+    let loop: Loop
+    var mtu = 23
+
+    mutating func exchangeMTU(_ offered: Int) async throws {
+      let request = [
+        Opcode.exchangeMTURequest.rawValue, UInt8(offered & 0xFF), UInt8(offered >> 8),
+      ]
+      guard let response = try await send(request) else { return }
+      if case .exchangeMTUResponse(let response) = PDU(response.span.bytes) {
+        mtu = max(23, min(offered, Int(response.serverReceiveMTU)))
+      }
+    }
+
+    /// Sends a PDU. Returns the response to a request, after showing what arrived before it.
+    func send(_ pdu: [UInt8]) async throws -> [UInt8]? {
+      show("sent", pdu)
+      try await connection.send(pdu)
+      guard let opcode = pdu.first.map({ Opcode($0) }), opcode.kind == .request else { return nil }
+      let left = max(.zero, timeout - WaitingNote.delay)
+      let waiting = WaitingNote(WaitingNote.text(opcode, left: left), on: loop)
+      defer { waiting.end() }
+      while let received = try await connection.receive(within: timeout) {
+        show("received", received)
+        if let first = received.first, Opcode(first).kind == .response { return received }
+      }
+      throw AttoError.bearer(.transactionTimeout(opcode))
+    }
+
+    func show(_ direction: String, _ pdu: [UInt8]) {
+      let isSent = direction == "sent"
+      let text = PDU(pdu.span.bytes, mtu: isSent ? .max : mtu).summary
+      results.print(
+        "\(isSent ? ">" : "<") \(Shown.pdu(pdu))  \(text)",
+        json: ["direction": direction, "pdu": Shown.hex(pdu), "text": text])
+    }
+  }
+}

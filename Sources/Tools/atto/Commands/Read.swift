@@ -1,0 +1,93 @@
+import Atto
+
+/// `atto read`: the reading procedures. Vol 3, Part G, 4.8.
+enum ReadCommand: Command {
+  private static let long = Option.flag(
+    "long", "Read to the end of the value: Read, then Read Blob.")
+  private static let offset = Option.integer(
+    "offset", "N", in: 0...65535,
+    "Read from this octet on: one Read Blob, or the whole rest with --long.")
+  private static let uuid = Option.uuid("uuid", "Read all values of this type: Read By Type.")
+  private static let range = Option.value(
+    "range", "RANGE", "The range of handles for --uuid.", default: HandleRange.all,
+    shown: "0x0001-0xFFFF", expected: "a range such as 0x0001-0xFFFF"
+  ) { try? HandleRange(argument: $0) }
+  private static let variable = Option.flag(
+    "variable", "Read several handles with Read Multiple Variable.")
+
+  static let description = CommandDescription(
+    "read", "Read values by handle or by UUID.",
+    synopsis: ["ENDPOINT HANDLE... [OPTIONS]", "ENDPOINT --uuid UUID [--range RANGE] [OPTIONS]"],
+    arguments: [
+      .endpoint, ArgumentDescription(name: "HANDLE...", summary: "The values.", isRepeatable: true),
+    ],
+    details: """
+      One handle is read with Read. Several handles are read with Read Multiple, whose response does not
+      separate the values; --variable uses Read Multiple Variable, which does.
+
+      A value that fills its response may be longer, and is marked as such. --long reads all of it.
+      """,
+    options: [long, offset, uuid, range, variable], groups: Connecting.options,
+    examples: [
+      "atto read air:Strap 0x0029 --long",
+      "atto read air:Strap --uuid 2A19 --json",
+      "atto read air:Strap 0x0015 0x001A --variable",
+      "atto read le:AA:BB:CC:DD:EE:FF 0x010E --security auto --io keyboard",
+    ])
+
+  private typealias Value = (handle: AttributeHandle?, octets: [UInt8], isCut: Bool)
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    let handles = try arguments.words.dropFirst().map { try AttributeHandle(argument: $0) }
+    let offset = arguments[offset].map { UInt16($0) }
+    let (isLong, isVariable) = (arguments[long], arguments[variable])
+    let (uuid, range) = (arguments[uuid], arguments[range])
+    guard handles.isEmpty == (uuid != nil) else {
+      throw UsageError("give either handles or --uuid")
+    }
+    guard handles.count == 1 || (offset == nil && !isLong) else {
+      throw UsageError("--long and --offset require exactly one handle")
+    }
+    if uuid == nil, arguments.has(Self.range) { throw UsageError("--range requires --uuid") }
+    if isVariable, handles.count < 2 {
+      throw UsageError("--variable requires at least two handles")
+    }
+    let (values, refusal): ([Value], ErrorResponse?) = try await connecting.use(on: loop) {
+      connection in
+      if let uuid {
+        let output = try await connection.read(uuid: uuid, in: range)
+        return (output.values.map { ($0.handle, $0.octets, $0.mayBeCut) }, output.refusal)
+      }
+      if isVariable {
+        let values = try await connection.read(handles)
+        return (values.map { ($0.handle, $0.octets, $0.isCut) }, nil)
+      }
+      if handles.count > 1 {
+        let output = try await connection.perform(ReadMultiple(handles))
+        return ([(nil, output.octets, output.mayBeCut)], nil)
+      }
+      let handle = handles[0]
+      let octets =
+        if isLong {
+          try await connection.readLong(handle, offset: offset ?? 0)
+        } else if let offset {
+          try await connection.perform(ReadBlob(handle, offset: offset))
+        } else {
+          try await connection.read(handle)
+        }
+      return ([(handle, octets, false)], nil)
+    }
+    let results = Results(arguments)
+    for value in values {
+      results.print(
+        (value.handle.map { "\($0)  " } ?? "") + Shown.value(value.octets)
+          + (value.isCut ? "  (may be longer)" : ""),
+        json: [
+          "handle": value.handle.map(Shown.json), "value": Shown.hex(value.octets),
+          "cut": value.isCut ? true : nil,
+        ])
+    }
+    if let refusal { throw AttoError.refused(refusal) }
+  }
+}

@@ -1,0 +1,113 @@
+import Atto
+import AttoRelay
+import Synchronization
+
+/// `atto capture --listen`: a relay between clients and a peer.
+final class RelayCapture: Sendable {
+  private let place: Endpoint
+  private let connecting: Connecting
+  private let pairing: PairingOptions
+  private let isOnce: Bool
+  private let results: Results
+  private let file: CaptureFile?
+  /// The notes about connections to the peer that take long, by client.
+  private let notes = Mutex<[Int: WaitingNote]>([:])
+  private let end = AsyncThrowingStream<Void, any Error>.makeStream()
+
+  init(_ arguments: Arguments, place text: String) throws {
+    place = try Endpoint(argument: text)
+    connecting = try Connecting(arguments, isMonitored: false)
+    switch place {
+    case connecting.endpoint:
+      throw UsageError("--listen and the peer must be different endpoints")
+    case .le:
+      throw UsageError("\(EndpointError(text: text, .notForListening))")
+    default: break
+    }
+    pairing = try PairingOptions(arguments)
+    isOnce =
+      arguments[CaptureCommand.once] || place.isDescriptor || connecting.endpoint.isDescriptor
+    results = Results(arguments)
+    file = try arguments[CommonOptions.capture].map { try CaptureFile(path: $0) }
+  }
+
+  func run(on loop: Loop) async throws {
+    let radio = try await connecting.pairingRadio(on: loop)
+    // Releasing the radio would end its agent.
+    defer { withExtendedLifetime(radio) {} }
+    let agent = ConsoleAgent(options: pairing, loop: loop) { Terminal.note($0.text) }
+    let relay = try await RawRelay.listen(
+      on: place, to: connecting.endpoint, options: connecting.options,
+      agent: place.isAir && !pairing.isStated ? nil : agent, adapter: radio, loop: loop
+    ) { self.happened($0, on: loop) }
+    defer { relay.stop() }
+    if let notice = relay.notice { Terminal.note("atto capture: warning: \(notice)") }
+    file?.begin()
+    Terminal.note("listening on \(relay.endpoint), relaying to \(connecting.endpoint)")
+    // Ends with the first client for --once, else when the task is cancelled.
+    for try await _ in end.stream {}
+  }
+
+  private func happened(_ event: RelayEvent, on loop: Loop) {
+    switch event {
+    case .connected(let client, let from):
+      Terminal.note("client \(client) connected: \(from)")
+      notes.withLock {
+        $0[client] = WaitingNote(connectingTo: connecting.endpoint, on: loop)
+      }
+    case .joined(let client): endNote(client)
+    case .pdu(let client, let pdu):
+      file?.write(pdu, link: client - 1)
+      SeenPDU(
+        time: TimeOfDay.microseconds(of: pdu.time), isSent: pdu.direction == .sent,
+        octets: pdu.octets
+      ).print("client \(client)", json: ["client": client], to: results)
+    case .ended(let client, let end, let undelivered):
+      endNote(client)
+      Terminal.note("client \(client) ended: \(end.text(undelivered))")
+      if isOnce {
+        self.end.continuation.finish(throwing: end.failure)
+      } else if let failure = end.failure {
+        Terminal.note(hintsFor: failure)
+      }
+    case .refused(let error):
+      Terminal.note("cannot accept a client: \(error)")
+      Terminal.note(hintsFor: error)
+    case .deaf(let error): end.continuation.finish(throwing: error)
+    }
+  }
+
+  private func endNote(_ client: Int) {
+    notes.withLock { $0.removeValue(forKey: client) }?.end()
+  }
+}
+
+extension Endpoint {
+  fileprivate var isDescriptor: Bool { if case .descriptor = self { true } else { false } }
+}
+
+extension RelayEnd {
+  /// The command's error if this was the only client; nil if it ended normally.
+  fileprivate var failure: (any Error)? {
+    switch self {
+    case .closed, .stopped: nil
+    case .lost(_, let error): AttoError.link(error)
+    case .notPassed: Unreachable(message: text())
+    case .unreachable(let error): error
+    }
+  }
+
+  fileprivate func text(_ undelivered: Int = 0) -> String {
+    let note =
+      undelivered == 0
+      ? "" : "; \(Shown.count(undelivered, "PDU")) shown here did not reach the other side"
+    return switch self {
+    case .closed(let side): "the \(side) closed its connection\(note)"
+    case .lost(let side, let error): "the connection to the \(side) was lost: \(error)\(note)"
+    case .notPassed(let side, let length, let error):
+      "cannot relay a PDU of \(length) octets from the \(side), closed both connections: \(error)"
+    case .unreachable(let error): "cannot connect to the peer: \(error)"
+    case .stopped: "stopped"
+    }
+  }
+}

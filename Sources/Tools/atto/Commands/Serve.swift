@@ -1,0 +1,130 @@
+import Atto
+import AttoFormats
+import AttoProfileServer
+import AttoStore
+import Synchronization
+
+/// `atto serve`: a GATT server described by a file.
+enum ServeCommand: Command {
+  private static let listen = Option.text(
+    "listen", "ENDPOINT", "Where to listen (default: le: if an adapter is powered on, else air:).")
+  private static let once = Option.flag("once", "End after the first client.")
+  private static let control = Option.flag(
+    "control", "Read commands from standard input, see above.")
+  private static let mtu = Option.integer(
+    "mtu", "N", in: 23...65535,
+    "The MTU to offer when a client exchanges it, 23 to 65535 (default: the profile's, or 517).")
+  private static let timeout = Option.seconds(
+    "timeout", "How long to wait for each confirmation (default: 30).")
+
+  static let description = CommandDescription(
+    "serve", "Run a GATT server from a profile.",
+    synopsis: ["PROFILE.json [--listen ENDPOINT] [OPTIONS]"],
+    arguments: [
+      ArgumentDescription(name: "PROFILE.json", summary: "The services, values and behaviour.")
+    ],
+    details: """
+      The command prints what clients do. On a radio it also advertises the profile's name and services.
+      With --listen fd:N it serves the one client of the inherited descriptor, and ends with it.
+
+      Clients may pair. Without --io this is Just Works; with it, the command asks for what a person has
+      to compare or enter, and reads answers from standard input, unless --control reads that. On le: the
+      server remembers the subscriptions of bonded clients.
+
+      With --control each line of standard input is a command:
+
+        set HANDLE HEX       change a value
+        notify HANDLE HEX    notify the subscribed clients
+        indicate HANDLE HEX  indicate to the subscribed clients
+        disconnect           close the links to all clients
+        add PROFILE.json     add the services of another profile
+        remove HANDLE        remove the service at HANDLE
+      """,
+    options: [
+      listen, once, control, mtu, timeout, CommonOptions.security, CommonOptions.sendBuffer,
+      CommonOptions.json, CommonOptions.capture, CommonOptions.trace,
+    ], groups: [PairingOptions.group, StoreOptions.group],
+    examples: [
+      "atto serve Fixtures/heart-rate.json --listen air:Strap",
+      "atto serve Fixtures/bench.json --listen unix:/tmp/bench --once --trace",
+      #"echo "set 0x0015 02" | atto serve Fixtures/heart-rate.json --control --listen air:Strap"#,
+    ])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let profile = try Profile(contentsOfFile: arguments.word(0, "PROFILE.json"))
+    let endpoint = try await Radios.endpoint(arguments[listen], on: loop)
+    var options = profile.connectionOptions
+    if let mtu = arguments[mtu] { options.receiveMTU = mtu }
+    if let timeout = arguments[timeout] { options.transactionTimeout = timeout }
+    options.security = arguments[CommonOptions.security].level
+    options.sendBuffer = arguments[CommonOptions.sendBuffer]
+    options.monitor = try Monitor.make(arguments)
+
+    let pairing = try PairingOptions(arguments)
+    let serverBox = BondedServer()
+    let bonds = try await savedBonds(arguments, endpoint, serverBox, on: loop)
+    defer { withExtendedLifetime(bonds) {} }
+    let report = ServeReport(results: Results(arguments))
+    let firstClient = AsyncThrowingStream<Void, any Error>.makeStream()
+    let isOnce = if case .descriptor = endpoint { true } else { arguments[once] }
+    let served = try await ProfileServer(
+      profile, loop: loop,
+      memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) }
+    ) { event in
+      report.happened(event) { handle in
+        serverBox.server.withLock { $0 }?.keptValue(of: handle)
+      }
+      if isOnce, case .server(.disconnected) = event { firstClient.continuation.finish() }
+    }
+    serverBox.server.withLock { $0 = served.server }
+    // The server retains its observer, and with it the box.
+    defer { serverBox.server.withLock { $0 = nil } }
+    let agent = ConsoleAgent(options: pairing, loop: arguments[control] ? nil : loop) {
+      report.pairing($0)
+    }
+    if endpoint.isAdvertised {
+      profile.advertisingParameters.noteShortenedName(description.name)
+    }
+    let listener = try await served.listen(
+      on: endpoint, options: options, agent: endpoint.isAir && !pairing.isStated ? nil : agent,
+      onFailure: { report.failed($0) }, onEnd: { firstClient.continuation.finish(throwing: $0) })
+    defer { listener.stop() }
+    if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }
+    report.listening(listener.endpoint)
+
+    let control = arguments[control] ? Control(served) : nil
+    let controlling = Task(executorPreference: loop.tasks) {
+      try await control?.run(StandardInput(on: loop))
+    }
+    defer { controlling.cancel() }
+    // Ends with the first client for --once, else when the task is cancelled.
+    for try await _ in firstClient.stream {}
+    served.server.disconnect()
+  }
+
+  /// Clients on the kernel's Bluetooth may bond. Their keys and subscriptions are saved.
+  private static func savedBonds(
+    _ arguments: Arguments, _ endpoint: Endpoint, _ served: BondedServer, on loop: Loop
+  ) async throws -> SavedBonds {
+    let options = try StoreOptions(arguments)
+    guard case .leAny(let source) = endpoint else { return SavedBonds() }
+    return try await SavedBonds.begin(options, source, peer: nil, mayPair: true, on: loop) { _ in
+      served.server.withLock { $0 }?.bondsChanged()
+    }
+  }
+}
+
+extension Endpoint {
+  /// Whether a server on this endpoint is advertised.
+  fileprivate var isAdvertised: Bool {
+    switch self {
+    case .air, .leAny: true
+    case .le, .unix, .descriptor: false
+    }
+  }
+}
+
+/// The server that new bonds are reported to, once it exists.
+private final class BondedServer: Sendable {
+  let server = Mutex<LocalServer?>(nil)
+}

@@ -1,0 +1,113 @@
+import Atto
+
+/// `atto subscribe`: notifications and indications. Vol 3, Part G, 4.10 and 4.11.
+enum SubscribeCommand: Command {
+  private static let indicate = Option.flag(
+    "indicate", "Subscribe to indications instead of notifications.")
+  private static let count = Option.integer("count", "N", in: 1...Int.max, "End after N values.")
+  private static let time = Option.seconds("for", "End after this time.")
+  private static let resume = Option.flag(
+    "resume", "Write nothing: the peer remembers the subscription of a bonded client.")
+  private static let cccd = Option.handle(
+    "cccd", "The Client Characteristic Configuration, instead of looking for it.")
+
+  static let description = CommandDescription(
+    "subscribe", "Subscribe to a value and print what the server sends.",
+    synopsis: ["ENDPOINT HANDLE [OPTIONS]"], arguments: [.endpoint, .handle],
+    details: """
+      HANDLE is the handle of the characteristic's value. The command finds the Client Characteristic
+      Configuration with Find Information, writes it, and clears it at the end. With --resume it leaves
+      the configuration unchanged and prints the values that arrive.
+      """,
+    options: [indicate, count, time, resume, cccd], groups: Connecting.options,
+    examples: [
+      "atto subscribe air:Strap 0x0012 --count 3",
+      "atto subscribe le:AA:BB:CC:DD:EE:FF 0x0020 --indicate --for 60 --json",
+      "atto subscribe le:AA:BB:CC:DD:EE:FF@hci0 0x0012 --resume --security medium",
+    ])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    let handle = try AttributeHandle(argument: arguments.word(1, "HANDLE"))
+    let (given, limit, time) = (arguments[cccd], arguments[count], arguments[time])
+    let kind: ClientCharacteristicConfiguration = arguments[indicate] ? .indication : .notification
+    let isResuming = arguments[resume]
+    if isResuming { try arguments.forbid([indicate, cccd], "cannot be combined with --resume") }
+    let results = Results(arguments)
+
+    try await connecting.use(on: loop) { connection in
+      var configuration: AttributeHandle?
+      let values: ReceivedValues
+      if isResuming {
+        values = try await connection.values(of: handle)
+      } else {
+        var found = given
+        if found == nil, let search = FindConfiguration(of: handle) {
+          found = try await connection.perform(search)
+        }
+        guard let found else { throw AttoError.misuse(.cannotSubscribe(handle)) }
+        configuration = found
+        values = try await connection.subscribe(to: handle, configuration: found, as: kind)
+      }
+      let waiting = WaitingNote(
+        "waiting for values of \(handle): none received yet (Ctrl-C ends the command)", on: loop)
+      defer { waiting.end() }
+      let reading = Task(executorPreference: loop.tasks) {
+        try await show(values, limit: limit, results) { waiting.end() }
+      }
+      let alarm = loop.after(time) { reading.cancel() }
+      defer { alarm.cancel() }
+      let count = try await withTaskCancellationHandler {
+        try await reading.value
+      } onCancel: {
+        reading.cancel()
+      }
+      if let configuration { await unsubscribe(connection, configuration, on: loop) }
+      if let limit, count < limit {
+        throw CheckFailure(message: "received \(count) of \(limit) values")
+      }
+    }
+  }
+
+  /// Shows values up to the limit or until the task is cancelled. Returns their number.
+  private static func show(
+    _ values: ReceivedValues, limit: Int?, _ results: Results, whenFirst: @Sendable () -> Void
+  ) async throws -> Int {
+    var count = 0
+    do throws(AttoError) {
+      for try await value in values {
+        if count == 0 { whenFirst() }
+        show(value, results)
+        count += 1
+        if count == limit { break }
+      }
+    } catch {
+      guard error == .cancelled else { throw error }
+    }
+    return count
+  }
+
+  private static func show(_ value: ReceivedValue, _ results: Results) {
+    if !results.isJSON, value.missed > 0 {
+      Terminal.note("warning: \(Shown.count(value.missed, "value")) lost here")
+    }
+    results.print(
+      "\(value.handle)  \(Shown.value(value.value))",
+      json: [
+        "handle": Shown.json(value.handle), "value": Shown.hex(value.value),
+        "indication": value.isIndication, "missed": value.missed > 0 ? value.missed : nil,
+      ])
+  }
+
+  /// Clears the configuration, also when the caller is cancelled. An error is ignored, and a server
+  /// that does not respond is given one second.
+  private static func unsubscribe(
+    _ connection: Connection, _ configuration: AttributeHandle, on loop: Loop
+  ) async {
+    let alarm = loop.after(.seconds(1)) { connection.close() }
+    await Task(executorPreference: loop.tasks) {
+      try? await connection.unsubscribe(configuration: configuration)
+    }.value
+    alarm.cancel()
+  }
+}

@@ -1,0 +1,114 @@
+import Atto
+import AttoStore
+
+/// `atto write`: the writing procedures. Vol 3, Part G, 4.9.
+enum WriteCommand: Command {
+  private static let noResponse = Option.flag(
+    "no-response", "Send a Write Command, which has no response.")
+  private static let long = Option.flag(
+    "long", "Write in parts: Prepare Write, then Execute Write.")
+  private static let reliable = Option.flag(
+    "reliable", "Write all pairs of HANDLE HEX or none, and check the echoed parts.")
+  private static let signed = Option.flag(
+    "signed", "Send a Signed Write Command with the key of the bond.")
+  private static let offset = Option.integer(
+    "offset", "N", in: 0...65535, "Write from this octet on, in parts.")
+  private static let key = Option.value(
+    "key", "HEX", "Sign with this CSRK (16 octets, most significant first) instead.",
+    expected: "16 octets in hex"
+  ) { text in
+    let key = try? octets(argument: text)
+    return key?.count == 16 ? key : nil
+  }
+  private static let counter = Option.integer(
+    "counter", "N", in: 0...Int(UInt32.max), "The sign counter for --key. Never use one twice.")
+
+  static let description = CommandDescription(
+    "write", "Write a value, or several values at once.",
+    synopsis: ["ENDPOINT HANDLE HEX [OPTIONS]", "ENDPOINT --reliable HANDLE HEX... [OPTIONS]"],
+    arguments: [
+      .endpoint, .handle,
+      ArgumentDescription(
+        name: "HEX", summary: "The value in hex; \"\" is the empty value.", isRepeatable: true),
+    ],
+    details: """
+      --signed uses the key and the counter that were saved with the bond (see atto pair). The link must
+      not be encrypted then (--security low).
+      """,
+    options: [noResponse, long, reliable, offset, signed, key, counter],
+    groups: Connecting.options,
+    examples: [
+      "atto write air:Strap 0x0017 01",
+      "atto write unix:/tmp/peer 0x0020 00ff --no-response",
+      "atto write unix:/tmp/peer 0x0020 0001 0x0022 02 --reliable",
+      "atto write le:AA:BB:CC:DD:EE:FF@hci0 0x0210 01 --signed",
+    ])
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    let pairs = try pairs(arguments.words.dropFirst())
+    let offset = arguments[offset].map { UInt16($0) }
+    let methods = [noResponse, long, reliable, signed].filter { arguments[$0] }
+      .map { "--" + $0.description.name }
+    guard methods.count <= 1 else {
+      throw UsageError("\(methods[0]) cannot be combined with \(methods[1])")
+    }
+    guard pairs.count == 1 || arguments[reliable] else {
+      throw UsageError("several pairs of HANDLE HEX require --reliable")
+    }
+    if offset != nil, let method = methods.first, !arguments[long] {
+      throw UsageError("--offset cannot be combined with \(method)")
+    }
+    let signing = try signing(arguments)
+    let (handle, value) = pairs[0]
+    let signsWithBond = arguments[signed] && signing == nil
+    guard !signsWithBond || connecting.isRadio else {
+      throw UsageError("--signed requires an le: endpoint with a bond, or --key and --counter")
+    }
+    try await connecting.use(on: loop, needsStore: signsWithBond) { connection, store in
+      if arguments[noResponse] {
+        try await connection.writeWithoutResponse(handle, value)
+      } else if arguments[reliable] {
+        try await connection.writeReliably(pairs.map { LongWrite($0.handle, value: $0.value) })
+      } else if let signing {
+        try await connection.writeSigned(handle, value, counter: signing.counter, key: signing.key)
+      } else if signsWithBond, let store {
+        try await connection.writeSigned(handle, value, keptIn: store)
+      } else if arguments[long] || offset != nil {
+        try await connection.writeLong(handle, value, offset: offset ?? 0)
+      } else {
+        try await connection.write(handle, value)
+      }
+    }
+    guard arguments[CommonOptions.json] else { return }
+    for (handle, value) in pairs {
+      Terminal.print(json: ["handle": Shown.json(handle), "value": Shown.hex(value)])
+    }
+  }
+
+  private static func pairs(
+    _ words: ArraySlice<String>
+  ) throws(UsageError) -> [(handle: AttributeHandle, value: [UInt8])] {
+    guard !words.isEmpty, words.count % 2 == 0 else {
+      throw UsageError("give a handle and a value in hex")
+    }
+    var pairs: [(AttributeHandle, [UInt8])] = []
+    for index in stride(from: words.startIndex, to: words.endIndex, by: 2) {
+      let handle = try AttributeHandle(argument: words[index])
+      pairs.append((handle, try octets(argument: words[index + 1])))
+    }
+    return pairs
+  }
+
+  private static func signing(
+    _ arguments: Arguments
+  ) throws(UsageError) -> (key: [UInt8], counter: UInt32)? {
+    if !arguments[signed] { try arguments.forbid([key, counter], "requires --signed") }
+    let (key, counter) = (arguments[key], arguments[counter])
+    guard (key == nil) == (counter == nil) else {
+      throw UsageError("--key and --counter must be given together")
+    }
+    guard let key, let counter else { return nil }
+    return (key, UInt32(counter))
+  }
+}

@@ -1,0 +1,109 @@
+import Atto
+import AttoConformance
+import AttoFormats
+
+/// The results of cases: each one as it ends, and the totals. Used on the loop's thread only.
+final class CaseOutput {
+  private static let cases = Option.texts(
+    "case", "PATTERN", "Run only the cases that match; * matches any text.")
+  private static let junit = Option.file("junit", "FILE", "Write the results as JUnit XML too.")
+  static let list = Option.flag("list", "Print the names of the cases and end.")
+  static let options: [any CommandOption] = [cases, list, junit]
+
+  private let isJSON: Bool
+  private let junit: String?
+  private var reports: [CaseReport] = []
+
+  /// Throws if the file of `--junit` cannot be written.
+  init(_ arguments: Arguments) throws {
+    isJSON = arguments[CommonOptions.json]
+    junit = arguments[Self.junit]
+    if let junit { try WrittenFile.check(junit) }
+  }
+
+  /// Whether `--case` selects a name.
+  static func selection(_ arguments: Arguments) -> (String) -> Bool {
+    let patterns = arguments[cases].map(NamePattern.init)
+    return { name in patterns.isEmpty || patterns.contains { $0.matches(name) } }
+  }
+
+  func show(_ report: CaseReport) {
+    reports.append(report)
+    if isJSON { Terminal.print(json: json(report)) } else { text(report) }
+  }
+
+  private func json(_ report: CaseReport) -> JSONObject {
+    let (seconds, attoseconds) = report.duration.components
+    return [
+      "case": report.name, "title": report.title, "outcome": report.word,
+      "reason": report.reason, "rule": report.finding?.rule, "section": report.finding?.section,
+      "happened": report.finding?.happened, "line": report.finding?.line,
+      "expected": report.finding?.expected, "got": report.finding?.got.map(Shown.hex),
+      "seconds": Double(seconds) + (Double(attoseconds) / 1e15).rounded() / 1e3,
+      "exchange": report.exchange.map { pdu -> JSONObject in
+        [
+          "direction": pdu.isFromPeer ? "received" : "sent", "pdu": Shown.hex(pdu.octets),
+          "text": pdu.summary,
+        ]
+      },
+    ]
+  }
+
+  private func text(_ report: CaseReport) {
+    Terminal.print(
+      report.word.padded(to: 14) + report.name + (report.title.isEmpty ? "" : "  " + report.title))
+    if let reason = report.reason { Terminal.print("    \(reason)") }
+    guard let finding = report.finding else { return }
+    for line in finding.lines { Terminal.print("    \(line)") }
+    // The fault is at the end of the exchange.
+    let shown = report.exchange.suffix(24)
+    if shown.count < report.exchange.count {
+      Terminal.print("    (\(report.exchange.count - shown.count) earlier PDUs)")
+    }
+    for pdu in shown { Terminal.print("    \(pdu.line)") }
+  }
+
+  /// Writes the file and the totals.
+  ///
+  /// - Throws: `CheckFailure` if a case failed.
+  func finish(_ suite: String) throws {
+    if let junit {
+      let text = JUnit.document(reports, suite: suite)
+      try WrittenFile.write(text, to: junit)
+    }
+    let words = ["passed", "broken", "skipped", "not exercised", "unreachable"]
+    let counts = words.map { word in (word, reports.count { $0.word == word }) }
+    let text = counts.filter { $0.1 > 0 || $0.0 == "passed" || $0.0 == "broken" }
+      .map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+    if !isJSON { Terminal.print(text) }
+    if case .unreachable(let why)? = reports.last?.outcome,
+      reports.allSatisfy({ $0.word == "unreachable" })
+    {
+      throw Unreachable(message: "no case was run: \(why)")
+    }
+    let broken = reports.filter(\.isBroken)
+    guard broken.isEmpty else {
+      throw CheckFailure(message: "\(Shown.count(broken.count, "case")) failed: \(text)")
+    }
+    guard !reports.isEmpty else {
+      throw CheckFailure(message: "no case matches", hint: "--list prints the names of the cases")
+    }
+  }
+}
+
+extension CaseReport {
+  /// The violation of a broken case.
+  var finding: Finding? { if case .broken(let finding) = outcome { finding } else { nil } }
+
+  /// Why the case did not run to its end, other than a violation.
+  fileprivate var reason: String? {
+    switch outcome {
+    case .passed, .broken: nil
+    case .skipped(let why), .notExercised(let why), .unreachable(let why): why
+    }
+  }
+}
+
+extension ExchangedPDU {
+  var line: String { "\(isFromPeer ? "<" : ">") \(EncodedText.hex(octets))  \(summary)" }
+}

@@ -1,0 +1,50 @@
+import CAttoLinux
+import Glibc
+
+/// A line of progress on standard error, updated in place and removed at the end.
+///
+/// It appears only on a terminal, without `--json` and `--quiet`, and after a quarter of a second. It
+/// changes at most ten times a second, and is cut at the terminal's width because a wrapped line
+/// cannot be updated. Output of ``Terminal`` replaces it.
+///
+/// Used on the loop's thread only.
+final class ProgressLine {
+  /// Nanoseconds before the first update, and between two updates.
+  private static let delay: Int64 = 250_000_000
+  private static let interval: Int64 = 100_000_000
+
+  let isShown: Bool
+  private let begin: Int64
+  private var next: Int64 = 0
+
+  init(_ arguments: Arguments) {
+    let isSilent = arguments[CommonOptions.json] || arguments[CommonOptions.quiet]
+    isShown = !isSilent && isatty(STDERR_FILENO) == 1
+    begin = clinux_monotonic() + Self.delay
+  }
+
+  deinit { clear() }
+
+  /// Shows a text, unless another was shown just before.
+  func show(_ text: @autoclosure () -> String) {
+    guard isShown else { return }
+    let now = clinux_monotonic()
+    guard now >= begin, now >= next || !Terminal.showsProgress else { return }
+    next = now + Self.interval
+    Terminal.progress(String(text().prefix(Self.columns - 1)))
+  }
+
+  /// Shows the number of steps done and the current step.
+  func show(_ done: Int, of all: Int, _ step: @autoclosure () -> String) {
+    show("\(done)/\(all) (\(done * 100 / max(1, all)) %)  \(step())")
+  }
+
+  func clear() { Terminal.clearProgress() }
+
+  /// The terminal's width; 80 if it is unknown.
+  private static var columns: Int {
+    var size = winsize()
+    let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 1
+    return isKnown ? Int(size.ws_col) : 80
+  }
+}

@@ -1,0 +1,33 @@
+/// The results of a command on standard output: text, or JSON with `--json`.
+struct Results: Sendable {
+  let isJSON: Bool
+
+  init(_ arguments: Arguments) { isJSON = arguments[CommonOptions.json] }
+
+  func print(_ text: @autoclosure () -> String, json: @autoclosure () -> JSONObject) {
+    if isJSON { Terminal.print(json: json()) } else { Terminal.print(text()) }
+  }
+}
+
+/// A JSON object. Fields that are nil are left out.
+struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
+  private var fields: [String: Field] = [:]
+
+  private struct Field: Encodable {
+    let value: any Encodable
+
+    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+  }
+
+  init(dictionaryLiteral fields: (String, (any Encodable)?)...) {
+    for (name, value) in fields { self.fields[name] = value.map { Field(value: $0) } }
+  }
+
+  func adding(_ more: JSONObject) -> JSONObject {
+    var sum = self
+    sum.fields.merge(more.fields) { _, new in new }
+    return sum
+  }
+
+  func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
+}

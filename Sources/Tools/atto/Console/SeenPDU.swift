@@ -1,0 +1,52 @@
+import Atto
+import Glibc
+
+/// A captured PDU, as `atto capture` shows it.
+struct SeenPDU {
+  /// Microseconds since 1970.
+  let time: Int64
+  let isSent: Bool
+  let octets: [UInt8]
+  /// ATT_MTU if it is known: a longer PDU is malformed.
+  var mtu: Int = .max
+
+  /// Prints the time of day, a label, the direction (`>` is sent, `<` is received), and the PDU as in
+  /// `--trace`.
+  ///
+  /// - Parameter json: the fields for the label.
+  func print(_ label: String, json fields: JSONObject, to results: Results) {
+    let summary = PDU(octets.span.bytes, mtu: mtu).summary
+    results.print(
+      "\(TimeOfDay.text(time)) \(label) \(isSent ? ">" : "<") \(Shown.pdu(octets))  \(summary)",
+      json: fields.adding([
+        "direction": isSent ? "sent" : "received", "pdu": Shown.hex(octets), "text": summary,
+        "time": Double(time) / 1e6,
+      ]))
+  }
+}
+
+/// Conversions from the loop's clock to the time of day.
+enum TimeOfDay {
+  /// Microseconds between the loop's clock and the time of day.
+  static let offset = microseconds(CLOCK_REALTIME) - microseconds(CLOCK_MONOTONIC)
+
+  /// Microseconds since 1970 at an instant of the loop's clock.
+  static func microseconds(of moment: Instant) -> Int64 { moment.nanoseconds / 1000 + offset }
+
+  /// `15:04:05.000000` in local time.
+  static func text(_ microseconds: Int64) -> String {
+    var seconds = time_t(microseconds / 1_000_000)
+    var parts = tm()
+    localtime_r(&seconds, &parts)
+    let fraction = Decimal.text(Double(microseconds % 1_000_000) / 1e6, places: 6).dropFirst()
+    return [parts.tm_hour, parts.tm_min, parts.tm_sec].map {
+      String($0).padded(left: 2, with: "0")
+    }.joined(separator: ":") + fraction
+  }
+
+  private static func microseconds(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+  }
+}

@@ -1,0 +1,62 @@
+import Atto
+import AttoFormats
+
+/// Values, UUIDs and names in results.
+enum Shown {
+  static func hex(_ octets: [UInt8]) -> String {
+    Hex.text(octets)
+  }
+
+  static func pdu(_ octets: [UInt8]) -> String { octets.isEmpty ? "(empty)" : hex(octets) }
+
+  /// The form in JSON: lowercase.
+  static func json(_ uuid: BluetoothUUID) -> String { uuid.description.lowercased() }
+
+  static func json(_ handle: AttributeHandle) -> Int { Int(handle.rawValue) }
+
+  /// A UUID, with its assigned name if there is one.
+  static func named(_ uuid: BluetoothUUID, _ kind: AssignedNumbers.Kind) -> String {
+    AssignedNumbers.name(of: uuid, as: kind).map { "\(uuid) \($0)" } ?? uuid.description
+  }
+
+  /// The type of an attribute: a declaration, a descriptor, or a characteristic's UUID.
+  static func named(attribute uuid: BluetoothUUID) -> String {
+    let isDescriptor = AssignedNumbers.name(of: uuid, as: .descriptor) != nil
+    return named(uuid, isDescriptor ? .descriptor : .characteristic)
+  }
+
+  /// A name sent by a peer, in quotation marks. Characters that move a terminal's cursor, start a line
+  /// or change the direction of text are escaped.
+  static func name(_ text: String) -> String {
+    var shown = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned:
+        shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+      default:
+        if scalar == "\"" || scalar == "\\" { shown += "\\" }
+        shown.unicodeScalars.append(scalar)
+      }
+    }
+    return shown + "\""
+  }
+
+  /// A value as hex, and as text if all of it is printable.
+  static func value(_ octets: [UInt8]) -> String {
+    guard !octets.isEmpty else { return "(empty)" }
+    let hex = hex(octets)
+    let isText = octets.allSatisfy { (0x20...0x7E).contains($0) }
+    return isText && octets.count > 1
+      ? "\(hex)  \"\(String(decoding: octets, as: UTF8.self))\"" : hex
+  }
+
+  /// The names of properties, as in profiles.
+  static func properties(_ properties: CharacteristicProperties) -> [String] {
+    CharacteristicProperties.names.filter { properties.contains($0.property) }.map(\.name)
+  }
+
+  /// A count with its noun in the singular or plural.
+  static func count(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  }
+}

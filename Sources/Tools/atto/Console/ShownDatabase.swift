@@ -1,0 +1,50 @@
+import Atto
+
+// A server's database as `discover` and the commands for its parts show it: lines of text, and the
+// fields in JSON without the parts.
+
+extension Service {
+  var line: String { "\(handle)-\(endGroupHandle)  \(Shown.named(uuid, .service))" }
+
+  var json: JSONObject {
+    [
+      "handle": Shown.json(handle), "endHandle": Shown.json(endGroupHandle),
+      "uuid": Shown.json(uuid), "primary": isPrimary,
+    ]
+  }
+
+  var wholeJSON: JSONObject {
+    json.adding([
+      "includes": includes.map(\.json),
+      "characteristics": characteristics.map {
+        $0.json.adding(["descriptors": $0.descriptors.map(\.json)])
+      },
+    ])
+  }
+}
+
+extension IncludedService {
+  var range: String { "\(startHandle)-\(endGroupHandle)  \(Shown.named(uuid, .service))" }
+
+  var json: JSONObject {
+    [
+      "handle": Shown.json(handle), "startHandle": Shown.json(startHandle),
+      "endHandle": Shown.json(endGroupHandle), "uuid": Shown.json(uuid),
+    ]
+  }
+}
+
+extension Characteristic {
+  var propertyList: String { "[" + Shown.properties(properties).joined(separator: ", ") + "]" }
+
+  var json: JSONObject {
+    [
+      "handle": Shown.json(handle), "valueHandle": Shown.json(valueHandle),
+      "properties": Shown.properties(properties), "uuid": Shown.json(uuid),
+    ]
+  }
+}
+
+extension Descriptor {
+  var json: JSONObject { ["handle": Shown.json(handle), "uuid": Shown.json(uuid)] }
+}

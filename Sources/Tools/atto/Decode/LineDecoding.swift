@@ -1,0 +1,71 @@
+import Atto
+
+/// `decode -`: lines of hex on standard input, each a PDU.
+struct LineDecoding {
+  private let mtu: Int?
+  private var line: [UInt8] = []
+  private var number = 1
+  private var isTooLong = false
+  private var wrong = 0
+
+  /// Bytes in a line. A longer one is skipped as a whole.
+  static let limit = 262_144
+
+  init(mtu: Int?) { self.mtu = mtu }
+
+  /// Decodes the lines as they arrive.
+  ///
+  /// - Throws: `FileError` at the end if lines were not hex.
+  mutating func run(
+    _ input: borrowing DecodeInput, _ beginning: [UInt8], _ output: inout DecodeOutput
+  ) throws {
+    var piece = beginning
+    while !piece.isEmpty {
+      for octet in piece {
+        if octet == UInt8(ascii: "\n") {
+          try take(&output)
+        } else if line.count < Self.limit {
+          line.append(octet)
+        } else {
+          isTooLong = true
+        }
+      }
+      if Terminal.outputFailure != nil { return }
+      piece = try input.read()
+    }
+    if !line.isEmpty { try take(&output) }
+    guard wrong == 0 else {
+      throw FileError(message: "cannot decode \(Shown.count(wrong, "line")) of standard input")
+    }
+  }
+
+  static func digits(_ text: Substring) -> String {
+    String(text.hasPrefix("0x") || text.hasPrefix("0X") ? text.dropFirst(2) : text)
+  }
+
+  private mutating func take(_ output: inout DecodeOutput) throws {
+    defer {
+      line.removeAll(keepingCapacity: true)
+      isTooLong = false
+      number += 1
+    }
+    do {
+      guard !isTooLong else {
+        throw UsageError("skipped: longer than \(Self.limit) bytes")
+      }
+      var text = String(decoding: line, as: UTF8.self)[...].drop { $0.isWhitespace }
+      while text.last?.isWhitespace ?? false { text.removeLast() }
+      guard !text.isEmpty, text.first != "#" else { return }
+      var mark = ""
+      if let first = text.first, first == ">" || first == "<" {
+        mark = "\(first) "
+        text = text.dropFirst().drop { $0.isWhitespace }
+      }
+      let pdu = text == "(empty)" ? [] : try octets(argument: Self.digits(text))
+      output.show(DecodedPDU(pdu, mtu: mtu), prefix: mark, json: ["line": number])
+    } catch let error as UsageError {
+      wrong += 1
+      Terminal.note("line \(number): \(error.message)")
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Atto
+
+/// The pairing agent of a command. It takes answers from the options, or else reads a line of standard
+/// input for each question. At the end of the input, pairing fails.
+struct ConsoleAgent: PairingAgent {
+  let options: PairingOptions
+  /// The loop that reads standard input; nil where that is used for something else.
+  let loop: Loop?
+  let report: @Sendable (PairingReport) -> Void
+
+  var capability: PairingCapability { options.capability }
+
+  func accepts(_ peer: BluetoothAddress) async -> Bool { !options.refuses }
+
+  func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool {
+    let digits = PairingOptions.digits(value)
+    report(.question("compare", peer, "does \(peer) show \(digits)? [yes/no]", passkey: digits))
+    if options.refuses { return false }
+    if options.saysYes { return true }
+    return await answer()?.lowercased().hasPrefix("y") ?? false
+  }
+
+  func passkey(shownBy peer: BluetoothAddress) async -> UInt32? {
+    report(.question("enter", peer, "enter the six digits that \(peer) shows:"))
+    if options.refuses { return nil }
+    if let passkey = options.passkey { return passkey }
+    return await answer().flatMap { PairingOptions.passkey($0) }
+  }
+
+  func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async {
+    guard entered == 0 else { return }
+    let digits = PairingOptions.digits(passkey)
+    report(.question("show", peer, "enter this passkey on \(peer): \(digits)", passkey: digits))
+  }
+
+  func paired(with peer: BluetoothAddress) async {
+    report(
+      PairingReport(
+        text: "paired with \(peer)", json: ["event": "paired", "peer": peer.description]))
+  }
+
+  func failed(_ peer: BluetoothAddress, _ failure: PairingFailure) async {
+    let text =
+      switch failure {
+      case .keyMissing:
+        "\(peer): \(failure)\nhint: remove the bond here too: atto unpair le:\(peer)"
+      default: "pairing with \(peer) failed: \(failure)"
+      }
+    report(
+      PairingReport(
+        text: text,
+        json: ["event": "pairing failed", "peer": peer.description, "error": failure.description]))
+  }
+
+  /// A line of standard input; nil at its end, if it is too long, or when pairing has ended.
+  private func answer() async -> String? {
+    guard let loop, case .success(let line)? = try? await StandardInput(on: loop).next() else {
+      return nil
+    }
+    return line
+  }
+}
+
+/// A question or event of pairing.
+struct PairingReport {
+  let text: String
+  let json: JSONObject
+  /// Whether a person has to answer or act.
+  var isQuestion = false
+
+  fileprivate static func question(
+    _ event: String, _ peer: BluetoothAddress, _ text: String, passkey: String? = nil
+  ) -> PairingReport {
+    PairingReport(
+      text: text, json: ["event": event, "peer": peer.description, "passkey": passkey],
+      isQuestion: true)
+  }
+}

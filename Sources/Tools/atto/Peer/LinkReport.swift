@@ -1,0 +1,44 @@
+import Atto
+
+/// The parameters of a link of the kernel, for `--link-info`.
+///
+/// It must exist before the connection: the kernel reports interval and data length only when they
+/// change.
+struct LinkReport {
+  let radio: Adapter
+  let peer: BluetoothAddress
+
+  init(_ endpoint: Endpoint, on loop: Loop) async throws {
+    guard case .le(let address) = endpoint else {
+      throw UsageError("--link-info requires an le: endpoint, not \"\(endpoint)\"")
+    }
+    radio = try await Adapter.kernel(address.source, loop: loop)
+    peer = address.peer
+  }
+
+  func show(_ connection: Connection) async throws {
+    let information = try? await radio.connectionInformation(of: peer)
+    let parameters = information?.parameters
+    var parts: [String] = []
+    let phy = try await connection.phy ?? parameters?.phy
+    parts.append("PHY " + (phy.map { "\($0)" } ?? "1M (the initial one)"))
+    if let parameters {
+      parts.append("interval \(Self.milliseconds(parameters.intervalTime))")
+      parts.append("latency \(parameters.latency)")
+      parts.append("supervision timeout \(Self.milliseconds(parameters.supervisionTime))")
+      let length = parameters.dataLength
+      parts.append("data length \(length?.transmit ?? 27)/\(length?.receive ?? 27)")
+    } else {
+      parts.append(
+        "interval and data length unknown (requires CAP_NET_RAW and a link opened by this command)")
+    }
+    if let rssi = information?.rssi { parts.append("RSSI \(rssi) dBm") }
+    if let power = information?.txPower { parts.append("power \(power) dBm") }
+    Terminal.note("link: \(parts.joined(separator: ", "))")
+  }
+
+  private static func milliseconds(_ time: Duration) -> String {
+    let number = time / .milliseconds(1)
+    return number == number.rounded() ? "\(Int(number)) ms" : "\(number) ms"
+  }
+}

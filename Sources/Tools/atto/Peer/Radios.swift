@@ -1,0 +1,62 @@
+import Atto
+
+extension Endpoint {
+  var isAir: Bool { if case .air = self { true } else { false } }
+}
+
+/// The adapter of a command: the one that it names, else the kernel's if it is powered on, else one
+/// on the virtual air.
+enum Radios {
+  /// For the help of commands that call ``endpoint(_:on:)``.
+  static let details =
+    "Without an endpoint, the command uses le: if the kernel has an adapter that is powered on, else"
+    + " the virtual air (air:)."
+
+  static func endpoint(_ word: String?, on loop: Loop) async throws -> Endpoint {
+    if let word { return try Endpoint(argument: word) }
+    return await standard(on: loop)
+  }
+
+  private static func standard(on loop: Loop) async -> Endpoint {
+    // A kernel without Bluetooth is not an error here.
+    let list = (try? await KernelAdapters(loop: loop).list()) ?? []
+    let powered = list.first { $0.settings.isSuperset(of: [.powered, .le]) }
+    return powered.map { .leAny(.adapter($0.index)) } ?? .air("")
+  }
+
+  /// Opens an adapter, and switches it on if necessary.
+  static func open(_ endpoint: Endpoint, on loop: Loop) async throws -> Adapter {
+    switch endpoint {
+    case .air(let text):
+      return try Adapter.virtual(try PeerTarget(virtual: text), loop: loop)
+    case .leAny(let source):
+      let adapter = try await Adapter.kernel(source, loop: loop)
+      if await adapter.state != .poweredOn {
+        try await adapter.powerOn()
+        Terminal.note("powered on \(adapter.label)")
+      }
+      return adapter
+    default:
+      throw UsageError("invalid radio \"\(endpoint)\": expected air:, le: or le:@hciN")
+    }
+  }
+}
+
+extension AdvertisingParameters {
+  /// Warns if the advertised name is shortened, since a scan for the complete name would fail.
+  func noteShortenedName(_ command: String) {
+    guard case .fields(let data) = content, let name = data.localName, !data.nameIsShortened,
+      let laidOut = try? LegacyAdvertisement(data, isConnectable: isConnectable),
+      let short = laidOut.shortenedName
+    else { return }
+    Terminal.note(
+      "atto \(command): warning: the name \(Shown.name(name)) (\(name.utf8.count) octets) does not fit"
+        + " into the advertisement: advertising the Shortened Local Name \(Shown.name(short))")
+  }
+}
+
+extension ArgumentDescription {
+  /// The adapter of a command that scans or advertises.
+  static let radio = ArgumentDescription(
+    name: "RADIO", summary: "The virtual air (air:) or an adapter of the kernel (le:, le:@hciN).")
+}

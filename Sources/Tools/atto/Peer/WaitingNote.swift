@@ -1,0 +1,78 @@
+import Atto
+import Glibc
+import Synchronization
+
+/// A line on standard error that explains a pause: what the command waits for. It appears once,
+/// when nothing has happened for three seconds.
+struct WaitingNote {
+  static let delay: Duration = .seconds(3)
+  /// Commands that connect repeatedly explain it once.
+  private static let explainsConnecting = Atomic<Bool>(true)
+
+  private let task: Task<Void, any Error>
+
+  /// Starts to wait. ``end()`` must be called.
+  init(_ text: String, on loop: Loop) {
+    task = loop.after(Self.delay) { Terminal.note(text) }
+  }
+
+  /// Starts to wait for a connection. ``end()`` must be called.
+  init(connectingTo endpoint: Endpoint, on loop: Loop) {
+    task = loop.after(Self.delay) {
+      guard let text = Self.text(endpoint),
+        Self.explainsConnecting.exchange(false, ordering: .relaxed)
+      else { return }
+      Terminal.note(text)
+    }
+  }
+
+  /// Starts to wait for the responses of a connection. ``end()`` must be called.
+  init(responsesOn connection: Connection, within time: Duration, on loop: Loop) {
+    task = Task(executorPreference: loop.tasks) {
+      while true {
+        try await loop.sleep(for: .seconds(1))
+        guard let awaited = try await connection.awaitedRequest, time - awaited.left >= Self.delay
+        else { continue }
+        Terminal.note(Self.text(awaited.opcode, left: awaited.left))
+        return
+      }
+    }
+  }
+
+  func end() { task.cancel() }
+
+  /// The text about a request without a response.
+  static func text(_ opcode: Opcode, left: Duration) -> String {
+    "waiting up to \(max(1, left.components.seconds + 1)) s more for the response to \(opcode)"
+      + " (see --timeout)"
+  }
+
+  private static func text(_ endpoint: Endpoint) -> String? {
+    switch endpoint {
+    case .air:
+      return "waiting for \(endpoint), which is not on the air yet\n"
+        + "hint: atto scan air: lists the radios on the air"
+    case .le(let address):
+      var adapter = ""
+      if case .adapter(let index) = address.source { adapter = "@hci\(index)" }
+      return "waiting for \(endpoint): no advertisement received yet\n"
+        + "hint: check that it is on, in range and advertising; atto scan le:\(adapter) lists the"
+        + " devices in range"
+    case .unix(let path) where access(path, F_OK) != 0:
+      return "waiting for \(endpoint): no such socket yet\nhint: start the server or check the path"
+    case .unix: return "waiting for \(endpoint): the server does not accept the connection yet"
+    case .leAny, .descriptor: return nil
+    }
+  }
+}
+
+extension Loop {
+  /// Runs a body after a time, unless the task is cancelled before. nil: never.
+  func after(_ time: Duration?, _ body: @escaping @Sendable () -> Void) -> Task<Void, any Error> {
+    Task(executorPreference: tasks) {
+      guard let time else { return }
+      try await self.sleep(for: time)
+      body()
+    }
+  }
+}

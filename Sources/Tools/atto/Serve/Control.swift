@@ -1,0 +1,124 @@
+import Atto
+import AttoFormats
+import AttoProfileServer
+
+/// `serve --control`: commands on standard input.
+struct Control: Sendable {
+  private let served: ProfileServer
+  private var server: LocalServer { served.server }
+
+  init(_ served: ProfileServer) { self.served = served }
+
+  private static let commands =
+    "set HANDLE HEX, notify HANDLE HEX, indicate HANDLE HEX, disconnect, add PROFILE.json or"
+    + " remove HANDLE"
+
+  /// Indications that may be unconfirmed while further lines run.
+  static let indicationLimit = 64
+
+  /// Runs each line up to the end. An error in a line is reported, and the next line is read.
+  func run(_ lines: StandardInput) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      var indications = 0
+      while let line = try await lines.next() {
+        do {
+          let line = try line.get()
+          let words = line.split { $0.isWhitespace }.map(String.init)
+          guard let verb = words.first else { continue }
+          if verb == "indicate" {
+            let (handle, value) = try value(Array(words.dropFirst()))
+            try await check(handle)
+            if indications == Self.indicationLimit {
+              try await group.next()
+              indications -= 1
+            }
+            indications += 1
+            // The next line's value is sent after this one, which may be confirmed later.
+            let sent = try await server.beginIndicating(handle, value)
+            group.addTask { note(try await sent.confirmations(), of: handle) }
+          } else {
+            try await carryOut(verb, Array(words.dropFirst()), line)
+          }
+        } catch AttoError.cancelled {
+          throw AttoError.cancelled
+        } catch {
+          Terminal.note("control: \(ExitStatus(error).message)")
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  private func carryOut(_ verb: String, _ words: [String], _ line: String) async throws {
+    switch verb {
+    case "set":
+      let (handle, value) = try value(words)
+      try await server.setValue(of: handle, to: value)
+    case "notify":
+      let (handle, value) = try value(words)
+      try await check(handle)
+      let delivered = try await server.notify(handle, value)
+      Terminal.note("notified \(counted(delivered, handle))")
+    case "disconnect":
+      guard words.isEmpty else { throw UsageError("disconnect takes no argument") }
+      server.disconnect()
+    case "add":
+      let path = line.drop { $0.isWhitespace }.dropFirst(verb.count)
+      try await add(Self.trimmed(path))
+    case "remove":
+      guard words.count == 1 else { throw UsageError("remove requires the handle of a service") }
+      let range = try await server.remove(service: try AttributeHandle(argument: words[0]))
+      Terminal.note("removed \(range)")
+    default:
+      let shown = String(verb.prefix(40)).debugDescription
+      throw UsageError("unknown command \(shown): expected \(Self.commands)")
+    }
+  }
+
+  private func note(_ delivered: Delivered, of handle: AttributeHandle) {
+    var text = "indicated \(counted(delivered, handle))"
+    if delivered.count > 0 || delivered.failures > 0 {
+      text = "\(Shown.count(delivered.count, "client")) confirmed"
+    }
+    if delivered.failures > 0 { text += ", \(delivered.failures) did not" }
+    Terminal.note(text)
+  }
+
+  /// Throws if no client can subscribe to an attribute.
+  private func check(_ handle: AttributeHandle) async throws {
+    guard try await server.type(of: handle) != nil else {
+      throw UsageError("no attribute at \(handle)")
+    }
+    guard try await server.configuration(ofValue: handle) != nil else {
+      throw UsageError(
+        "clients cannot subscribe to \(handle): it has no Client Characteristic Configuration")
+    }
+  }
+
+  private func counted(_ delivered: Delivered, _ handle: AttributeHandle) -> String {
+    let count = Shown.count(delivered.count, "client")
+    return delivered.count > 0 ? count : "\(count): none has subscribed to \(handle)"
+  }
+
+  private func add(_ path: String) async throws {
+    guard !path.isEmpty else { throw UsageError("add requires the name of a profile") }
+    let profile = try Profile(contentsOfFile: path)
+    try await served.add(profile) { Terminal.note("added \($0)") }
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    var text = text.drop { $0.isWhitespace }
+    while text.last?.isWhitespace ?? false { text.removeLast() }
+    return String(text)
+  }
+
+  private func value(_ words: [String]) throws -> (AttributeHandle, [UInt8]) {
+    guard let first = words.first else { throw UsageError("missing handle and value") }
+    let handle = try AttributeHandle(argument: first)
+    let value = try octets(argument: words.dropFirst().joined())
+    guard value.count <= 512 else {
+      throw UsageError("value too long: \(value.count) octets (the limit is 512)")
+    }
+    return (handle, value)
+  }
+}

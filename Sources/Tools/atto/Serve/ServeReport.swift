@@ -1,0 +1,63 @@
+import Atto
+import AttoProfileServer
+
+/// Prints the events of a server.
+struct ServeReport: Sendable {
+  let results: Results
+
+  func listening(_ endpoint: String) {
+    results.print("listening on \(endpoint)", json: ["event": "listening", "endpoint": endpoint])
+  }
+
+  func failed(_ error: AttoError) {
+    results.print(
+      "cannot serve a client: \(error)", json: ["event": "failed", "error": error.description])
+    Terminal.note(hintsFor: error)
+  }
+
+  func pairing(_ report: PairingReport) { results.print(report.text, json: report.json) }
+
+  /// - Parameter value: the value of an attribute in the server's database.
+  func happened(_ event: ProfileServerEvent, value: (AttributeHandle) -> [UInt8]?) {
+    switch event {
+    case .written(let handle, let octets, let client): written(handle, octets, by: client)
+    case .discarded(let handle, let writes, let octets, let client):
+      show(
+        client, "sunk",
+        "wrote \(Shown.count(writes, "value")) (\(Shown.count(octets, "octet"))) to the sink \(handle)",
+        ["handle": Shown.json(handle), "writes": writes, "octets": octets])
+    case .server(.connected(let client, let peer)):
+      show(client, "connected", "connected" + (peer.isEmpty ? "" : " from \(peer)"), ["peer": peer])
+    case .server(.disconnected(let client, let peer)):
+      show(client, "disconnected", "disconnected", ["peer": peer])
+    case .server(.server(.valueWritten(let handle, let client))):
+      written(handle, value(handle) ?? [], by: client)
+    case .server(.server(.configured(let handle, let configuration, let client))):
+      let notifies = configuration.contains(.notification)
+      let indicates = configuration.contains(.indication)
+      let ways = (notifies ? ["notifications"] : []) + (indicates ? ["indications"] : [])
+      show(
+        client, "configured",
+        ways.isEmpty
+          ? "unsubscribed from \(handle)"
+          : "subscribed to \(ways.joined(separator: " and ")) of \(handle)",
+        ["handle": Shown.json(handle), "notify": notifies, "indicate": indicates])
+    case .server(.server(.featuresWritten(let features, let client))):
+      show(
+        client, "features", "supports features 0x\(String(features.rawValue, radix: 16))",
+        ["value": Shown.hex([features.rawValue])])
+    }
+  }
+
+  private func written(_ handle: AttributeHandle, _ octets: [UInt8], by client: ClientID) {
+    show(
+      client, "written", "wrote \(handle) = \(Shown.value(octets))",
+      ["handle": Shown.json(handle), "value": Shown.hex(octets)])
+  }
+
+  private func show(_ client: ClientID, _ event: String, _ text: String, _ fields: JSONObject) {
+    results.print(
+      "client \(client.rawValue) \(text)",
+      json: fields.adding(["event": event, "client": Int(client.rawValue)]))
+  }
+}

@@ -1,0 +1,114 @@
+"""The Debian packages that the steps need, and their installation."""
+
+import ctypes
+import importlib.util
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+
+# Root's folders are not in everybody's PATH.
+SEARCH_PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
+
+
+def command(name: str):
+    return lambda: shutil.which(name, path=SEARCH_PATH) is not None
+
+
+def file(path: str):
+    return lambda: pathlib.Path(path).exists()
+
+
+def library(name: str):
+    def is_there() -> bool:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            return False
+        return True
+    return is_there
+
+
+def has_venv() -> bool:
+    return all(importlib.util.find_spec(name) for name in ("ensurepip", "venv"))
+
+
+def cross_compiler(architecture: str, triple: str) -> list:
+    """The compiler of another processor and its C library, unless it is this machine's own."""
+    if platform.machine() == {"arm64": "aarch64", "armhf": "armv7l"}[architecture]:
+        return []
+    return [
+        (f"gcc-{triple}", command(f"{triple}-gcc"), ["embedded"]),
+        (f"libc6-dev-{architecture}-cross", file(f"/usr/{triple}/include/stdio.h"), ["embedded"]),
+    ]
+
+
+# For each package: a function that says whether it is installed, and the steps that need it.
+PACKAGES = [
+    ("libbluetooth-dev", file("/usr/include/bluetooth/bluetooth.h"), ["abi"]),
+    ("binutils", command("readelf"), ["libraries", "leaks"]),
+    ("git", command("git"), ["architecture"]),
+    ("patch", command("patch"), ["broken"]),
+    ("python3-venv", has_venv, ["interoperability", "conformance", "lab"]),
+    ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "lab", "thread"]),
+    ("openssl", command("openssl"), ["commands"]),
+    ("tshark", command("tshark"), ["commands"]),
+    ("strace", command("strace"), ["counts"]),
+    ("valgrind", command("valgrind"), ["counts", "leaks"]),
+    *cross_compiler("arm64", "aarch64-linux-gnu"),
+    *cross_compiler("armhf", "arm-linux-gnueabihf"),
+    ("qemu-user", command("qemu-arm"), ["embedded"]),
+    # The kernel lab: a machine with Bluetooth under emulation, and bluetoothd as a peer in it.
+    ("qemu-system-x86", command("qemu-system-x86_64"), ["lab"]),
+    ("busybox-static", file("/bin/busybox"), ["lab"]),
+    ("kmod", command("modprobe"), ["lab"]),
+    ("bluez", command("btmon"), ["lab"]),
+    ("bluez-test-tools", command("btvirt"), ["lab"]),
+    ("dbus", command("dbus-daemon"), ["lab"]),
+    ("python3-dbus", file("/usr/lib/python3/dist-packages/dbus"), ["lab"]),
+    ("python3-gi", file("/usr/lib/python3/dist-packages/gi"), ["lab"]),
+]
+
+
+def missing(steps: list) -> dict:
+    """The packages that are not installed, each with those of the steps that need it."""
+    found = {}
+    for name, is_installed, users in PACKAGES:
+        needing = [step for step in users if step in steps]
+        if needing and not is_installed():
+            found[name] = needing
+    return found
+
+
+def as_root() -> list:
+    """The words before a command that run it as root without a question; None if nothing does."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo"):
+        asked = subprocess.run(
+            ["sudo", "-n", "true"], stdin=subprocess.DEVNULL, capture_output=True)
+        if asked.returncode == 0:
+            return ["sudo", "-n"]
+    return None
+
+
+def install(names: list, log: pathlib.Path) -> None:
+    """Installs packages if this process may; `missing` tells afterwards what it did not get."""
+    prefix = as_root()
+    if prefix is None or shutil.which("apt-get") is None:
+        return
+    print(f"installing {' '.join(names)}", flush=True)
+    environment = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive"]
+    with open(log, "w") as output:
+        def apt(*words: str) -> None:
+            subprocess.run(
+                [*environment, "apt-get", *words], stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT)
+        apt("update", "-qq")
+        apt("install", "-y", "-qq", "--no-install-recommends", *names)
+
+
+def install_line(names: list) -> str:
+    """The line to run for packages that could not be installed."""
+    return f"sudo apt-get install -y --no-install-recommends {' '.join(names)}"

@@ -1,0 +1,327 @@
+"""The steps of the test run, in their order."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Callable
+
+from running import ROOT
+
+# Whole modules compile in four fifths of the time that batches of files take. SwiftPM expects an
+# object for each file, hence the threads.
+WHOLE_MODULES = ["-Xswiftc", "-wmo", "-Xswiftc", "-num-threads", "-Xswiftc", "2"]
+# Warnings are errors here and not in a plain `swift build`.
+STRICT = ["-Xswiftc", "-warnings-as-errors", "-Xcc", "-Werror"]
+ADDRESS = ["--sanitize=address", "-Xswiftc", "-gline-tables-only"]
+SYSTEM = ROOT / "Tests" / "System"
+
+# The linker's about a sanitizer's symbols, and the compiler driver's about SwiftPM's own options.
+EXPECTED_WARNING = re.compile(r"Cannot export local symbol|ignoring '-enable-batch-mode'")
+
+# The tests whose threads and processes wait for each other.
+WAITING = "EventLoopTests|LinksTests|RadioTests|AttoTests|CoreBluetoothTests|StoreTests"
+
+
+@dataclass
+class Step:
+    name: str
+    # Seconds.
+    limit: int
+    run: Callable
+    # Steps that must have passed before.
+    after: list = field(default_factory=list)
+    # The share of the processors that it keeps busy.
+    load: float = 1.0
+    is_quick: bool = True
+    # The lines of its log that are printed also if it passed.
+    shows: str = ""
+
+
+STEPS = []
+
+
+def step(limit: int, **more):
+    def add(function):
+        STEPS.append(Step(function.__name__, limit, function, **more))
+        return function
+    return add
+
+
+class Failure(Exception):
+    """The reason why a step failed, where its output does not say it."""
+
+
+is_quick_run = False
+# For programs of the debug build. The leaks step looks for leaks.
+NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}
+
+
+def debug_build() -> str:
+    """The folder of the debug build. A build with other options has a folder of its own, so that two
+    do not rebuild everything in turns."""
+    return ".build/checked" if is_quick_run else ".build/address"
+
+
+def products():
+    """Where the debug build puts modules and programs."""
+    return ROOT / debug_build() / "debug"
+
+
+def atto():
+    """The command: the optimised one, or in a quick run the one of the debug build."""
+    return products() / "atto" if is_quick_run else ROOT / ".build" / "release" / "atto"
+
+
+def run(*words, **environment) -> None:
+    """Runs a command; the step fails with it."""
+    status = subprocess.run([str(word) for word in words], env=os.environ | environment).returncode
+    if status != 0:
+        sys.stdout.flush()
+        sys.exit(status if status > 0 else 1)
+
+
+def build(*words, **environment) -> None:
+    """Builds. SwiftPM's own warnings, about files without a target for example, fail no build, but
+    they fail the step.
+
+    SwiftPM finds the tests in the compiler's index. Without the system's modules in it, a debug build
+    takes two thirds of the time."""
+    process = subprocess.Popen(
+        ["swift", "build", "-Xswiftc", "-index-ignore-system-modules", *words], env=os.environ | environment, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True)
+    warned = False
+    for line in process.stdout:
+        print(line, end="")
+        warned |= "warning:" in line and not EXPECTED_WARNING.search(line)
+    if process.wait() != 0:
+        raise Failure("the build failed")
+    if warned:
+        raise Failure("there are warnings")
+
+
+def unit_tests(folder: str, *runs: list) -> None:
+    """Runs built tests, in processes side by side with these options."""
+    program = [ROOT / folder / "debug" / "AttoPackageTests.xctest", "--testing-library", "swift-testing"]
+    processes = [
+        subprocess.Popen([*program, *options], env=os.environ | NO_LEAKS) for options in runs]
+    if any([process.wait() for process in processes]):
+        sys.exit(1)
+
+
+@step(60, load=0.25)
+def tools():
+    """Swift 6.3 with clang and swift format."""
+    wrong = [f"{name} is missing: put the Swift toolchain's usr/bin into PATH"
+             for name in ("swift", "swiftc", "clang") if not shutil.which(name)]
+    if not wrong:
+        said = subprocess.run(["swift", "--version"], capture_output=True, text=True)
+        version = re.search(r"Swift version (\d+)\.(\d+)", said.stdout + said.stderr)
+        if version is None or (int(version[1]), int(version[2])) < (6, 3):
+            wrong.append("Swift is too old or does not start: 6.3 or later is needed")
+        if subprocess.run(["swift", "format", "--version"], capture_output=True).returncode != 0:
+            wrong.append("swift format is missing")
+    if wrong:
+        raise Failure("\n".join([*wrong, "install Swift 6.3 or later from https://swift.org/install"]))
+
+
+@step(60, after=["tools"], load=0.25)
+def abi():
+    """CLinux's statement of the kernel's Bluetooth ABI agrees with <bluetooth/bluetooth.h>: static
+    assertions in CLinux.c compare the two where that is installed."""
+    run("clang", "-fsyntax-only", "-Werror", "-I", "Sources/System/CLinux/include",
+        "Sources/System/CLinux/CLinux.c")
+
+
+@step(120, after=["tools"], load=0.5)
+def format():
+    """The sources are formatted."""
+    status = subprocess.run(
+        ["swift", "format", "lint", "--strict", "--recursive", "--parallel", "Sources", "Tests",
+         "Package.swift"]).returncode
+    if status != 0:
+        raise Failure("run: swift format --in-place --recursive Sources Tests Package.swift")
+
+
+@step(60, after=["tools"], load=0.25)
+def architecture():
+    """Imports, groups, folders, limits."""
+    run("Tests/architecture")
+
+
+@step(1200, after=["tools"])
+def build_all():
+    """Everything in debug, with warnings as errors and AddressSanitizer; a quick run without the
+    sanitizer."""
+    build("--build-tests", "--scratch-path", debug_build(), *STRICT, *WHOLE_MODULES,
+          *([] if is_quick_run else ADDRESS))
+
+
+@step(900, after=["build"], load=0.75, shows=r"^attacks: ")
+def test():
+    """The unit tests: those that wait for threads and for the clock one after another, and in another
+    process those that only compute, on all processors. In one process the computing ones would delay
+    the waiting ones until they give up, more so with a sanitizer."""
+    unit_tests(debug_build(), ["--no-parallel", "--filter", WAITING], ["--skip", WAITING])
+
+
+@step(60, after=["build"], load=0.25)
+def surface():
+    """Apple's interface of CoreBluetooth, symbol by symbol."""
+    run(SYSTEM / "CoreBluetooth" / "surface", products())
+
+
+@step(60, after=["build"], load=0.5)
+def documentation():
+    """Every public symbol is documented, and every function that throws says when."""
+    run("Tests/documentation", products())
+
+
+@step(180, after=["build"], load=0.5)
+def snippets():
+    """The programs in the documentation compile, and KeepConnected finds its strap again."""
+    run("Tests/snippets", products(), *[] if is_quick_run else ["-sanitize=address"], **NO_LEAKS)
+
+
+@step(180, after=["tools"], load=0.5)
+def dependents():
+    """A package that depends on Atto resolves beside targets named GATT, Files and so on."""
+    run(SYSTEM / "Dependents" / "run")
+
+
+@step(180, after=["build"], load=0.25)
+def examples():
+    """The examples of CoreBluetooth against each other."""
+    run(SYSTEM / "CoreBluetooth" / "examples", products(), **NO_LEAKS)
+
+
+@step(1200, after=["tools"], is_quick=False)
+def release():
+    """The command, optimised."""
+    build("-c", "release", "--product", "atto")
+
+
+@step(600, after=["tools"], load=0.5)
+def embedded():
+    """ATT and GATT in Embedded Swift, on three processors."""
+    run(SYSTEM / "Embedded" / "run")
+
+
+@step(600, after=["release"], load=0.5, shows=r"^seeds simulated: ", is_quick=False)
+def simulation():
+    """Clients and servers in virtual time. A seed that breaks a rule is reduced and printed with its
+    transcript. Repeat one with `.build/release/simulate --seed N --trace`."""
+    build("-c", "release", "--product", "simulate")
+    run(".build/release/simulate", "--seed", 1, "--count", 10000, "--shrink")
+
+
+@step(600, after=["tools"], load=0.5, is_quick=False)
+def broken():
+    """Atto broken on purpose, one line at a time: a transcript and a seed of the simulator must
+    notice each."""
+    run(SYSTEM / "Broken" / "run")
+
+
+@step(60, after=["release"], load=0.25, is_quick=False)
+def libraries():
+    """The command needs nothing but libc, libm, Swift's own libraries, and what those need."""
+    allowed = re.compile(
+        r"(linux-vdso|ld-linux[-a-z0-9_]*|libc|libm|libdl|libpthread|librt|libutil|libgcc_s|"
+        r"libstdc\+\+|libswift[A-Za-z_]*|libdispatch|libBlocksRuntime|libFoundationEssentials|"
+        r"lib_FoundationCShims|lib_FoundationCollections)\.so\b.*")
+
+    def said(*words) -> str:
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", said("readelf", "-d", atto()))
+    listed = said("ldd", atto())
+    loaded = [line.split()[0].rpartition("/")[2] for line in listed.splitlines()]
+    if "libc.so.6" not in needed:
+        raise Failure(f"readelf does not list libc: {needed}")
+    wrong = [f"atto is linked with {name}" for name in needed if not allowed.fullmatch(name)]
+    wrong += [f"atto loads {name}" for name in loaded if not allowed.fullmatch(name)]
+    wrong += [line for line in listed.splitlines() if "not found" in line]
+    if wrong:
+        raise Failure("\n".join(wrong))
+
+
+@step(120, after=["release"], load=0.25)
+def demo():
+    """`atto demo` ends with its throughput."""
+    done = subprocess.run([atto(), "demo"], stdout=subprocess.PIPE, text=True)
+    print(done.stdout)
+    if done.returncode != 0:
+        raise Failure(f"atto demo ended with {done.returncode}")
+    if not re.search(r"^throughput: ", done.stdout, re.MULTILINE):
+        raise Failure("atto demo printed no throughput")
+
+
+@step(300, after=["release"], load=0.25)
+def tours():
+    """The commands that the documentation shows, in their order."""
+    run(SYSTEM / "Documentation" / "run", atto())
+
+
+@step(300, after=["release"], load=0.5, is_quick=False)
+def counts():
+    """Allocations, system calls and instructions of the hot paths, against recorded numbers."""
+    run(SYSTEM / "Counts" / "run")
+
+
+@step(120, after=["release"], load=0.5, is_quick=False)
+def leaks():
+    """Memory that a server loses with its clients, or a client when it ends."""
+    run(SYSTEM / "Leaks" / "run", atto())
+
+
+@step(600, after=["release"], load=0.5, is_quick=False)
+def interoperability():
+    """Against Bumble, in both roles."""
+    run(SYSTEM / "Interoperability" / "run", atto())
+
+
+@step(300, after=["release"], load=0.5)
+def commands():
+    """Every command as its users run it."""
+    run(SYSTEM / "Commands" / "run", atto())
+
+
+@step(600, after=["release"], load=0.5, shows=r"^[A-Za-z].*: \d+ ")
+def conformance():
+    """The cases of the GATT test suite; a quick run leaves out those with Bumble."""
+    run(SYSTEM / "Conformance" / "run", atto(), *["--quick"][:is_quick_run])
+
+
+@step(900, after=["release"], load=0.75, is_quick=False, shows=r".")
+def lab():
+    """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too, optimised because the
+    machine is slow."""
+    for folder in sorted((ROOT / "Sources" / "Apple" / "Examples").iterdir()):
+        build("-c", "release", "--product", folder.name)
+    run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
+
+
+@step(600, after=["tools"], is_quick=False, shows=r" executions, ")
+def fuzz():
+    """Code that reads octets from outside, five seconds for each target, with AddressSanitizer."""
+    run(SYSTEM / "Fuzz" / "run", "--address")
+
+
+@step(900, after=["tools"], load=0.75, is_quick=False)
+def thread():
+    """The tests with threads, with ThreadSanitizer."""
+    os.environ["TSAN_OPTIONS"] = f"suppressions={ROOT}/Tests/thread-suppressions.txt"
+    build(
+        "--product", "AttoPackageTests", "--sanitize=thread", "--scratch-path", ".build/thread",
+        "-Xswiftc", "-gline-tables-only", "-Xswiftc", "-DTHREAD_SANITIZER", *WHOLE_MODULES,
+        ATTO_TESTS=WAITING)
+    unit_tests(
+        ".build/thread", ["--no-parallel", "--filter", "CoreBluetoothTests"],
+        ["--no-parallel", "--skip", "CoreBluetoothTests"])
+
+
+# `build` is a function of this file.
+for one in STEPS:
+    one.name = one.name.removesuffix("_all")

@@ -1,0 +1,309 @@
+"""decode: PDUs in hex, all kinds of captures, transcripts, and errors with their place."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+
+from capturing import btsnoop as parsed
+from harness import FIXTURES, PATIENCE, contains, equal, expect, test
+
+
+def h4(pdu, is_sent, handle=0x40, channel=4):
+    """A PDU in L2CAP, in ACL data, with the indicator of H4."""
+    return struct.pack("<BHHHH", 2, handle | (0 if is_sent else 0x2000), len(pdu) + 4, len(pdu),
+                       channel) + pdu
+
+
+def snoop(records, datalink=1002):
+    """A btsnoop file of (flags, octets), a millisecond apart."""
+    octets = b"btsnoop\0" + struct.pack(">II", 1, datalink)
+    for index, (flags, record) in enumerate(records):
+        octets += struct.pack(">IIIIQ", len(record), len(record), flags, 0,
+                              0x00DCDDB30F2F8000 + 1_700_000_000_000_000 + index * 1000) + record
+    return octets
+
+
+def written(b, name, octets):
+    path = b.path(name)
+    with open(path, "wb") as file:
+        file.write(octets)
+    return path
+
+
+READ, VALUE = bytes.fromhex("0a1500"), bytes.fromhex("0b01")
+
+
+@test("decode: PDUs in all notations of hex, and their errors")
+def hexes(b):
+    ended = b.run("decode", "0a1500", "01 0a 15 00 0a", "1B:12:00:00:48", "0x0b01", "")
+    equal((ended.code, ended.err, ended.lines), (0, "", [
+        "0a1500  Read Request 0x0015",
+        "010a15000a  Error Response: Attribute Not Found (0x0A) for Read Request (0x0A) at handle 0x0015",
+        "1b12000048  Handle Value Notification 0x0012 = 0048",
+        "0b01  Read Response 01",
+        "(empty)  malformed PDU: empty",
+        "      octet 0: the opcode is missing (Vol 3, Part F, 3.3.1)",
+    ]))
+    equal(b.run("decode", "0a", "15", "00").lines, ["0a1500  Read Request 0x0015"])
+    ended = b.run("decode", "0a15", "0800000100", "--json")
+    equal(ended.code, 0)
+    equal(ended.json[0], {
+        "pdu": "0a15", "text": "malformed Read Request (0x0A): 2 octets, expected 3",
+        "findings": [{"octet": 2, "text": "the handle is truncated: 1 of 2 octets",
+                      "section": "Vol 3, Part F, 3.4.4.3", "malformed": True}]})
+    contains(ended.json[1]["findings"][0]["text"], "the type (2 octets) is missing")
+    long = "1b1200" + "00" * 21
+    equal("findings" in b.run("decode", long, "--json").json[0], False)
+    equal(b.run("decode", long, "--mtu", 23, "--json").json[0]["findings"][0]["octet"], 23)
+    ended = b.run("decode", "0a1500", "0a", "--check")
+    equal(ended.code, 4)
+    contains(ended.err, "1 of 2 PDUs breaks a rule")
+    equal(b.run("decode", "0a1500", "3f00", "--check").code, 0)
+
+
+@test("decode: lines on standard input, valid and invalid")
+def lines(b):
+    ended = b.run("decode", "-", input="> 0a1500\n\n# a comment\n< 0b 01\n(empty)\n  1e\n")
+    equal((ended.code, ended.err), (0, ""))
+    equal(ended.lines[:2], ["> 0a1500  Read Request 0x0015", "< 0b01  Read Response 01"])
+    equal(ended.lines[-1], "1e  Handle Value Confirmation")
+    ended = b.run("decode", "-", "--json", input="0a1500\nzz\n0b0\n0b01")
+    equal((ended.code, [line["line"] for line in ended.json]), (2, [1, 4]))
+    contains(ended.err, 'line 2: invalid hex "zz"', 'line 3: invalid hex "0b0"',
+             "cannot decode 2 lines of standard input")
+    ended = b.run("decode", "-", input="00" * 140000 + "\n0b01\n")
+    equal((ended.code, ended.lines), (2, ["0b01  Read Response 01"]))
+    contains(ended.err, "longer than 262144 bytes")
+    equal(b.run("decode", "-", input="").code, 0)
+    # Line by line, and interrupted.
+    running = b.start("decode", "-", input=True)
+    running.say("0a1500")
+    running.line("Read Request 0x0015")
+    equal(running.stop().code, 3)
+
+
+@test("decode: reads what --capture has written, in both formats")
+def back(b):
+    _, at = b.serve("heart-rate.json")
+    for ending in ("btsnoop", "pcapng"):
+        path = b.path(f"c.{ending}")
+        traced = b.run("discover", at, "--mtu", "100", "--capture", path, "--trace").err.splitlines()
+        ended = b.run("decode", path, "--json")
+        equal(ended.code, 0)
+        found = [("> " if line["direction"] == "sent" else "< ") + f"{line['pdu']}  {line['text']}"
+                 for line in ended.json]
+        traced = [line.split(" ", 1)[1] for line in traced if line.split()[1] in "<>"]
+        equal(found, traced)
+        equal([line["record"] for line in ended.json], list(range(1, len(traced) + 1)))
+        expect(ended.json[0]["time"] == 0 and ended.json[-1]["time"] > 0, f"{ended.json[-1]}")
+        equal({line["connection"] for line in ended.json}, {0x40})
+        contains(ended.err, f"{len(traced)} records of {ending}: {len(traced)} attribute PDUs")
+        if ending == "btsnoop":
+            equal([line["pdu"] for line in ended.json], [pdu for _, pdu, _ in parsed(path)])
+        # From standard input too, and as text.
+        with open(path, "rb") as file:
+            done = subprocess.run([b.atto, "decode", "-", "--json"], stdin=file, text=True,
+                                  capture_output=True, timeout=PATIENCE, env=b.environment)
+        equal((done.returncode, done.stdout), (0, ended.out))
+        line = b.run("decode", path).lines[0]
+        equal(line.split(), ["1", "0.000000", "0x0040", ">", "026400", "Exchange", "MTU",
+                             "Request", "100"])
+
+
+@test("decode: fragments, other channels and events of a btmon file")
+def btmon(b):
+    notification = bytes.fromhex("1b1200") + bytes(range(40))
+    whole = struct.pack("<HH", len(notification), 4) + notification
+    acl = [struct.pack("<HH", 0x40 | (0x2000 if at == 0 else 0x1000), len(whole[at:at + 20]))
+           + whole[at:at + 20] for at in range(0, len(whole), 20)]
+    connected = bytes.fromhex("3e1301004000") + bytes(15)
+    path = written(b, "m.log", snoop([
+        (0, bytes(16)), (3, connected), (4, h4(READ, True)[1:]), (5, acl[0]),
+        (5, h4(b"\x01\x02", False, channel=6)[1:]), (5, h4(b"\x01", False, handle=0x41)[1:])]
+        + [(5, part) for part in acl[1:]] + [(99, b"?")], datalink=2001))
+    ended = b.run("decode", path, "--json")
+    equal(ended.code, 0)
+    # The PDU in between ends only the fragments of its own connection.
+    equal([(line["record"], line["pdu"]) for line in ended.json], [(3, "0a1500"), (6, "01")])
+    contains(ended.err, "9 records of btsnoop: 2 attribute PDUs", "1 on channel 0x0006",
+             "1 HCI commands and events", "1 of the monitor itself",
+             "unknown: 1 Linux monitor records",
+             "skipped: 1 without the end", "skipped: 2 without the beginning")
+    path = written(b, "n.log", snoop([(3, connected)] + [(5, part) for part in acl], datalink=2001))
+    ended = b.run("decode", path)
+    equal(ended.code, 0)
+    equal(len(ended.lines), 2)
+    contains(ended.lines[0], "    4     0.003000  0x0040 < 1b120000010203")
+    # ATT_MTU is known from the connection's beginning.
+    contains(ended.lines[1], "octet 23: the PDU has 43 octets, but ATT_MTU is 23 (Vol 3, Part F, 3.2.8)")
+    equal(b.run("decode", path, "--mtu", 100, "--json").json[0].get("findings"), None)
+    equal(b.run("decode", path, "--check").code, 4)
+
+
+@test("decode: one connection of several, and other channels")
+def chosen(b):
+    path = written(b, "c.btsnoop", snoop(
+        [(0, h4(READ, True)), (1, h4(VALUE, False)), (0, h4(READ, True, handle=0x41)),
+         (1, bytes.fromhex("04050400400013")), (0, h4(READ, True)),
+         (0, h4(READ, True, channel=0x45))]))
+
+    def numbers(*words):
+        ended = b.run("decode", path, "--json", *words)
+        equal(ended.code, 0)
+        return [line["record"] for line in ended.json]
+
+    equal(numbers(), [1, 2, 3, 5])
+    equal(numbers("--connection", "0x0040"), [1, 2, 5])
+    equal(numbers("--connection", "64"), [1, 2, 5])
+    equal(numbers("--connection", "hci0/0x0040.2"), [5])
+    equal(numbers("--connection", "hci1/0x0040"), [])
+    equal(numbers("--channel", "0x45"), [6])
+    equal(numbers("--channel", "4", "--channel", "69"), [1, 2, 3, 5, 6])
+    contains(b.run("decode", path, "--connection", "7").err, "no attribute PDU of this connection")
+    for word in ("x", "0x", "0x0040.0", "hciX/1", "+4", "hci0/"):
+        b.refuses(2, ["for --connection: expected a handle"], "decode", path, "--connection", word)
+    b.refuses(2, ["for --channel: expected"], "decode", path, "--channel", "0")
+
+
+@test("decode: a transcript made from a capture plays against the same server")
+def again(b):
+    _, at = b.serve("heart-rate.json")
+    path = b.path("c.pcapng")
+    b.run("discover", at, "--mtu", "100", "--capture", path)
+    made = b.run("decode", path, "--transcript")
+    equal(made.code, 0)
+    contains(made.lines[0], "# 0x0040/host  the host is the client")
+    played = b.run("play", at, b.file("again.att", made.out), "--json")
+    equal((played.code, [case["outcome"] for case in played.json]),
+          (0, ["passed"]))
+    # A difference is reported.
+    other = b.serve({"services": []}, name="other")[1]
+    equal(b.run("play", other, b.path("again.att"), "--timeout", 1).code, 4)
+    # The transcript itself, decoded.
+    decoded = b.run("decode", b.path("again.att"))
+    equal(decoded.code, 0)
+    contains(decoded.lines[1], "2 > 02 64 00".replace("02 64 00", "026400"), "Exchange MTU Request 100")
+    named = b.run("decode", path, "--transcript", "--profile", "strap.json")
+    equal(named.lines[0], "profile strap.json")
+    path = written(b, "v.btsnoop", snoop([(1, h4(bytes.fromhex("1b1200"), False)), (0, h4(READ, True))]))
+    contains(b.run("decode", path, "--transcript").err, "0x0040/host begins with a PDU of the server")
+    # A PDU that is too long for a transcript is an error, with what was decoded before.
+    path = written(b, "l.btsnoop", snoop([(0, h4(READ, True)), (0, h4(bytes(4097), True, 0x41))]))
+    ended = b.run("decode", path, "--transcript")
+    equal(ended.code, 2, ended)
+    contains(ended.out, "> 0a 15 00")
+    contains(ended.err, "a PDU of 4097 octets is too long for a transcript",
+             "hint: decode one connection with --connection HANDLE")
+    equal(b.run("decode", path, "--transcript", "--connection", "0x0040").code, 0)
+    ended = b.run("decode", path, "--transcript", "--connection", "0x0041")
+    equal((ended.code, "--connection HANDLE" in ended.err), (2, False), ended)
+
+
+@test("decode: transcripts, line by line")
+def transcripts(b):
+    path = b.file("t.att", "# A/1  one\n> 0a 03 00\n< 01 0a 03 00 ??\nwait 30.1s\n< 0b\n")
+    equal(b.run("decode", path).lines, [
+        "# A/1  one", "    2 > 0a0300  Read Request 0x0003",
+        "    3 < 01 0a 03 00 ??  any PDU like this", "    4 wait 30.1s",
+        "    5 < 0b  Read Response (empty)"])
+    found = b.run("decode", path, "--json").json
+    equal(found[0], {"case": "A/1", "direction": "toServer", "line": 2, "pdu": "0a0300",
+                     "text": "Read Request 0x0003"})
+    equal((found[1]["pattern"], found[2]["step"]), ("01 0a 03 00 ??", "wait 30.1s"))
+    for name in sorted(os.listdir(FIXTURES / "transcripts")):
+        if name.endswith(".att"):
+            ended = b.run("decode", FIXTURES / "transcripts" / name, "--json")
+            equal((ended.code, ended.err), (0, ""))
+            expect(len(ended.json) > 5, name)
+
+
+@test("decode: truncated and wrong files, with the place of the error")
+def broken(b):
+    whole = snoop([(0, h4(READ, True)), (1, h4(VALUE, False))])
+    first = 16 + 24 + len(h4(READ, True))
+    for length in range(len(whole)):
+        ended = b.run("decode", written(b, "cut", whole[:length]), "--json") \
+            if length in (0, 7, 16, first - 1, first, first + 1, len(whole) - 1) else None
+        if ended is None:
+            continue
+        equal(len(ended.json), 1 if length >= first else 0)
+        equal(ended.code, 0 if length in (16, first) else 2)
+        if length > first:
+            contains(ended.err, f"record 2 at offset {first}: the file ends after",
+                     "the records before were decoded")
+    b.refuses(2, ["empty file"], "decode", written(b, "e", b""))
+    b.refuses(2, ["gzip"], "decode", written(b, "z", b"\x1f\x8b" + bytes(60)))
+    b.refuses(2, ["not btsnoop"], "decode", written(b, "x.bin", bytes(60)))
+    b.refuses(2, ["datalink 7"], "decode", written(b, "d", snoop([], datalink=7)))
+    b.refuses(2, ["No such file"], "decode", "/nowhere/x.pcapng")
+    b.refuses(2, ["Is a directory"], "decode", b.path(""))
+    b.refuses(2, ["is not a capture", "1:1"], "decode", b.file("t.txt", "0a1500\n0b01\n"))
+    b.refuses(2, ['invalid hex "0a150"', "or the name of a file"], "decode", "0a150")
+    b.refuses(2, ["cannot be combined with other arguments"], "decode", b.path("e"), "0a1500")
+    b.refuses(2, ["nothing to decode"], "decode")
+    b.refuses(2, ["for --mtu: expected"], "decode", "0a1500", "--mtu", "22")
+    for word in ("--transcript", "--connection=1", "--channel=4"):
+        b.refuses(2, ["requires a capture"], "decode", "0a1500", word)
+    b.refuses(2, ["--transcript cannot be combined with --json"], "decode", b.path("e"), "--transcript", "--json")
+    b.refuses(2, ["--profile requires --transcript"], "decode", b.path("e"), "--profile", "x")
+
+
+@test("decode: a reader that stops early, and a file that grows")
+def enough(b):
+    many = snoop([(0, h4(READ, True))] * 20000)
+    path = written(b, "many", many)
+    done = subprocess.run(f"{b.atto} decode {path} | head -1", shell=True, capture_output=True,
+                          text=True, timeout=PATIENCE, env=b.environment)
+    equal((len(done.stdout.splitlines()), done.stderr), (1, ""))
+    pipe = b.path("pipe")
+    os.mkfifo(pipe)
+    running = b.start("decode", pipe)
+    with open(pipe, "wb") as writer:
+        writer.write(many[:16 + 24 + len(h4(READ, True))])
+        writer.flush()
+        running.line("Read Request 0x0015")
+        equal(running.stop().code, 3)
+    # Without a writer it waits until Ctrl-C.
+    running = b.start("decode", pipe)
+    equal(running.stop().code, 3)
+
+
+@test("decode: tshark, if installed, finds the same PDUs")
+def tshark(b):
+    if not shutil.which("tshark"):
+        return
+    whole = struct.pack("<HH", 43, 4) + bytes.fromhex("1b1200") + bytes(range(40))
+    pieces = [(0 if at else 0x2000) | (0x1000 if at else 0) for at in range(0, len(whole), 27)]
+    acl = [b"\x02" + struct.pack("<HH", 0x40 | mark, len(whole[at:at + 27])) + whole[at:at + 27]
+           for mark, at in zip(pieces, range(0, len(whole), 27))]
+    records = ([(1, bytes.fromhex("043e1301004000") + bytes(15)), (0, h4(bytes.fromhex("026400"), True)),
+                (1, h4(bytes.fromhex("036400"), False)), (0, h4(READ, True)), (1, h4(VALUE, False))]
+               + [(1, part) for part in acl] + [(0, h4(b"\x01", True, channel=6))])
+    nordic = b""
+    link = bytes.fromhex("2b4a6550")
+    # tshark reassembles fragments only if the capture has the connection's beginning.
+    made = bytes(12) + link + bytes(3) + bytes.fromhex("010000180000004800ffffffff1f05")
+    for central, header, payload in (
+            (True, None, made), (True, 0x02, struct.pack("<HH", 3, 4) + READ), (False, 0x02, struct.pack("<HH", 2, 4) + VALUE),
+            (True, 0x09, b""), (False, 0x0A, whole[:27]), (False, 0x01, whole[27:])):
+        air = (link + bytes([header, len(payload)]) if header is not None
+               else bytes.fromhex("d6be898e0522")) + payload + b"\0\0\0"
+        record = bytes([0]) + struct.pack("<H", 10 + len(air)) + bytes([3, 0, 0, 2 if header is None else 6, 10, 3 if central else 1, 9, 50, 0, 0]) \
+            + bytes(4) + air
+        nordic += struct.pack("<IIII", 5, 0, len(record), len(record)) + record
+    files = {
+        "s.btsnoop": snoop(records),
+        "n.pcap": struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 272) + nordic,
+    }
+    for name, octets in files.items():
+        path = written(b, name, octets)
+        done = subprocess.run(
+            ["tshark", "-r", path, "-Y", "btatt", "-T", "fields", "-e", "frame.number", "-e", "btatt.opcode"],
+            capture_output=True, text=True, timeout=PATIENCE, env=dict(b.environment, HOME=b.path("")))
+        theirs = [line.split("\t") for line in done.stdout.splitlines()]
+        ours = [[str(line["record"]), f"0x{line['pdu'][:2]}"]
+                for line in b.run("decode", path, "--json").json]
+        equal(ours, theirs, name)
+        expect(len(ours) >= 3, f"{name}: {ours}")

@@ -1,0 +1,37 @@
+"""The interpreter that has Bumble, in a virtual environment in the cache folder."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import venv
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+
+def interpreter_path() -> pathlib.Path:
+    """Its path, before or after it was made."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    return cache / "atto" / "venv" / "bin" / "python"
+
+
+def python() -> str:
+    """The interpreter that has Bumble at the pinned version."""
+    interpreter = interpreter_path()
+    folder = interpreter.parent.parent
+    requirements = FOLDER / "requirements.txt"
+    name, version = requirements.read_text().strip().split("==")
+    probe = f"import importlib.metadata as m; assert m.version({name!r}) == {version!r}"
+    if interpreter.exists():
+        found = subprocess.run([interpreter, "-c", probe], capture_output=True)
+        if found.returncode == 0:
+            return str(interpreter)
+    print(f"creating a virtual environment with {name} {version}", file=sys.stderr)
+    venv.create(folder, with_pip=True)
+    subprocess.run(
+        [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        + ["--requirement", requirements],
+        check=True,
+        timeout=600,
+    )
+    return str(interpreter)

@@ -1,0 +1,193 @@
+"""In the machine: Bumble's controllers, and Bumble itself as a host, on an air of their own.
+
+bumble_air.py ADDRESS... [--server ADDRESS] [--display | --keyboard] [--encrypted]
+
+Each ADDRESS is a controller that the kernel gets over /dev/vhci, with links of their own, as
+many as come: the emulated controllers of btvirt have one handle for all. `--server` adds a
+Bumble host with a GATT server that advertises. Lines of standard input are commands to Bumble's
+host as a client, and what happens is a JSON object per line of standard output.
+
+Run by the interpreter that has Bumble (see Tests/System/Interoperability/bumble_python.py).
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+
+from bumble import core, hci
+from bumble.controller import Controller
+from bumble.core import AdvertisingData
+from bumble.device import Device, Peer
+from bumble.gatt import Characteristic, Service
+from bumble.host import Host
+from bumble.link import LocalLink
+from bumble.pairing import PairingConfig, PairingDelegate
+from bumble.transport import open_transport
+
+SERVICE, PLAIN, ENCRYPTED, AUTHENTICATED, NOTIFYING = "A000", "A001", "A002", "A003", "A004"
+NOTIFICATIONS = 300
+
+
+def tell(event: str, **fields) -> None:
+    print(json.dumps({"event": event, **fields}), flush=True)
+
+
+class Air(LocalLink):
+    """Data goes out under the address that the link was made with: Bumble 0.0.236 gives it the
+    sender's random address, so that links of public addresses lose all of it."""
+
+    def send_acl_data(self, sender_controller, destination_address, transport, data):
+        if transport != core.PhysicalTransport.LE:
+            return super().send_acl_data(sender_controller, destination_address, transport, data)
+        link = sender_controller.le_connections.get(destination_address)
+        if link is None:
+            return
+        for controller in self.controllers:
+            other = controller.le_connections.get(link.self_address)
+            if other is not None and other.self_address == destination_address:
+                asyncio.get_running_loop().call_soon(
+                    controller.on_link_acl_data, link.self_address, transport, data)
+                return
+
+
+class Person(PairingDelegate):
+    """Shows what is to be shown, and enters what comes on standard input."""
+
+    def __init__(self, capability, entries: asyncio.Queue):
+        super().__init__(io_capability=capability)
+        self.entries = entries
+
+    async def display_number(self, number: int, digits: int = 6) -> None:
+        tell("show", passkey=f"{number:06}")
+
+    async def get_number(self) -> int | None:
+        tell("enter")
+        return int(await self.entries.get())
+
+    async def compare_numbers(self, number: int, digits: int = 6) -> bool:
+        tell("compare", passkey=f"{number:06}")
+        return (await self.entries.get()).startswith("y")
+
+
+class BumbleHost:
+    def __init__(self, address: str, air: Air, capability):
+        self.entries: asyncio.Queue = asyncio.Queue()
+        controller = Controller("bumble", link=air, public_address=f"{address}/P")
+        host = Host()
+        host.controller = controller  # source and sink of HCI
+        controller.host = host
+        host.set_packet_sink(controller)
+        self.device = Device(name="Bumble", address=hci.Address(f"{address}/P"), host=host)
+        self.device.pairing_config_factory = lambda _: PairingConfig(
+            sc=True, mitm=capability != PairingDelegate.NO_OUTPUT_NO_INPUT, bonding=True,
+            delegate=Person(capability, self.entries))
+        self.device.le_enabled = True
+
+    async def start(self) -> None:
+        read = Characteristic.Properties.READ
+        self.notifying = Characteristic(
+            NOTIFYING, read | Characteristic.Properties.NOTIFY, Characteristic.READABLE, b"\0")
+        self.device.add_service(Service(SERVICE, [
+            Characteristic(PLAIN, read, Characteristic.READABLE, bytes(range(100))),
+            Characteristic(
+                ENCRYPTED, read, Characteristic.READABLE
+                | Characteristic.Permissions.READ_REQUIRES_ENCRYPTION, b"encrypted"),
+            Characteristic(
+                AUTHENTICATED, read, Characteristic.READABLE
+                | Characteristic.Permissions.READ_REQUIRES_AUTHENTICATION, b"authenticated"),
+            self.notifying,
+        ]))
+        self.device.on("connection", self.connected)
+        await self.device.power_on()
+
+    async def advertise(self) -> None:
+        data = bytes(AdvertisingData([(AdvertisingData.COMPLETE_LOCAL_NAME, b"Bumble")]))
+        await self.device.start_advertising(
+            advertising_data=data, auto_restart=True, own_address_type=hci.OwnAddressType.PUBLIC)
+
+    def connected(self, connection) -> None:
+        tell("connected", peer=str(connection.peer_address))
+        connection.on("disconnection", lambda reason: tell("disconnected", reason=reason))
+        connection.on("pairing", lambda keys: tell("paired", authenticated=bool(
+            keys.ltk and keys.ltk.authenticated)))
+        connection.on("pairing_failure", lambda reason: tell("pairing failed", reason=int(reason)))
+        self.notifying.on("subscription", lambda connection, on, _: on and asyncio.create_task(
+            self.notify(connection)))
+
+    async def notify(self, connection) -> None:
+        for number in range(NOTIFICATIONS):
+            await self.device.notify_subscriber(
+                connection, self.notifying, number.to_bytes(4, "little"))
+
+    async def visit(self, address: str, pairs: bool) -> None:
+        """As a central: connects, discovers, reads, perhaps after pairing."""
+        connection = await self.device.connect(
+            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=20)
+        peer = Peer(connection)
+        if pairs:
+            await connection.pair()
+        await peer.request_mtu(247)
+        await peer.discover_services()
+        await peer.discover_characteristics()
+        values = {}
+        for service in peer.services:
+            for characteristic in service.characteristics:
+                if characteristic.properties & Characteristic.Properties.READ:
+                    try:
+                        value = await characteristic.read_value()
+                        values[f"{characteristic.handle:#06x}"] = value.hex()
+                    except core.BaseBumbleError as error:
+                        values[f"{characteristic.handle:#06x}"] = f"error {error.error_code:02x}"
+        tell("visited", encryption=connection.encryption, values=values)
+        await connection.disconnect()
+
+
+async def commands(host: BumbleHost) -> None:
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := (await reader.readline()).decode().strip():
+        match line.split():
+            case ["visit", address]: asyncio.create_task(visit(host, address, False))
+            case ["pair", address]: asyncio.create_task(visit(host, address, True))
+            case [entry]: host.entries.put_nowait(entry)
+
+
+async def visit(host: BumbleHost, address: str, pairs: bool) -> None:
+    try:
+        await host.visit(address, pairs)
+    except Exception as error:
+        tell("failed", error=repr(error))
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("addresses", nargs="*")
+    parser.add_argument("--server")
+    parser.add_argument("--display", action="store_true")
+    parser.add_argument("--keyboard", action="store_true")
+    arguments = parser.parse_args()
+    air = Air()
+    kept = []
+    for number, address in enumerate(arguments.addresses):
+        transport = await open_transport("vhci")
+        kept.append((transport, Controller(
+            f"hci-{number}", host_source=transport.source, host_sink=transport.sink, link=air,
+            public_address=f"{address}/P")))
+    host = None
+    if arguments.server:
+        capability = (
+            PairingDelegate.DISPLAY_OUTPUT_ONLY if arguments.display
+            else PairingDelegate.KEYBOARD_INPUT_ONLY if arguments.keyboard
+            else PairingDelegate.NO_OUTPUT_NO_INPUT)
+        host = BumbleHost(arguments.server, air, capability)
+        await host.start()
+        await host.advertise()
+    tell("ready")
+    if host:
+        await commands(host)
+    await asyncio.get_running_loop().create_future()
+
+
+asyncio.run(main())

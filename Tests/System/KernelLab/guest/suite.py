@@ -1,0 +1,154 @@
+"""In the machine: runs lab tests in turn and prints the result of each.
+
+suite.py TEST...     these
+suite.py             the tests in the file $LAB_TESTS, a line each, which the host extends until it
+                     writes the line "."
+"""
+
+import json
+import os
+import re
+import select
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
+from kernellab.trouble import complaints, readable_log
+import mgmt
+import peers
+
+
+def deadline(test: Path) -> float:
+    """Seconds that a test may take; it says so in a line `# deadline: N` if more than 120."""
+    found = re.search(r"^# deadline: (\d+)$", test.read_text(), re.MULTILINE)
+    return float(found.group(1)) if found else 120
+
+
+class KernelLog:
+    """The kernel's messages since the last call."""
+
+    def __init__(self):
+        self.descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        self.rest()
+
+    def rest(self) -> str:
+        records = []
+        while True:
+            try:
+                records.append(os.read(self.descriptor, 8192).decode(errors="replace"))
+            except BlockingIOError:
+                return readable_log("".join(records))
+            except BrokenPipeError:
+                continue  # some were overwritten
+
+
+def run(test: Path, log: KernelLog, adapters: list[int]) -> dict:
+    folder = Path("/run/tmp") / test.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    log.rest()
+    start = time.monotonic()
+    said_by_test = folder.with_suffix(".output")
+    process = begin(test, folder, said_by_test)
+    ending = os.pidfd_open(process)
+    status = None
+    if select.select([ending], [], [], deadline(test))[0]:
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    os.close(ending)
+    # A test is a session of its own. Its processes end with it.
+    try:
+        os.killpg(process, 9)
+    except ProcessLookupError:
+        pass
+    if status is None:
+        os.waitpid(process, 0)
+        trouble = f"timed out after {deadline(test):g} s"
+    else:
+        trouble = f"exit {status}" if status else None
+    output = said_by_test.read_text(errors="replace")
+    try:
+        peers.control.await_adapters(adapters)
+        peers.stop_scans()
+        peers.reset()
+    except Exception as error:
+        trouble = trouble or f"adapters or links remain: {error}"
+    seconds = time.monotonic() - start
+    said = log.rest()
+    if complaints(said):
+        trouble = "the kernel complains"
+        output += said
+    elif trouble:
+        output += said[-3000:]
+    return {"test": test.stem, "seconds": seconds, "trouble": trouble, "output": output}
+
+
+def begin(test: Path, folder: Path, output: Path) -> int:
+    """Starts a test in a process and a session of its own; returns the process.
+
+    The process is a fork of this one: to start Python and to compile the modules takes an emulated
+    machine a second or more.
+    """
+    process = os.fork()
+    if process:
+        return process
+    status = 1
+    try:
+        os.setsid()
+        os.chdir(folder)
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
+        os.environ.update(TMPDIR=str(folder), ATTO_STORE=str(folder / "store.sqlite"))
+        if test.suffix != ".py":
+            os.execv(test, [str(test)])
+        sys.stdout.reconfigure(line_buffering=True)
+        # Each process has its own queue of events.
+        peers.control.socket.close()
+        peers.control = mgmt.Mgmt()
+        own = {"__name__": "__main__", "__file__": str(test)}
+        exec(compile(test.read_bytes(), str(test), "exec"), own)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1 if end.code else 0
+        if status and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def named() -> Iterator[str]:
+    """The tests in $LAB_TESTS. The host adds one when the result of the previous one was printed."""
+    path = Path(os.environ["LAB_TESTS"])
+    taken = 0
+    while True:
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        for line in lines[taken:]:
+            if line == ".":
+                return
+            yield line
+        taken = len(lines)
+        time.sleep(0.05)
+
+
+def main(tests: list[str]) -> int:
+    log = KernelLog()
+    adapters = peers.control.indexes()
+    peers.reset()
+    for test in tests or named():
+        print(json.dumps({"begins": Path(test).stem}), flush=True)
+        print(json.dumps(run(Path(test), log, adapters)), flush=True)
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,130 @@
+"""The doctor tells the truth: in order, switched off, blocked, without rights, in another network,
+without adapters, with bluetoothd, behind a filter; and other commands send people to it."""
+# deadline: 180
+import shutil
+
+from peers import *
+
+
+def doctor(*before, status=0, timeout=20.0) -> dict[str, list[dict]]:
+    """What the doctor says, by name of the check."""
+    outcome = run([*before, ATTO, "doctor", "--json"], status, timeout)
+    found: dict[str, list[dict]] = {}
+    for line in outcome.objects():
+        found.setdefault(line["check"], []).append(line)
+    print(" ".join(before) or "plainly", [
+        (line["mark"], line["check"], line.get("adapter", ""))
+        for lines in found.values() for line in lines if line["mark"] != "ok"])
+    return found
+
+
+def only(found: dict, name: str, adapter: str | None = None) -> dict:
+    lines = [line for line in found.get(name, []) if adapter in (None, line.get("adapter"))]
+    check(len(lines) == 1, name, found)
+    return lines[0]
+
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+# In order: nothing is a problem. This suite has a management socket of its own.
+found = doctor()
+check(not any(line["mark"] == "problem" for lines in found.values() for line in lines), found)
+check([line["adapter"] for line in found["adapter"]] == ["hci0", "hci1", "hci2", "hci3"], found)
+check(only(found, "bluetooth")["mark"] == "ok" and "hci_vhci" in only(found, "bluetooth")["text"])
+check(only(found, "rfkill", "hci1")["mark"] == "ok", found)
+check("python3" in only(found, "programs")["text"] and only(found, "programs")["mark"] == "warn",
+      found)
+check("btmon" not in only(found, "programs")["text"], found)
+check(only(found, "bluetoothd")["mark"] == "ok", found)
+check(only(found, "receive-buffer")["mark"] == "ok", found)
+text = [line for line in atto("doctor").output.splitlines() if not line.startswith("  fix: ")]
+check(text[0].startswith("ok       kernel") and "Linux 6." in text[0], text)
+check(all(line.split()[0] in ("ok", "warn", "problem") for line in text), text)
+
+# Switched off: one of several is a warning, all are a problem.
+control.switch(0, "power", False)
+power = only(doctor(), "power", "hci0")
+check(power["mark"] == "warn" and power["remedy"] == "atto adapters hci0 --power on", power)
+for index in (1, 2, 3):
+    control.switch(index, "power", False)
+check(only(doctor(status=4), "power", "hci3")["mark"] == "problem")
+for words in (["scan", "le:@hci9"], ["read", endpoint(), "1", "--timeout", "2"]):
+    check("atto doctor" in atto(*words, status=3).errors, words)
+# The remedy that was named mends it.
+for index in range(4):
+    atto("adapters", f"hci{index}", "--power", "on")
+doctor()
+
+# LE off.
+control.switch(0, "power", False)
+control.switch(0, "bredr", True)
+control.switch(0, "le", False)
+le = only(doctor(), "le", "hci0")
+check(le["mark"] == "warn" and "--power on" in le["remedy"], le)
+control.setup(0)
+
+# Blocked by software.
+with open("/dev/rfkill", "wb", buffering=0) as switch:
+    CHANGE_ALL, BLUETOOTH = 3, 2
+    switch.write(struct.pack("<IBBBB", 0, BLUETOOTH, CHANGE_ALL, 1, 0))
+    found = doctor(status=4)
+    for index in range(4):
+        blocked = only(found, "rfkill", f"hci{index}")
+        check(blocked["mark"] == "problem" and "rfkill unblock bluetooth" in blocked["remedy"], blocked)
+        check("unblock it first" in only(found, "power", f"hci{index}")["remedy"], found)
+    refused = atto("adapters", "hci0", "--power", "on", status=3)
+    check("rfkill unblock" in refused.errors and "atto doctor" in refused.errors, refused)
+    # The remedy's second form, word for word.
+    remedy = only(found, "rfkill", "hci0")["remedy"].split("or: ")[1].replace("sudo ", "")
+    run(["sh", "-c", remedy])
+    check(only(doctor(status=4), "rfkill", "hci0")["mark"] == "ok")
+    switch.write(struct.pack("<IBBBB", 0, BLUETOOTH, CHANGE_ALL, 0, 0))
+for index in range(4):
+    control.setup(index)
+doctor()
+
+# Taken by a program that drives the controller itself.
+control.switch(3, "power", False)
+HCI_CHANNEL_USER = 1
+taken = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_RAW, mgmt.BTPROTO_HCI)
+address = struct.pack("<HHH", mgmt.AF_BLUETOOTH, 3, HCI_CHANNEL_USER)
+checked(libc.bind(taken.fileno(), address, len(address)))
+stranger = only(doctor(), "adapter", "hci3")
+check(stranger["mark"] == "warn" and "user channel" in stranger["text"], stranger)
+taken.close()
+control.setup(3)
+
+# An ordinary user, and one whom a capability of the file would not help.
+os.environ["ATTO_AIR"] = "/tmp/air-of-nobody"
+program = "/run/tmp/atto-of-nobody"
+shutil.copy(ATTO, program)
+os.chmod(program, 0o755)
+os.chmod("/run/tmp", 0o755)
+plain = run([*NOBODY, program, "doctor", "--json"], 4)
+lines = {line["check"]: line for line in plain.objects()}
+check(lines["capability"]["mark"] == "problem", plain)
+check(lines["capability"]["remedy"].startswith(f"sudo setcap cap_net_admin+ep {program}"), plain)
+check(lines["receive-buffer"]["mark"] == "warn" and "rmem_max" in lines["receive-buffer"]["remedy"],
+      plain)
+check("processes of other users hold" in lines["programs"]["text"], plain)
+refused = run([*NOBODY, program, "scan", "le:@hci0", "--timeout", "1"], 3)
+check("CAP_NET_ADMIN" in refused.errors and "atto doctor" in refused.errors, refused)
+held = run([*NOBODY, "--no-new-privs", program, "doctor", "--json"], 4)
+check("NoNewPrivs" in held.output and "setcap" not in held.output, held)
+# The remedy: the capability of the file.
+granted = run([*NOBODY, "--inh-caps=+net_admin", "--ambient-caps=+net_admin",
+               program, "doctor", "--json"], 0)
+check('"check":"capability","mark":"ok"' in granted.output, granted)
+del os.environ["ATTO_AIR"]
+
+# Another network.
+found = doctor("unshare", "--net", status=4)
+bluetooth = only(found, "bluetooth")
+check(bluetooth["mark"] == "problem" and "network namespace" in bluetooth["text"], bluetooth)
+check("--network=host" in bluetooth["remedy"], bluetooth)
+check("adapter" not in found, found)
+outside = run(["unshare", "--net", ATTO, "scan", "le:@hci0"], 3)
+check("atto doctor" in outside.errors, outside)
+# As in a container, where the first process is one's own.
+found = doctor("unshare", "--net", "--pid", "--fork", "--mount-proc", status=4)
+check("network namespace" in only(found, "bluetooth")["text"], found)

@@ -1,0 +1,53 @@
+"""What the kernel tells of a link: RSSI by its management, the interval and more as its monitor
+shows them, to whoever looked when they came about. (The emulated controllers know no other PHY
+than 1M and no longer data; what would tell of those is tested with events as octets.)"""
+from peers import *
+
+HCI_CHANNEL_RAW = 0
+LE_CONNECTION_UPDATE = 0x2013
+
+
+def hci(adapter: int, opcode: int, parameters: bytes) -> None:
+    """Has the controller do something, past the kernel."""
+    raw = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_RAW, mgmt.BTPROTO_HCI)
+    address = struct.pack("<HHH", mgmt.AF_BLUETOOTH, adapter, HCI_CHANNEL_RAW)
+    checked(libc.bind(raw.fileno(), address, len(address)))
+    raw.send(struct.pack("<BHB", 1, opcode, len(parameters)) + parameters)
+    raw.close()
+
+
+with Server("heart-rate"):
+    told = atto("read", endpoint(), "0x0003", "--link-info").errors.strip()
+    print(told)
+    check("interval 50 ms, latency 0, supervision timeout 420 ms, data length 27/27" in told, told)
+    check("RSSI" in told, told)
+    # Nobody has changed the PHY, and then the kernel says nothing of it.
+    check("PHY 1M (the initial one)" in told, told)
+    # The link is still there, and older than the one who asks.
+    told = atto("read", endpoint(), "0x0003", "--link-info").errors.strip()
+    print(told)
+    check("interval and data length unknown" in told, told)
+    reset()
+    advertise(1)
+
+    # Changed under way.
+    subscriber = client("subscribe", endpoint(), "0x0012", "--link-info", "--for", "2", "--json")
+    subscriber.line()
+    handle = next(int(name.split(":")[1]) for name in os.listdir("/sys/class/bluetooth")
+                  if name.startswith("hci0:"))
+    # 15 ms, 3 events, 2 s.
+    hci(0, LE_CONNECTION_UPDATE, struct.pack("<7H", handle, 12, 12, 3, 200, 0, 0))
+    check(subscriber.wait() == 0, subscriber.errors)
+    print(subscriber.errors.strip())
+    check("interval 15 ms, latency 3, supervision timeout 2000 ms" in subscriber.errors,
+          subscriber.errors)
+
+    # Without rights the rest is still told.
+    program = "/run/tmp/atto-of-nobody"
+    run(["cp", ATTO, program])
+    os.chmod(program, 0o755)
+    os.chmod("/run/tmp", 0o755)
+    told = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "read",
+                endpoint(), "0x0003", "--link-info"]).errors.strip()
+    print(told)
+    check("PHY" in told and "CAP_NET_RAW" in told, told)

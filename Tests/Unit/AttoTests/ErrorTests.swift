@@ -1,0 +1,151 @@
+import TestSupport
+import Glibc
+import Testing
+
+@testable import Atto
+
+@Suite struct ErrorTests {
+  @Test func refusals() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      #expect(
+        await failure { try await connection.read(0x0FFF) }
+          == .refused(
+            ErrorResponse(request: .readRequest, handle: 0x0FFF, code: .invalidHandle)))
+      #expect(
+        await failure { try await connection.read(bench.values) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.values, code: .readNotPermitted)))
+      #expect(
+        await failure { try await connection.read(bench.encrypted) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.encrypted, code: .insufficientEncryption)))
+      // The connection still works.
+      #expect(try await connection.read(bench.greeting) == Bench.hello)
+    }
+  }
+
+  @Test func misuse() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      let value = [UInt8](repeating: 0, count: 21)
+      #expect(
+        await failure { try await connection.write(bench.greeting, value) }
+          == .misuse(.valueTooLong(21, limit: 20)))
+      #expect(
+        await failure { try await connection.writeWithoutResponse(bench.application, value) }
+          == .misuse(.valueTooLong(21, limit: 20)))
+      #expect(try await connection.counters.sent == 0)
+    }
+  }
+
+  @Test func endpointsThatAreNotThere() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let error = await failure {
+        try await Connection.connect(to: .unix(path: folder.socket("nobody")))
+      }
+      guard case .link(let link) = error else {
+        Issue.record("\(error as Any)")
+        return
+      }
+      #expect(link.errno == ENOENT)
+      #expect(
+        await failure { try await Connection.connect(to: .leAny(.any)) }
+          == .endpoint(EndpointError(text: "le:", .noPeer)))
+      #expect(
+        await failure { try await Connection.connect(to: .air("")) }
+          == .endpoint(EndpointError(text: "air:", .noPeer)))
+      let server = LocalServer()
+      let place = Endpoint.unix(path: folder.socket("no/such"))
+      guard case .link(let other) = await failure({ try await server.listen(on: place) }) else {
+        Issue.record("listened")
+        return
+      }
+      #expect(other.errno == ENOENT)
+    }
+  }
+
+  @Test func transactionTimeout() async throws {
+    try await withDeadline {
+      let peer = RawPeer()
+      let connection = try await peer.connect { $0.transactionTimeout = .milliseconds(30) }
+      let dead = AttoError.bearer(.transactionTimeout(.readRequest))
+      #expect(await failure { try await connection.read(3) } == dead)
+      try await connection.closed()
+      #expect(await connection.endReason == dead)
+      #expect(await failure { try await connection.read(3) } == dead)
+      #expect(await failure { try await connection.writeWithoutResponse(3, []) } == dead)
+      await peer.expect([0x0A, 3, 0])
+      // The link is closed.
+      await peer.expect([])
+    }
+  }
+
+  @Test func mismatchedResponse() async throws {
+    try await withDeadline {
+      let peer = RawPeer()
+      let connection = try await peer.connect()
+      async let read = failure { try await connection.read(3) }
+      await peer.expect([0x0A, 3, 0])
+      peer.send([0x13])
+      #expect(
+        await read
+          == .bearer(.mismatchedResponse(request: .readRequest, response: .writeResponse)))
+    }
+  }
+
+  /// A listener that never accepts, with a full queue.
+  @Test func connectTimeout() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let full = FullListener(folder.socket())
+      var options = ConnectionOptions()
+      options.connectTimeout = .milliseconds(40)
+      let endpoint = Endpoint.unix(path: folder.socket())
+      #expect(
+        await failure { try await Connection.connect(to: endpoint, options: options) }
+          == .connectTimeout(endpoint: endpoint.description, after: .milliseconds(40)))
+      // It connects as soon as there is room.
+      options.connectTimeout = .seconds(10)
+      let waiting = Task { [options] in
+        try await Connection.connect(to: endpoint, options: options)
+      }
+      full.accept()
+      _ = try await waiting.value
+    }
+  }
+}
+
+/// A listening socket whose queue is full.
+final class FullListener: @unchecked Sendable {
+  private let listening: Int32
+  private var others: [Int32] = []
+
+  init(_ path: String) {
+    listening = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+    withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        precondition(bind(listening, address, length) == 0)
+        precondition(listen(listening, 0) == 0)
+        while true {
+          let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+          others.append(socket(AF_UNIX, kind, 0))
+          if connect(others.last!, address, length) != 0 { break }
+        }
+      }
+    }
+  }
+
+  func accept() { others.append(Glibc.accept(listening, nil, nil)) }
+
+  deinit { for descriptor in others + [listening] { _ = Glibc.close(descriptor) } }
+}

@@ -1,0 +1,68 @@
+import TestSupport
+import Testing
+
+@testable import Atto
+
+/// Accepting raw connections.
+@Suite struct RawListenerTests {
+  @Test func acceptsClientsInOrder() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let place = try Endpoint("unix:" + folder.socket())
+      let listener = try await RawListener.listen(on: place)
+      #expect(listener.endpoint == place.description)
+      for number: UInt8 in 1...3 {
+        let client = try await RawConnection.connect(to: place)
+        let taken = try #require(try await listener.accept(within: .seconds(10)))
+        try await client.send([number])
+        #expect(try await taken.receive(within: .seconds(10)) == [number])
+        try await taken.send([number, number])
+        #expect(try await client.receive(within: .seconds(10)) == [number, number])
+        client.close()
+        await #expect(throws: AttoError.self) { try await taken.receive(within: .seconds(10)) }
+      }
+    }
+  }
+
+  @Test func aWaitingCallerGetsTheNextClient() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let place = try Endpoint("unix:" + folder.socket())
+      let listener = try await RawListener.listen(on: place)
+      async let taken = listener.accept(within: .seconds(10))
+      let client = try await RawConnection.connect(to: place)
+      #expect(try await taken != nil)
+      client.close()
+    }
+  }
+
+  @Test func nobodyComes() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let listener = try await RawListener.listen(on: try Endpoint("unix:" + folder.socket()))
+      #expect(try await listener.accept(within: .milliseconds(20)) == nil)
+    }
+  }
+
+  @Test func whoWaitsCanBeCancelled() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let listener = try await RawListener.listen(on: try Endpoint("unix:" + folder.socket()))
+      let waiting = Task { try await listener.accept(within: .seconds(60)) }
+      waiting.cancel()
+      await #expect(throws: AttoError.cancelled) { try await waiting.value }
+    }
+  }
+
+  @Test(arguments: ["le:AA:BB:CC:DD:EE:FF", "air:Strap"])
+  func someEndpointsAreNotForListening(_ text: String) async throws {
+    let place = try Endpoint(text)
+    let error = await #expect(throws: AttoError.self) {
+      _ = try await RawListener.listen(on: place)
+    }
+    guard case .endpoint? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+}

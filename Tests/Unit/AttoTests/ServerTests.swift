@@ -1,0 +1,572 @@
+import Glibc
+import Testing
+
+@testable import Atto
+
+@Suite struct ServerTests {
+  @Test func handlersInlineAndLater() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      #expect(
+        await failure { try await connection.read(bench.application) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.application, code: .readNotPermitted)))
+      bench.server.onRead(of: bench.application, inline: { .value([1, UInt8($0.offset)]) })
+      try await bench.settle()
+      #expect(try await connection.read(bench.application) == [1, 0])
+      bench.server.onRead(of: bench.application) { _ in
+        await Task.yield()
+        return .value([2])
+      }
+      try await bench.settle()
+      #expect(try await connection.read(bench.application) == [2])
+      bench.server.onRead(of: bench.application) { _ in .refused(ErrorCode(0x80)) }
+      try await bench.settle()
+      #expect(
+        await failure { try await connection.read(bench.application) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.application, code: ErrorCode(0x80))))
+      bench.server.onWrite(of: bench.second) { writes in
+        await Task.yield()
+        return writes.map(\.value) == [[9]] ? nil : .valueNotAllowed
+      }
+      try await bench.settle()
+      try await connection.write(bench.second, [9])
+      #expect(
+        await failure { try await connection.write(bench.second, [8]) }
+          == .refused(
+            ErrorResponse(
+              request: .writeRequest, handle: bench.second, code: .valueNotAllowed)))
+    }
+  }
+
+  @Test func slowHandlerDelaysItsOwnClientOnly() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let gate = Gate()
+      let asked = Gate()
+      bench.server.onRead(of: bench.application) { _ in
+        asked.open()
+        await gate.pass()
+        return .value([1])
+      }
+      try await bench.settle()
+      let slow = try await bench.connect()
+      let other = try await bench.connect()
+      async let value = slow.read(bench.application)
+      await asked.pass()
+      for _ in 0..<20 { #expect(try await other.read(bench.greeting) == Bench.hello) }
+      #expect(try await slow.counters.received == 0)
+      gate.open()
+      #expect(try await value == [1])
+    }
+  }
+
+  /// H20: a client that disconnects while a handler has its request.
+  @Test func clientDisconnectsWhileItsHandlerRuns() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let gate = Gate()
+      let asked = Log<ClientID>()
+      bench.server.onRead(of: bench.application) { context in
+        asked.append(context.client)
+        await gate.pass()
+        return .value([1])
+      }
+      try await bench.settle()
+      let leaving = try await bench.connect()
+      let read = Task { await failure { try await leaving.read(bench.application) } }
+      await asked.wait(count: 1)
+      leaving.close()
+      #expect(isDisconnected(await read.value))
+      try await until { try await bench.server.clients.isEmpty }
+      // An invalid request, and an immediate disconnection.
+      let raw = try await RawConnection.connect(to: bench.endpoint)
+      try await raw.send([0x0A])
+      try await raw.send([0xFF, 0xFF, 0xFF])
+      raw.close()
+      gate.open()
+      let next = try await bench.connect()
+      #expect(try await next.read(bench.application) == [1])
+    }
+  }
+
+  /// A handler whose client has disconnected is cancelled, and counts until it ends.
+  @Test func handlersOfDisconnectedClientsAreLimited() async throws {
+    try await withDeadline {
+      var limits = ServerLimits()
+      limits.handlers = 2
+      let bench = try await Bench(limits: limits)
+      let gate = Gate()
+      let asked = Log<ClientID>()
+      let ended = Log<Bool>()
+      bench.server.onRead(of: bench.application) { context in
+        asked.append(context.client)
+        await gate.pass()
+        ended.append(Task.isCancelled)
+        return .value([1])
+      }
+      bench.server.onWrite(of: bench.application) { _ in nil }
+      try await bench.settle()
+      for number in 1...2 {
+        let leaving = try await bench.connect()
+        let read = Task { await failure { try await leaving.read(bench.application) } }
+        await asked.wait(count: number)
+        leaving.close()
+        #expect(isDisconnected(await read.value))
+      }
+      try await until { try await bench.server.clients.isEmpty }
+      let next = try await bench.connect()
+      #expect(
+        await failure { try await next.read(bench.application) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.application, code: .insufficientResources)))
+      // A command is dropped and counted.
+      try await next.writeWithoutResponse(bench.application, [1])
+      #expect(try await next.read(bench.greeting) == Bench.hello)
+      #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 1)
+      gate.open()
+      await ended.wait(count: 2)
+      #expect(ended.all == [true, true])
+      try await until { try await bench.server.onLoop { $0.handlers.runningCount } == 0 }
+      #expect(try await next.read(bench.application) == [1])
+    }
+  }
+
+  /// Commands to a slow handler wait, up to a limit, and are handled in order.
+  @Test func commandsBeyondTheLimitAreDropped() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let gate = Gate()
+      let written = Log<[UInt8]>()
+      bench.server.onWrite(of: bench.application) { writes in
+        await gate.pass()
+        written.append(writes[0].value)
+        return nil
+      }
+      try await bench.settle()
+      let connection = try await bench.connect()
+      // The handler has one, as many as allowed wait, and ten are too many.
+      let kept = HandlerTable.commandLimit + 1
+      for number in 0..<(kept + 10) {
+        try await connection.writeWithoutResponse(bench.application, counted(number))
+      }
+      #expect(try await connection.read(bench.greeting) == Bench.hello)
+      #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 10)
+      gate.open()
+      await written.wait(count: kept)
+      #expect(written.all == (0..<kept).map { counted($0) })
+    }
+  }
+
+  @Test func preparedWritesComeTogether() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      let value = (0..<100).map { UInt8($0) }
+      let inline = Log<(Int, [UInt8])>()
+      bench.server.onWrite(
+        of: bench.application,
+        inline: { origin, value in
+          inline.append((origin.offset, value.owned))
+          return .accepted
+        })
+      try await bench.settle()
+      try await connection.writeLong(bench.application, value)
+      #expect(inline.all.map(\.0) == [0])
+      #expect(inline.all.map(\.1) == [value])
+
+      let later = Log<[WriteRequestContext]>()
+      bench.server.onWrite(of: bench.application) { writes in
+        later.append(writes)
+        return nil
+      }
+      try await bench.settle()
+      try await connection.writeLong(bench.application, value)
+      #expect(later.count == 1)
+      #expect(later.all[0].flatMap(\.value) == value)
+
+      // Refused: nothing has changed, not even values that the server stores.
+      bench.server.onWrite(of: bench.application) { _ in ErrorCode(0x81) }
+      try await bench.settle()
+      #expect(
+        await failure {
+          try await connection.writeReliably([
+            LongWrite(bench.greeting, value: [1]), LongWrite(bench.application, value: [2]),
+          ])
+        }
+          == .refused(
+            ErrorResponse(
+              request: .executeWriteRequest, handle: bench.application, code: ErrorCode(0x81))))
+      #expect(try await bench.server.value(of: bench.greeting) == Bench.hello)
+    }
+  }
+
+  @Test func authorization() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      #expect(
+        await failure { try await connection.read(bench.authorized) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.authorized,
+              code: .insufficientAuthorization)))
+      bench.server.onAuthorize { question in
+        question.handle == bench.authorized ? .accepted : .refused(.insufficientAuthorization)
+      }
+      try await bench.settle()
+      #expect(try await connection.read(bench.authorized) == [6])
+    }
+  }
+
+  @Test func commandsKeepTheirOrder() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      let taken = Log<Int>()
+      bench.server.onWrite(of: bench.application) { writes in
+        let value = number(writes[0].value)
+        if value % 3 == 0 { await Task.yield() }
+        taken.append(value)
+        return .valueNotAllowed
+      }
+      try await bench.settle()
+      for number in 0..<1000 {
+        try await connection.writeWithoutResponse(bench.application, counted(number))
+      }
+      await taken.wait(count: 1000)
+      #expect(taken.all == Array(0..<1000))
+    }
+  }
+
+  /// Commands and requests of one client are carried out in order, whatever their handlers.
+  @Test func requestsAndCommandsKeepTheirOrder() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      let taken = Log<Int>()
+      for handle in [bench.application, bench.second] {
+        bench.server.onWrite(of: handle) { writes in
+          for _ in 0..<3 { await Task.yield() }
+          taken.append(number(writes[0].value))
+          return nil
+        }
+      }
+      bench.server.onRead(of: bench.application) { _ in
+        await Task.yield()
+        return .value(counted(taken.count))
+      }
+      try await bench.settle()
+      var sent = 0
+      for round in 0..<20 {
+        for _ in 0..<20 {
+          try await connection.writeWithoutResponse(bench.application, counted(sent))
+          sent += 1
+        }
+        switch round % 4 {
+        case 0: try await connection.write(bench.application, counted(sent))
+        case 1: try await connection.write(bench.second, counted(sent))
+        case 2: try await connection.writeLong(bench.second, counted(sent))
+        default:
+          // A read sees all that was written before it.
+          #expect(try await connection.read(bench.application) == counted(sent))
+          continue
+        }
+        sent += 1
+      }
+      await taken.wait(count: sent)
+      #expect(taken.all == Array(0..<sent))
+
+      // A request and a command at once.
+      let raw = try await RawConnection.connect(to: bench.endpoint)
+      let handle = UInt8(bench.application.rawValue)
+      for number in 0..<50 {
+        try await raw.send([number % 5 == 0 ? 0x12 : 0x52, handle, 0] + counted(1000 + number))
+        if number % 5 == 4 {
+          #expect(try await raw.receive(within: .seconds(20)) == [0x13])
+        }
+      }
+      await taken.wait(count: sent + 50)
+      #expect(Array(taken.all.suffix(50)) == Array(1000..<1050))
+    }
+  }
+
+  /// A client that subscribes and never reads delays no other client and costs limited memory.
+  @Test func clientThatDoesNotReadIsWaitedFor() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let deaf = try await RawConnection.connect(to: bench.endpoint)
+      let configuration = UInt8(bench.configuration.rawValue)
+      try await deaf.send([0x12, configuration, 0, 1, 0])
+      #expect(try await deaf.receive(within: .seconds(10)) == [0x13])
+      let deafClient = try await bench.server.clients[0]
+      let connection = try await bench.connect()
+      let values = try await bench.subscribe(connection)
+      let client = try #require(try await bench.server.clients.first { $0 != deafClient })
+      // RawConnection takes 1024, then the kernel's share, then the outbox.
+      let blocked = Task {
+        var count = 0
+        while true {
+          let delivered = try await bench.server.notify(
+            bench.values, counted(count), to: deafClient)
+          if delivered.failures > 0 { return (count, delivered) }
+          count += 1
+        }
+      }
+      try await until {
+        try await bench.server.onLoop { $0.connection(deafClient)!.session.bearer.isCongested }
+      }
+      for number in 0..<500 {
+        #expect(
+          try await bench.server.notify(bench.values, counted(number), to: client)
+            == Delivered(count: 1))
+      }
+      var iterator = values.makeAsyncIterator()
+      for expected in 0..<500 {
+        #expect(try await iterator.next()?.value == counted(expected))
+      }
+      let waiting = try await bench.server.onLoop {
+        $0.connection(deafClient)!.session.bearer.outbox.byteCount
+      }
+      #expect(waiting < 8192 + 23)
+      deaf.close()
+      let (count, delivered) = try await blocked.value
+      #expect(count > 100)
+      #expect(delivered == Delivered(count: 0, failures: 1))
+    }
+  }
+
+  @Test func notifiesSeveralClients() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      var subscribed: [(Connection, ReceivedValues)] = []
+      for _ in 0..<10 {
+        let connection = try await bench.connect()
+        subscribed.append((connection, try await bench.subscribe(connection)))
+      }
+      let silent = try await bench.connect()
+      for number in 0..<100 {
+        #expect(
+          try await bench.server.notify(bench.values, counted(number)) == Delivered(count: 10))
+      }
+      for (_, values) in subscribed {
+        var iterator = values.makeAsyncIterator()
+        for expected in 0..<100 {
+          #expect(try await iterator.next()?.value == counted(expected))
+        }
+      }
+      #expect(try await silent.counters.received == 0)
+    }
+  }
+
+  @Test func oneClientNeverConfirms() async throws {
+    try await withDeadline {
+      var options = ConnectionOptions()
+      options.transactionTimeout = .seconds(1)
+      let bench = try await Bench(options: options)
+      let mute = try await RawConnection.connect(to: bench.endpoint)
+      try await mute.send([0x12, UInt8(bench.configuration.rawValue), 0, 2, 0])
+      #expect(try await mute.receive(within: .seconds(10)) == [0x13])
+      let connection = try await bench.connect()
+      let values = try await bench.subscribe(connection, as: .indication)
+      #expect(
+        try await bench.server.indicate(bench.values, [1]) == Delivered(count: 1, failures: 1))
+      var iterator = values.makeAsyncIterator()
+      #expect(try await iterator.next()?.isIndication == true)
+      #expect(try await mute.receive(within: .seconds(10))?.first == 0x1D)
+      // Its bearer has failed, so its link is closed.
+      #expect(
+        isDisconnected(await failure { try await mute.receive(within: .seconds(10)) }))
+      #expect(try await bench.server.clients.count == 1)
+      #expect(try await bench.server.indicate(bench.values, [2]) == Delivered(count: 1))
+    }
+  }
+
+  @Test func servicesComeAndGo() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      let changed = try await connection.subscribe(
+        to: bench.gatt.characteristics[0].value,
+        configuration: bench.gatt.characteristics[0].configuration!, as: .indication)
+      let added = try await bench.server.add(
+        ServiceDefinition(
+          BluetoothUUID(0x180F as UInt16),
+          characteristics: [
+            CharacteristicDefinition(
+              BluetoothUUID(0x2A19 as UInt16), properties: .read, value: .constant([99]))
+          ]))
+      var iterator = changed.makeAsyncIterator()
+      let first = try #require(try await iterator.next())
+      #expect(first.value == octets(of: added.range))
+      #expect(try await connection.read(added.characteristics[0].value) == [99])
+      let removed = try await bench.server.remove(service: added.range.start)
+      #expect(removed == added.range)
+      let second = try #require(try await iterator.next())
+      #expect(second.value == octets(of: removed))
+      #expect(
+        await failure { try await connection.read(added.characteristics[0].value) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: added.characteristics[0].value,
+              code: .invalidHandle)))
+      #expect(
+        await failure { try await bench.server.remove(service: added.range.start) }
+          == .database(.noSuchService(added.range.start)))
+    }
+  }
+
+  /// A removed service takes its handlers along: they do not answer for a later service with the
+  /// same handles, and what they hold is released.
+  @Test func aRemovedServiceTakesItsHandlersAlong() async throws {
+    try await withDeadline {
+      final class Held: Sendable {}
+      let bench = try await Bench()
+      let definition = ServiceDefinition(
+        BluetoothUUID(0x180F as UInt16),
+        characteristics: [
+          CharacteristicDefinition(
+            BluetoothUUID(0x2A19 as UInt16), properties: [.read, .write],
+            value: .application(ValueLimits()))
+        ])
+      var added = try await bench.server.add(definition)
+      let handle = added.characteristics[0].value
+      weak var held: Held?
+      do {
+        let strong = Held()
+        held = strong
+        bench.server.onRead(
+          of: handle, inline: { _ in withExtendedLifetime(strong) { .value([1]) } })
+        bench.server.onWrite(
+          of: handle, inline: { _, _ in withExtendedLifetime(strong) { .accepted } })
+        bench.server.onRead(of: bench.application, inline: { _ in .value([2]) })
+      }
+      let connection = try await bench.connect()
+      #expect(try await connection.read(handle) == [1])
+      try await connection.write(handle, [9])
+      _ = try await bench.server.remove(service: added.range.start)
+      #expect(held == nil)
+      added = try await bench.server.add(definition)
+      #expect(added.characteristics[0].value == handle)
+      let refusal = await failure { try await connection.read(handle) }
+      #expect(
+        refusal
+          == .refused(
+            ErrorResponse(request: .readRequest, handle: handle, code: .readNotPermitted)))
+      #expect(await failure { try await connection.write(handle, [9]) } != nil)
+      // Those of other services stay.
+      #expect(try await connection.read(bench.application) == [2])
+    }
+  }
+
+  @Test func tooManyClients() async throws {
+    try await withDeadline {
+      var limits = ServerLimits()
+      limits.clients = 2
+      let bench = try await Bench(limits: limits)
+      let first = try await bench.connect()
+      let second = try await bench.connect()
+      #expect(try await first.read(bench.greeting) == Bench.hello)
+      #expect(try await second.read(bench.greeting) == Bench.hello)
+      let third = try await bench.connect()
+      try await third.closed()
+      await bench.failures.wait(count: 1)
+      #expect(bench.failures.all == [.tooManyClients(limit: 2)])
+      first.close()
+      try await until { try await bench.server.clients.count == 1 }
+      let fourth = try await bench.connect()
+      #expect(try await fourth.read(bench.greeting) == Bench.hello)
+    }
+  }
+
+  /// H29, with unfinished requests. Nothing is left afterwards.
+  @Test func twoCentralsReconnectRapidly() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let cores = WeakBoxes()
+      let observation = try await bench.server.observe { [core = bench.server.core] event in
+        if case .connected = event, let last = core.value.connections.last {
+          cores.add(last, last.session)
+        }
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for central in 0..<2 {
+          group.addTask {
+            for turn in 0..<250 {
+              let connection = try await bench.connect()
+              cores.add(try await connection.onLoop { WeakBox($0) })
+              switch (turn + central) % 4 {
+              case 0: #expect(try await connection.read(bench.greeting) == Bench.hello)
+              case 1: _ = try await bench.subscribe(connection)
+              case 2:
+                let pending = Task { try? await connection.read(bench.greeting) }
+                await Task.yield()
+                connection.close()
+                _ = await pending.value
+              default: break
+              }
+              if turn % 2 == 0 { connection.close() }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      try await until { try await bench.server.clients.isEmpty }
+      await bench.events.wait { events in
+        events.count { if case .disconnected = $0 { true } else { false } } == 500
+      }
+      #expect(cores.count == 1500)
+      try await until { cores.living == 0 }
+      #expect(bench.failures.all.isEmpty)
+      withExtendedLifetime(observation) {}
+    }
+  }
+
+  /// A client's first event is `connected`, its last one `disconnected`.
+  @Test func eventsComeInOrder() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      _ = try await bench.subscribe(connection)
+      try await connection.write(bench.greeting, [1])
+      connection.close()
+      await bench.events.wait(count: 4)
+      let client: ClientID? =
+        if case .connected(let id, _) = bench.events.all[0] { id } else { nil }
+      let id = try #require(client)
+      let peer: String =
+        if case .connected(_, let peer) = bench.events.all[0] { peer } else { "" }
+      #expect(
+        bench.events.all == [
+          .connected(id, peer: peer),
+          .server(.configured(value: bench.values, .notification, by: id)),
+          .server(.valueWritten(bench.greeting, by: id)),
+          .disconnected(id, peer: peer),
+        ])
+    }
+  }
+}
+
+/// A weak reference to an object.
+final class WeakBox: @unchecked Sendable {
+  weak var object: AnyObject?
+  init(_ object: AnyObject) { self.object = object }
+}
+
+final class WeakBoxes: Sendable {
+  private let boxes = Log<WeakBox>()
+  func add(_ objects: AnyObject...) { for object in objects { boxes.append(WeakBox(object)) } }
+  func add(_ box: WeakBox) { boxes.append(box) }
+  var count: Int { boxes.count }
+  var living: Int { boxes.all.count { $0.object != nil } }
+}
+
+/// A range as in Service Changed.
+private func octets(of range: HandleRange) -> [UInt8] {
+  [range.start, range.end].flatMap { [UInt8($0.rawValue & 0xFF), UInt8($0.rawValue >> 8)] }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import AttoEventLoop
+
+final class OnTurn: TurnHandler {
+  var body: () -> Void
+  init(_ body: @escaping () -> Void) { self.body = body }
+  func turnEnds() { body() }
+}
+
+@Suite("Turns", .timeLimit(.minutes(5)))
+struct TurnTests {
+  @Test("A turn's end is reported once, after work and timers, before the loop sleeps")
+  func end() throws {
+    let loop = try Loop(name: "turn")
+    let log = Box<[String]>([])
+    let inTime = loop.run {
+      // After the waiting work, and before the work that it leaves for the next turn.
+      loop.atEndOfTurn(OnTurn { log.value.append("end") })
+      loop.schedule(at: loop.now, OnTimer { _ in log.value.append("timer") })
+      loop.execute { log.value.append("work") }
+      // With a distant timer, the loop would sleep.
+      loop.schedule(at: loop.now + 2_000_000, OnTimer { _ in loop.stop() })
+    }
+    #expect(inTime)
+    #expect(log.value == ["work", "timer", "end"])
+  }
+
+  @Test("Handlers that are added at a turn's end are called at the next one's, without sleep")
+  func again() throws {
+    let loop = try Loop(name: "again")
+    let rounds = Box(0)
+    let inTime = loop.run {
+      @Sendable func round() {
+        rounds.value += 1
+        guard rounds.value < 1000 else { return loop.stop() }
+        loop.atEndOfTurn(OnTurn { round() })
+      }
+      round()
+    }
+    #expect(inTime)
+    #expect(rounds.value == 1000)
+  }
+}

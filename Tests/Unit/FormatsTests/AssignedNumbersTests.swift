@@ -1,0 +1,43 @@
+import AttoATT
+import Testing
+
+@testable import AttoFormats
+
+@Suite struct AssignedNumbersTests {
+  @Test func namesCommonUUIDs() {
+    #expect(AssignedNumbers.name(of: 0x180D, as: .service) == "Heart Rate")
+    #expect(AssignedNumbers.name(of: 0x2A37, as: .characteristic) == "Heart Rate Measurement")
+    #expect(
+      AssignedNumbers.name(of: 0x2902, as: .descriptor) == "Client Characteristic Configuration")
+    #expect(AssignedNumbers.name(of: 0x2800, as: .descriptor) == "Primary Service")
+    #expect(
+      AssignedNumbers.name(
+        of: BluetoothUUID("0000180f-0000-1000-8000-00805f9b34fb")!, as: .service) == "Battery")
+  }
+
+  @Test func keepsTheKindsApart() {
+    #expect(AssignedNumbers.name(of: 0x2A37, as: .service) == nil)
+    #expect(AssignedNumbers.name(of: 0x180D, as: .characteristic) == nil)
+    #expect(AssignedNumbers.name(of: BluetoothUUID(UInt32(0xABCD_180D)), as: .service) == nil)
+  }
+
+  /// Looks up every number, and compares with the lines of the table.
+  @Test func findsAllAndNothingElse() {
+    var names: [UInt16: String] = [:]
+    var last = -1
+    let table = String(decoding: PackageResources.names_txt, as: UTF8.self)
+    for line in table.split(separator: "\n") where !line.hasPrefix("#") {
+      let number = UInt16(line.prefix(4), radix: 16)!
+      #expect(Int(number) > last)
+      last = Int(number)
+      names[number] = String(line.dropFirst(5))
+    }
+    #expect(names.count > 500)
+    for number in UInt16.min...UInt16.max {
+      let found = AssignedNumbers.Kind.allCases.compactMap {
+        AssignedNumbers.name(of: BluetoothUUID(number), as: $0)
+      }
+      if found != names[number].map({ [$0] }) ?? [] { Issue.record("\(number): \(found)") }
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import AttoATT
+import AttoConformance
+import AttoFormats
+import AttoFuzzing
+import Testing
+
+/// The fuzzer against servers that survive and servers that do not.
+@Suite struct FuzzerTests {
+  /// Answers every request with an error, until its `fault` changes the answer; nil closes the link.
+  private final class Peer: TestPeer {
+    let fault: ([UInt8]) -> [[UInt8]]?
+    var opened = 0
+    var linkLimit = Int.max
+
+    init(_ fault: @escaping ([UInt8]) -> [[UInt8]]? = Peer.answer) { self.fault = fault }
+
+    static func answer(_ pdu: [UInt8]) -> [[UInt8]]? {
+      guard let first = pdu.first, Opcode(first).kind == .request else { return [] }
+      let handle = pdu.count >= 3 ? Array(pdu[1...2]) : [0, 0]
+      return [[0x01, first] + handle + [0x01]]
+    }
+
+    func open() async throws(PeerError) -> any TestLink {
+      guard opened < linkLimit else { throw .unreachable("nobody listens") }
+      opened += 1
+      return Link(self)
+    }
+  }
+
+  private final class Link: TestLink {
+    private let peer: Peer
+    private var waiting: [[UInt8]] = []
+    private var isOpen = true
+    private(set) var elapsed: Duration = .zero
+
+    init(_ peer: Peer) { self.peer = peer }
+
+    func send(_ pdu: [UInt8]) async throws(PeerError) {
+      guard isOpen else { throw .ended("closed") }
+      guard let answers = peer.fault(pdu) else {
+        isOpen = false
+        throw .ended("the server closed the link")
+      }
+      waiting += answers
+    }
+
+    func receive(within time: Duration) async throws(PeerError) -> [UInt8]? {
+      guard waiting.isEmpty else { return waiting.removeFirst() }
+      elapsed += time
+      return nil
+    }
+
+    func wait(_ time: Duration) async throws(PeerError) { elapsed += time }
+    func close() async { isOpen = false }
+  }
+
+  private static func fuzzer(_ names: String...) -> Fuzzer {
+    var fuzzer = Fuzzer()
+    fuzzer.count = 0
+    fuzzer.attacks = AttackCatalogue.attacks().filter { names.contains($0.name) }
+    return fuzzer
+  }
+
+  private static func failure(_ report: FuzzReport) throws -> FuzzReport.Failure {
+    guard case .failed(let failure) = report.outcome else {
+      throw PeerError.unreachable("\(report)")
+    }
+    return failure
+  }
+
+  @Test func aServerThatSurvives() async throws {
+    var fuzzer = Fuzzer()
+    fuzzer.count = 300
+    var steps: [Fuzzer.Progress] = []
+    fuzzer.onProgress = { steps.append($0) }
+    let peer = Peer()
+    let report = try await fuzzer.run(against: peer)
+    let attacks = AttackCatalogue.attacks().filter { !$0.mayWrite }
+    #expect(report.outcome == .survived)
+    #expect(report.attacks == attacks.count)
+    #expect(report.pdus == attacks.reduce(300) { $0 + $1.pdus.count })
+    #expect(report.links == peer.opened)
+    #expect(steps.last?.total == attacks.count + 300)
+    #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.done <= $1.done })
+  }
+
+  @Test func writesNeedPermission() async throws {
+    var fuzzer = Self.fuzzer("h1")
+    var written = 0
+    let peer = Peer {
+      if Attack.mayWrite($0) { written += 1 }
+      return Peer.answer($0)
+    }
+    #expect(try await fuzzer.run(against: peer).attacks == 0)
+    #expect(written == 0)
+    fuzzer.allowsWrites = true
+    #expect(try await fuzzer.run(against: peer).attacks == 1)
+    #expect(written > 40)
+  }
+
+  @Test func aServerThatClosesTheLink() async throws {
+    let peer = Peer { $0.isEmpty ? nil : Peer.answer($0) }
+    let report = try await Self.fuzzer("empty").run(against: peer)
+    let failure = try Self.failure(report)
+    #expect(failure.kind == .closed)
+    #expect(failure.attack == "empty")
+    let text = failure.transcript.description
+    #expect(
+      text == """
+        # FUZZ/empty  seed 1: the peer closed the connection, but responds on a new one
+        >
+        > 04 01 00 01 00
+        < ...
+
+        """)
+    #expect(try Transcript(text: Array(text.utf8)) == failure.transcript)
+  }
+
+  @Test func aServerThatFallsSilent() async throws {
+    // For good, or on this link only.
+    for (isForGood, kind) in [(true, FuzzReport.Failure.Kind.dead), (false, .silent)] {
+      var attacked = 0
+      let peer = Peer { pdu in
+        if pdu.first == 0x0C { attacked += 1 }
+        let isProbe = pdu == [0x04, 1, 0, 1, 0]
+        if attacked > 0, isProbe {
+          if !isForGood { attacked = 0 }
+          return []
+        }
+        return Peer.answer(pdu)
+      }
+      let report = try await Self.fuzzer("h2").run(against: peer)
+      #expect(try Self.failure(report).kind == kind)
+      #expect(report.pdus == 3)
+    }
+  }
+
+  @Test func aServerThatIsGone() async throws {
+    let peer = Peer { $0.isEmpty ? nil : Peer.answer($0) }
+    // One link for the first probe, one for the attack.
+    peer.linkLimit = 2
+    let report = try await Self.fuzzer("empty").run(against: peer)
+    #expect(try Self.failure(report).kind == .lost)
+  }
+
+  @Test func aServerThatNeverAnswers() async throws {
+    let report = try await Self.fuzzer("empty").run(against: Peer { _ in [] })
+    #expect(report.outcome == .unresponsive("no response within \(Duration.seconds(2))"))
+    #expect(report.pdus == 0)
+    let closing = try await Self.fuzzer("empty").run(against: Peer { _ in nil })
+    #expect(closing.outcome == .unresponsive("the server closed the link"))
+    let absent = Peer()
+    absent.linkLimit = 0
+    do throws(PeerError) {
+      _ = try await Self.fuzzer("empty").run(against: absent)
+      Issue.record("a link that cannot be opened is no error")
+    } catch {
+      #expect(error == .unreachable("nobody listens"))
+    }
+  }
+
+  @Test func theMTUIsExchangedOnEachLink() async throws {
+    var fuzzer = Self.fuzzer("h2", "h15")
+    fuzzer.mtu = 185
+    var exchanges = 0
+    let peer = Peer { pdu in
+      if pdu == [0x02, 185, 0] { exchanges += 1 }
+      return Peer.answer(pdu)
+    }
+    #expect(try await fuzzer.run(against: peer).outcome == .survived)
+    #expect(exchanges == 2)
+  }
+}

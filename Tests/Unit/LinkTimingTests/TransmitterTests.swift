@@ -1,0 +1,107 @@
+import AttoLinkTiming
+import Testing
+
+struct TransmitterTests {
+  /// Vol 6, Part B, 2.1 and 2.2, in microseconds.
+  @Test func airTimes() {
+    func time(_ phy: PHY, _ payload: Int, _ isEncrypted: Bool = false) -> Int64 {
+      phy.airTime(payload: payload, isEncrypted: isEncrypted) / 1000
+    }
+    #expect(PHY.allCases.map { time($0, 0) } == [80, 44, 462, 720])
+    #expect(PHY.allCases.map { time($0, 0, true) } == [80, 44, 462, 720])
+    #expect(PHY.allCases.map { time($0, 251, true) } == [2120, 1064, 4542, 17040])
+    #expect(PHY.allCases.map { time($0, 27) } == [296, 152, 894, 2448])
+  }
+
+  @Test func waitsForTheAnchorAndGoesOnInTheEvent() {
+    var transmitter = Transmitter(
+      LinkParameters(phy: .le1M, interval: 10_000_000, dataLength: 27))
+    transmitter.add(length: 23, at: 1)
+    #expect(next(&transmitter) == 10_296_000)
+    // The event is open until the empty reply has arrived.
+    transmitter.add(length: 23, at: 10_500_000)
+    #expect(next(&transmitter) == 10_972_000)
+    // The event has ended, because nothing was left to send.
+    transmitter.add(length: 1, at: 12_000_000)
+    #expect(next(&transmitter) == 20_120_000)
+    #expect(next(&transmitter) == nil)
+    #expect(transmitter.count == 0)
+  }
+
+  /// Removes the first PDU and returns its arrival.
+  private func next(_ transmitter: inout Transmitter) -> Int64? {
+    defer { transmitter.removeFirst() }
+    return transmitter.nextArrival()
+  }
+
+  @Test func limitsPacketsAndLengthOfAnEvent() {
+    var parameters = LinkParameters(
+      phy: .le1M, interval: 100_000_000, dataLength: 27, packetsPerEvent: 2, scheduling: .exact)
+    #expect(arrivals(5, parameters).map { $0 / 100_000_000 } == [0, 0, 1, 1, 2])
+    parameters.packetsPerEvent = nil
+    parameters.eventLength = 3 * 676_000
+    #expect(arrivals(7, parameters).map { $0 / 100_000_000 } == [0, 0, 0, 1, 1, 1, 2])
+  }
+
+  private func arrivals(_ count: Int, _ parameters: LinkParameters, seed: UInt64 = 1) -> [Int64] {
+    var transmitter = Transmitter(parameters, seed: seed)
+    for _ in 0..<count { transmitter.add(length: 23, at: 0) }
+    return (0..<count).compactMap { _ in
+      defer { transmitter.removeFirst() }
+      return transmitter.nextArrival()
+    }
+  }
+
+  @Test func errorsAreSeededAndCostWhatTheyShould() {
+    var parameters = LinkParameters(phy: .le2M, interval: 50_000_000)
+    let clean = parameters.throughput(of: .notify, value: 244)
+    parameters.packetErrorRate = 0.2
+    #expect(arrivals(500, parameters, seed: 7) == arrivals(500, parameters, seed: 7))
+    #expect(arrivals(500, parameters, seed: 7) != arrivals(500, parameters, seed: 8))
+    let lossy = parameters.throughput(of: .notify, value: 244, seed: 7)
+    // A fifth is repeated. Two consecutive failures, 4 % of the pairs, also end events early.
+    let ratio = lossy.perSecond / clean.perSecond
+    #expect(ratio < 0.8 && ratio > 0.3, "\(ratio)")
+    parameters.packetErrorRate = 0.9
+    #expect(parameters.throughput(of: .read, value: 244).perSecond > 0)
+  }
+
+  @Test func memoryIsGivenBack() {
+    var transmitter = Transmitter(LinkParameters())
+    for number in 0..<100_000 {
+      transmitter.add(length: 20, at: Int64(number) * 1_000_000)
+      if transmitter.count > 3 { transmitter.removeFirst() }
+    }
+    #expect(transmitter.count == 3)
+  }
+
+  @Test(arguments: [
+    ("phy=3M", "1M, 2M, S2 or S8"), ("interval=5ms", "7.5ms to 4s in steps of 1.25ms"),
+    ("interval=8ms", "7.5ms to 4s in steps of 1.25ms"), ("interval=5s", "7.5ms to 4s"),
+    ("interval=", "7.5ms"), ("interval=-15ms", "7.5ms"), ("interval=nan", "7.5ms"),
+    ("dle=252", "27 to 251"), ("dle=26", "27 to 251"), ("dle=x", "27 to 251"),
+    ("per=1", "0 to 0.9"), ("per=-0.1", "0 to 0.9"), ("per=nan", "0 to 0.9"),
+    ("packets=0", "1 to 10000"), ("encrypted=maybe", "true or false"),
+    ("phy=S8&interval=7.5ms", "18.75ms to 4s"), ("event-length=1ms", "2.468ms"),
+    ("event-length=31ms", "30ms (the interval)"), ("colour=red", "one of phy"), ("", "one of phy"),
+    ("phy=1M&phy=2M", "only one value"), ("seed=-1", "a number from 0"),
+  ])
+  func nonsense(_ text: String, _ expected: String) {
+    #expect {
+      _ = try LinkParameters.reading(text)
+    } throws: { error in
+      "\(error)".contains(expected)
+    }
+  }
+
+  @Test(arguments: [
+    "phy=2M&interval=15ms&dle=251", "phy=S8&interval=30ms&dle=251&per=0.01",
+    "phy=1M&interval=7.5ms&dle=27&event-length=5ms&encrypted=true&packets=3",
+  ])
+  func readsWhatItWrites(_ text: String) throws {
+    let parameters = try LinkParameters.reading(text).parameters
+    #expect(parameters.description == text)
+    #expect(try LinkParameters.reading("interval=0.4s&seed=3").seed == 3)
+    #expect(try LinkParameters.reading("interval=7500us").parameters.interval == 7_500_000)
+  }
+}

@@ -1,0 +1,147 @@
+import AttoLinks
+import Testing
+
+@testable import AttoKernelRadio
+@testable import AttoRadio
+
+/// Datagrams of the monitor, valid and malformed.
+@Suite struct LinkTableTests {
+  static let peer = BluetoothAddress("00:AA:01:01:00:01")!
+  static let octets: [UInt8] = [0x01, 0x00, 0x01, 0x01, 0xAA, 0x00]
+  /// Role, kind, address.
+  static let central: [UInt8] = [0, 0] + octets
+  /// 37.5 ms, 2 events, 420 ms.
+  static let times: [UInt8] = [0x1E, 0, 2, 0, 0x2A, 0]
+  static let complete: [UInt8] = [0x01, 0, 0x40, 0] + central + times + [0]
+
+  static func event(_ code: UInt8, _ parameters: [UInt8]) -> [UInt8] {
+    [3, 0, 0, 0] + (parameters.count + 2).octets(2) + [code, UInt8(parameters.count)] + parameters
+  }
+
+  @Test func aLinksLife() {
+    var table = LinkTable()
+    table.read(Self.event(0x3E, Self.complete))
+    #expect(
+      table[Self.peer] == AgreedParameters(interval: 30, latency: 2, supervisionTimeout: 42))
+    #expect(table[Self.peer]?.intervalTime == .microseconds(37_500))
+    #expect(table[Self.peer]?.supervisionTime == .milliseconds(420))
+    table.read(Self.event(0x3E, [0x03, 0, 0x40, 0, 6, 0, 0, 0, 0xC8, 0]))
+    table.read(Self.event(0x3E, [0x07, 0x40, 0, 251, 0, 0x48, 8, 27, 0, 0x48, 1]))
+    table.read(Self.event(0x3E, [0x0C, 0, 0x40, 0, 2, 1]))
+    let wanted = AgreedParameters(
+      interval: 6, latency: 0, supervisionTimeout: 200,
+      phy: LinkPHY(transmit: .twoMegabit, receive: .oneMegabit),
+      dataLength: .init(transmit: 251, transmitTime: 2120, receive: 27, receiveTime: 328))
+    #expect(table[Self.peer] == wanted)
+    #expect(wanted.phy?.description == "2M out, 1M in")
+    // Failures and the end of another link change nothing.
+    table.read(Self.event(0x3E, [0x03, 1, 0x40, 0, 9, 0, 0, 0, 0xC8, 0]))
+    table.read(Self.event(0x3E, [0x0C, 0, 0x40, 0, 9, 9]))
+    table.read(Self.event(0x05, [0, 0x41, 0, 0x13]))
+    table.read(Self.event(0x05, [1, 0x40, 0, 0x13]))
+    #expect(table[Self.peer] == wanted)
+    table.read(Self.event(0x05, [0, 0x40, 0, 0x13]))
+    #expect(table[Self.peer] == nil)
+  }
+
+  /// A response to a request for a channel, on link 0x0040.
+  static func response(_ result: UInt16, handle: UInt16 = 0x2040, code: UInt8 = 0x15) -> [UInt8] {
+    let signal = [code, 7, 10, 0] + [UInt8](repeating: 0, count: 8) + result.octets(2)
+    let frame = signal.count.octets(2) + [5, 0] + signal
+    let packet = handle.octets(2) + frame.count.octets(2) + frame
+    return [5, 0, 0, 0] + packet.count.octets(2) + packet
+  }
+
+  @Test func refusalsOfChannels() {
+    var table = LinkTable()
+    table.read(Self.event(0x3E, Self.complete))
+    for result: UInt16 in [2, 4, 6, 4, 0, 11, 0x0102, 3] { table.read(Self.response(result)) }
+    // Refused for security, then accepted with more.
+    let told = (0..<8).map { _ in table.removeRefusal(by: Self.peer) }
+    #expect(
+      told == [
+        .unknownPSM, .noResources, .noResources, .unacceptableParameters, .unspecified,
+        .unspecified, nil, nil,
+      ])
+    table.read(Self.response(8))
+    table.read(Self.response(0))
+    #expect(table.removeRefusal(by: Self.peer) == nil)
+    table.read(Self.response(5))
+    let stranger = BluetoothAddress("00:AA:01:01:00:02")!
+    #expect(table.removeRefusal(by: stranger) == nil)
+    #expect(table.removeRefusal(by: Self.peer) == .insufficientAuthentication)
+    // A link that was made before the monitor was opened.
+    table.read(Self.response(4, handle: 0x2041))
+    #expect(table.removeRefusal(by: Self.peer) == nil)
+    #expect(table.removeRefusal(by: stranger) == .noResources)
+    #expect(table.removeRefusal(by: stranger) == nil)
+    table.read(Self.response(4, handle: 0x2041))
+    table.read(Self.response(4))
+    table.forgetRefusals()
+    #expect(table.removeRefusal(by: Self.peer) == nil && table.removeRefusal(by: stranger) == nil)
+    // Another signal, a later fragment, and truncated datagrams.
+    table.read(Self.response(2, code: 0x16))
+    table.read(Self.response(2, handle: 0x1040))
+    let whole = Self.response(2)
+    for count in 0..<whole.count { table.read(Array(whole[..<count])) }
+    #expect(table.removeRefusal(by: Self.peer) == nil)
+    for _ in 0..<100 { table.read(Self.response(2)) }
+    var count = 0
+    while table.removeRefusal(by: Self.peer) != nil { count += 1 }
+    #expect(count == LinkTable.refusalLimit)
+    // The end of the link removes them.
+    table.read(Self.response(2))
+    table.read(Self.event(0x05, [0, 0x40, 0, 0x13]))
+    #expect(table.removeRefusal(by: Self.peer) == nil)
+  }
+
+  @Test func linksBeyondTheLimit() {
+    var table = LinkTable()
+    let peers = (0...UInt8(LinkTable.limit)).map { number in
+      let octets = [number] + Self.octets.dropFirst()
+      table.read(
+        Self.event(0x3E, [0x01, 0, number, 0] + [0, 0] + octets + Self.times + [0]))
+      return BluetoothAddress(littleEndian: octets, kind: .public)!
+    }
+    #expect(peers.count { table[$0] != nil } == LinkTable.limit)
+    #expect(table[peers.last!] == nil)
+    // A known link keeps its place, and one that ends makes room.
+    table.read(Self.event(0x3E, [0x03, 0, 0, 0, 6, 0, 0, 0, 0xC8, 0]))
+    #expect(table[peers[0]]?.interval == 6)
+    table.read(Self.event(0x05, [0, 0, 0, 0x13]))
+    table.read(Self.event(0x3E, Self.complete))
+    #expect(table[Self.peer] != nil)
+  }
+
+  @Test func enhancedEventsAndIdentities() {
+    for subevent: UInt8 in [0x0A, 0x29] {
+      var table = LinkTable()
+      let parameters =
+        [subevent, 0, 0x40, 0, 0, 3] + Self.octets + [UInt8](repeating: 9, count: 12) + Self.times
+      table.read(Self.event(0x3E, parameters + [0, 0, 0, 0]))
+      #expect(table[BluetoothAddress("00:AA:01:01:00:01/random")!]?.interval == 30)
+      #expect(table[Self.peer] == nil)
+    }
+  }
+
+  @Test func otherDatagramsAreIgnored() {
+    var table = LinkTable()
+    let whole = Self.event(0x3E, Self.complete)
+    for count in 0..<whole.count { table.read(Array(whole[..<count])) }
+    for count in 0..<Self.complete.count - 1 {
+      table.read(Self.event(0x3E, Array(Self.complete[..<count])))
+    }
+    var failed = Self.complete
+    failed[1] = 0x3E
+    table.read(Self.event(0x3E, failed))
+    #expect(table[Self.peer] == nil)
+    for handle in 0..<200 {
+      var one = Self.complete
+      one[2] = UInt8(handle)
+      one[6] = UInt8(handle)
+      table.read(Self.event(0x3E, one))
+    }
+    #expect(table[BluetoothAddress("00:AA:01:01:00:3F")!] != nil)
+    #expect(table[BluetoothAddress("00:AA:01:01:00:40")!] == nil)
+  }
+}

@@ -1,0 +1,57 @@
+import AttoATT
+import AttoEventLoop
+import AttoLinks
+import Testing
+
+@testable import AttoKernelRadio
+@testable import AttoRadio
+@testable import AttoVirtualRadio
+
+/// The limits of what radios store about pairing with their peers.
+@Suite struct PairingLimitTests {
+  private func peer(_ number: Int) -> BluetoothAddress { BluetoothAddress(UInt64(number)) }
+
+  @Test func peersOfTheKernelAreForgotten() {
+    let agents = AgentCalls(on: .shared)
+    let pairings = KernelPairings(agents)
+    for number in 0..<(KernelPairings.limit + 9) { pairings.failed(peer(number), .timeout) }
+    #expect(pairings.count == KernelPairings.limit)
+    // The failure of the last peer is known: the end of its link does not replace it.
+    let last = peer(KernelPairings.limit + 8)
+    pairings.disconnected(last, isAuthenticationFailure: true)
+    #expect(agents.failure(last) == .timeout)
+  }
+
+  @Test func pairingsUnderWayStay() {
+    let agents = AgentCalls(on: .shared)
+    let pairings = KernelPairings(agents)
+    for number in 0..<(KernelPairings.limit + 9) { pairings.noted(peer(number)) }
+    #expect(pairings.count == KernelPairings.limit)
+    pairings.disconnected(peer(0), isAuthenticationFailure: false)
+    #expect(agents.failure(peer(0)) == .linkLost)
+    let further = peer(KernelPairings.limit)
+    pairings.disconnected(further, isAuthenticationFailure: false)
+    #expect(agents.failure(further) == nil)
+  }
+
+  @Test func failuresAreForgotten() {
+    let agents = AgentCalls(on: .shared)
+    let numbers = 0..<(AgentCalls.failureLimit + 9)
+    for number in numbers {
+      agents.failed(peer(number), .linkLost)
+      #expect(agents.failure(peer(number)) == .linkLost)
+    }
+    #expect(numbers.count { agents.failure(peer($0)) != nil } <= AgentCalls.failureLimit)
+  }
+
+  @Test func bondsOnTheAirAreForgotten() {
+    let pairings = AirPairings(on: .shared)
+    let numbers = 0..<(AirPairings.limit + 9)
+    for number in numbers {
+      let bond = AirPairings.Bond(key: UInt64(number), security: LinkSecurity(.medium))
+      pairings.paired(peer(number), bond)
+      #expect(pairings.bond(peer(number))?.key == UInt64(number))
+    }
+    #expect(numbers.count { pairings.bond(peer($0)) != nil } == AirPairings.limit)
+  }
+}
