@@ -16,6 +16,7 @@ only when repeated, and `N passed, N failed`; the status is 0 if nothing failed.
 
 import argparse
 import os
+import pathlib
 import shutil
 import signal
 import sys
@@ -28,8 +29,8 @@ import steps
 from running import LOGS, ROOT, Job
 
 # Steps start together while the sum of their loads is at most this. A build waits now and then for
-# one compilation, so that a light step fits beside it.
-CAPACITY = 1.25
+# one compilation, so that light steps fit beside it.
+CAPACITY = 2.0
 
 
 class Run:
@@ -133,9 +134,21 @@ def chosen_steps(parser, names: list, is_quick: bool) -> list:
     return [step for step in steps.STEPS if step.name in wanted]
 
 
+def yield_processors() -> None:
+    """Lets other processes go first, also those of other sessions where the kernel groups processes by
+    session."""
+    os.nice(10)
+    try:
+        pathlib.Path("/proc/self/autogroup").write_text("10")
+    except OSError:
+        pass
+
+
 def run_inside(name: str) -> int:
     """Runs one step in this process, which the runner has started for it."""
     step = next(step for step in steps.STEPS if step.name == name)
+    if step.is_patient:
+        yield_processors()
     try:
         step.run()
     except steps.Failure as failure:

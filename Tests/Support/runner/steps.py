@@ -33,8 +33,11 @@ class Step:
     run: Callable
     # Steps that must have passed before.
     after: list = field(default_factory=list)
-    # The share of the processors that it keeps busy.
+    # The processors that it keeps busy, of two.
     load: float = 1.0
+    # Whether it only computes: it leaves the processors to the steps whose processes wait for each
+    # other.
+    is_patient: bool = False
     is_quick: bool = True
     # The lines of its log that are printed also if it passed.
     shows: str = ""
@@ -90,8 +93,8 @@ def build(*words, **environment) -> None:
     SwiftPM finds the tests in the compiler's index. Without the system's modules in it, a debug build
     takes two thirds of the time."""
     process = subprocess.Popen(
-        ["swift", "build", "-Xswiftc", "-index-ignore-system-modules", *words], env=os.environ | environment, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True)
+        ["swift", "build", "-Xswiftc", "-index-ignore-system-modules", *words],
+        env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     warned = False
     for line in process.stdout:
         print(line, end="")
@@ -127,6 +130,20 @@ def tools():
         raise Failure("\n".join([*wrong, "install Swift 6.3 or later from https://swift.org/install"]))
 
 
+@step(1800, after=["tools"], is_patient=True, is_quick=False)
+def release():
+    """Every program, optimised."""
+    build("-c", "release")
+
+
+@step(1800, after=["tools"], is_patient=True)
+def build_all():
+    """Everything in debug, with warnings as errors and AddressSanitizer; a quick run without the
+    sanitizer."""
+    build("--build-tests", "--scratch-path", debug_build(), *STRICT, *WHOLE_MODULES,
+          *([] if is_quick_run else ADDRESS))
+
+
 @step(60, after=["tools"], load=0.25)
 def abi():
     """CLinux's statement of the kernel's Bluetooth ABI agrees with <bluetooth/bluetooth.h>: static
@@ -135,7 +152,13 @@ def abi():
         "Sources/System/CLinux/CLinux.c")
 
 
-@step(120, after=["tools"], load=0.5)
+@step(60, after=["tools"], load=0.25)
+def architecture():
+    """Imports, groups, folders, limits."""
+    run("Tests/architecture")
+
+
+@step(300, after=["tools"], is_patient=True)
 def format():
     """The sources are formatted."""
     status = subprocess.run(
@@ -145,83 +168,10 @@ def format():
         raise Failure("run: swift format --in-place --recursive Sources Tests Package.swift")
 
 
-@step(60, after=["tools"], load=0.25)
-def architecture():
-    """Imports, groups, folders, limits."""
-    run("Tests/architecture")
-
-
-@step(1200, after=["tools"])
-def build_all():
-    """Everything in debug, with warnings as errors and AddressSanitizer; a quick run without the
-    sanitizer."""
-    build("--build-tests", "--scratch-path", debug_build(), *STRICT, *WHOLE_MODULES,
-          *([] if is_quick_run else ADDRESS))
-
-
-@step(900, after=["build"], load=0.75, shows=r"^attacks: ")
-def test():
-    """The unit tests: those that wait for threads and for the clock one after another, and in another
-    process those that only compute, on all processors. In one process the computing ones would delay
-    the waiting ones until they give up, more so with a sanitizer."""
-    unit_tests(debug_build(), ["--no-parallel", "--filter", WAITING], ["--skip", WAITING])
-
-
-@step(60, after=["build"], load=0.25)
-def surface():
-    """Apple's interface of CoreBluetooth, symbol by symbol."""
-    run(SYSTEM / "CoreBluetooth" / "surface", products())
-
-
-@step(60, after=["build"], load=0.5)
-def documentation():
-    """Every public symbol is documented, and every function that throws says when."""
-    run("Tests/documentation", products())
-
-
-@step(180, after=["build"], load=0.5)
-def snippets():
-    """The programs in the documentation compile, and KeepConnected finds its strap again."""
-    run("Tests/snippets", products(), *[] if is_quick_run else ["-sanitize=address"], **NO_LEAKS)
-
-
-@step(180, after=["tools"], load=0.5)
+@step(600, after=["tools"], load=0.5)
 def dependents():
     """A package that depends on Atto resolves beside targets named GATT, Files and so on."""
     run(SYSTEM / "Dependents" / "run")
-
-
-@step(180, after=["build"], load=0.25)
-def examples():
-    """The examples of CoreBluetooth against each other."""
-    run(SYSTEM / "CoreBluetooth" / "examples", products(), **NO_LEAKS)
-
-
-@step(1200, after=["tools"], is_quick=False)
-def release():
-    """The command, optimised."""
-    build("-c", "release", "--product", "atto")
-
-
-@step(600, after=["tools"], load=0.5)
-def embedded():
-    """ATT and GATT in Embedded Swift, on three processors."""
-    run(SYSTEM / "Embedded" / "run")
-
-
-@step(600, after=["release"], load=0.5, shows=r"^seeds simulated: ", is_quick=False)
-def simulation():
-    """Clients and servers in virtual time. A seed that breaks a rule is reduced and printed with its
-    transcript. Repeat one with `.build/release/simulate --seed N --trace`."""
-    build("-c", "release", "--product", "simulate")
-    run(".build/release/simulate", "--seed", 1, "--count", 10000, "--shrink")
-
-
-@step(600, after=["tools"], load=0.5, is_quick=False)
-def broken():
-    """Atto broken on purpose, one line at a time: a transcript and a seed of the simulator must
-    notice each."""
-    run(SYSTEM / "Broken" / "run")
 
 
 @step(60, after=["release"], load=0.25, is_quick=False)
@@ -258,70 +208,124 @@ def demo():
         raise Failure("atto demo printed no throughput")
 
 
-@step(300, after=["release"], load=0.25)
+@step(1500, after=["release"], load=1.25, is_quick=False, shows=r".")
+def lab():
+    """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too."""
+    run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
+
+
+@step(900, after=["build"], load=0.75, shows=r"^attacks: ")
+def test():
+    """The unit tests: those that wait for threads and for the clock one after another, and in another
+    process those that only compute, on all processors. In one process the computing ones would delay
+    the waiting ones until they give up, more so with a sanitizer."""
+    unit_tests(debug_build(), ["--no-parallel", "--filter", WAITING], ["--skip", WAITING])
+
+
+@step(60, after=["build"], load=0.25)
+def surface():
+    """Apple's interface of CoreBluetooth, symbol by symbol."""
+    run(SYSTEM / "CoreBluetooth" / "surface", products())
+
+
+@step(60, after=["build"], load=0.5)
+def documentation():
+    """Every public symbol is documented, and every function that throws says when."""
+    run("Tests/documentation", products())
+
+
+@step(600, after=["build"], load=0.5)
+def snippets():
+    """The programs in the documentation compile, and KeepConnected finds its strap again."""
+    run("Tests/snippets", products(), *[] if is_quick_run else ["-sanitize=address"], **NO_LEAKS)
+
+
+@step(300, after=["build"], load=0.25)
+def examples():
+    """The examples of CoreBluetooth against each other."""
+    run(SYSTEM / "CoreBluetooth" / "examples", products(), **NO_LEAKS)
+
+
+@step(600, after=["release"], load=0.25)
 def tours():
     """The commands that the documentation shows, in their order."""
     run(SYSTEM / "Documentation" / "run", atto())
 
 
-@step(300, after=["release"], load=0.5, is_quick=False)
-def counts():
-    """Allocations, system calls and instructions of the hot paths, against recorded numbers."""
-    run(SYSTEM / "Counts" / "run")
-
-
-@step(120, after=["release"], load=0.5, is_quick=False)
-def leaks():
-    """Memory that a server loses with its clients, or a client when it ends."""
-    run(SYSTEM / "Leaks" / "run", atto())
-
-
-@step(600, after=["release"], load=0.5, is_quick=False)
-def interoperability():
-    """Against Bumble, in both roles."""
-    run(SYSTEM / "Interoperability" / "run", atto())
-
-
-@step(300, after=["release"], load=0.5)
+@step(600, after=["release"], load=0.5)
 def commands():
     """Every command as its users run it."""
     run(SYSTEM / "Commands" / "run", atto())
 
 
-@step(600, after=["release"], load=0.5, shows=r"^[A-Za-z].*: \d+ ")
+@step(900, after=["release"], load=0.5, shows=r"^[A-Za-z].*: \d+ ")
 def conformance():
     """The cases of the GATT test suite; a quick run leaves out those with Bumble."""
     run(SYSTEM / "Conformance" / "run", atto(), *["--quick"][:is_quick_run])
 
 
-@step(900, after=["release"], load=0.75, is_quick=False, shows=r".")
-def lab():
-    """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too, optimised because the
-    machine is slow."""
-    for folder in sorted((ROOT / "Sources" / "Apple" / "Examples").iterdir()):
-        build("-c", "release", "--product", folder.name)
-    run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
+@step(900, after=["release"], load=0.5, is_quick=False)
+def interoperability():
+    """Against Bumble, in both roles."""
+    run(SYSTEM / "Interoperability" / "run", atto())
 
 
-@step(600, after=["tools"], is_quick=False, shows=r" executions, ")
-def fuzz():
-    """Code that reads octets from outside, five seconds for each target, with AddressSanitizer."""
-    run(SYSTEM / "Fuzz" / "run", "--address")
+@step(300, after=["release"], load=0.5, is_quick=False)
+def leaks():
+    """Memory that a server loses with its clients, or a client when it ends."""
+    run(SYSTEM / "Leaks" / "run", atto())
 
 
-@step(900, after=["tools"], load=0.75, is_quick=False)
-def thread():
-    """The tests with threads, with ThreadSanitizer."""
-    os.environ["TSAN_OPTIONS"] = f"suppressions={ROOT}/Tests/thread-suppressions.txt"
+@step(1200, after=["tools"], is_patient=True, is_quick=False)
+def build_thread():
+    """The tests with threads, for ThreadSanitizer."""
     build(
         "--product", "AttoPackageTests", "--sanitize=thread", "--scratch-path", ".build/thread",
         "-Xswiftc", "-gline-tables-only", "-Xswiftc", "-DTHREAD_SANITIZER", *WHOLE_MODULES,
         ATTO_TESTS=WAITING)
+
+
+@step(900, after=["build-thread"], load=0.75, is_quick=False)
+def thread():
+    """The tests with threads, with ThreadSanitizer."""
+    os.environ["TSAN_OPTIONS"] = f"suppressions={ROOT}/Tests/thread-suppressions.txt"
     unit_tests(
         ".build/thread", ["--no-parallel", "--filter", "CoreBluetoothTests"],
         ["--no-parallel", "--skip", "CoreBluetoothTests"])
 
 
+@step(1200, after=["tools"], is_patient=True, is_quick=False, shows=r" executions, ")
+def fuzz():
+    """Code that reads octets from outside, five seconds for each target, with AddressSanitizer."""
+    run(SYSTEM / "Fuzz" / "run", "--address")
+
+
+@step(1200, after=["tools"], is_patient=True, is_quick=False)
+def broken():
+    """Atto broken on purpose, one line at a time: a transcript and a seed of the simulator must
+    notice each."""
+    run(SYSTEM / "Broken" / "run")
+
+
+@step(900, after=["tools"], load=0.75, is_patient=True)
+def embedded():
+    """ATT and GATT in Embedded Swift, on three processors."""
+    run(SYSTEM / "Embedded" / "run")
+
+
+@step(900, after=["release"], load=0.75, is_patient=True, is_quick=False)
+def counts():
+    """Allocations, system calls and instructions of the hot paths, against recorded numbers."""
+    run(SYSTEM / "Counts" / "run")
+
+
+@step(900, after=["release"], is_patient=True, shows=r"^seeds simulated: ", is_quick=False)
+def simulation():
+    """Clients and servers in virtual time. A seed that breaks a rule is reduced and printed with its
+    transcript. Repeat one with `.build/release/simulate --seed N --trace`."""
+    run(".build/release/simulate", "--seed", 1, "--count", 10000, "--shrink")
+
+
 # `build` is a function of this file.
 for one in STEPS:
-    one.name = one.name.removesuffix("_all")
+    one.name = one.name.removesuffix("_all").replace("_", "-")

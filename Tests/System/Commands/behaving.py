@@ -193,7 +193,7 @@ def indicate_every(b):
     equal(silent.receive(), "1d030011")
     equal(client.ask("1204000200"), "13")
     for _ in range(5):
-        equal(client.receive(within=3), "1d030011")
+        equal(client.receive(), "1d030011")
         client.send("1e")
     equal(silent.ask("0a0300"), "0b11", "nothing more before the confirmation")
     silent.send("1e")

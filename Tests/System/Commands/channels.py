@@ -30,7 +30,7 @@ class Octets:
     def opened(self):
         contains(self.process.stderr.readline().decode(), "opened by ")
 
-    def end(self, data=b"", within=60):
+    def end(self, data=b"", within=PATIENCE):
         """The output up to its end, with status 0."""
         out, err = self.process.communicate(data, timeout=within)
         equal((self.process.returncode, err), (0, b""), "the end")

@@ -19,7 +19,7 @@ import traceback
 FOLDER = pathlib.Path(__file__).resolve().parent
 FIXTURES = FOLDER.parents[2] / "Fixtures"
 # Seconds before a test counts as hanging.
-PATIENCE = 10
+PATIENCE = 60
 
 TESTS = []
 

@@ -172,7 +172,7 @@ def pressure(b):
         thread.join(PATIENCE)
         writer.close()
         equal(reader.recv(100), b"")
-        ended = ends.running.end(within=30)
+        ended = ends.running.end(within=PATIENCE)
         equal(ended.code, 0, ended)
         way = [int.from_bytes(bytes.fromhex(pdu)[3:7], "little")
                for is_sent, pdu in pdus(btsnoop(path)) if is_sent == is_up and pdu[:2] == "1b"]
@@ -213,7 +213,7 @@ def timed(b):
     running, between = relay(b, at, "--once", at="air:Between")
     ended = b.run("bench", between + "?phy=2M&interval=7.5ms&dle=251", "--mtu", "247",
                   "--test", "notify,write-command", "--count", "300", "--json", "--quiet",
-                  within=30)
+                  within=PATIENCE)
     equal(ended.code, 0, ended)
     equal([(line["test"], line["count"], line["lost"], line["outOfOrder"]) for line in ended.json],
           [("notify", 300, 0, 0), ("write-command", 300, 0, 0)])

@@ -36,7 +36,7 @@ PROPERTIES = [
 ]
 BASE_SUFFIX = bytes.fromhex("00001000800000805f9b34fb")[::-1]
 # How long a step waits for what should come by itself.
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def uuid_text(uuid: UUID) -> str:

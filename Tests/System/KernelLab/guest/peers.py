@@ -29,6 +29,9 @@ import bumble_python
 ATTO = os.environ.get("ATTO", "atto")
 FIXTURES = os.environ.get("FIXTURES", "Fixtures")
 EXAMPLES = os.environ.get("EXAMPLES", ".build/checked/debug")
+# Seconds before a test counts as hanging. A machine that emulates another while others build beside it
+# may take ten times as long as a quiet one.
+PATIENCE = 60
 ADDRESSES = [f"00:AA:01:{index:02X}:00:{index:02X}" for index in range(10)]
 
 
@@ -69,7 +72,7 @@ def shown(words) -> str:
     return line if len(line) <= 200 else f"{line[:160]} ... ({len(words)} words)"
 
 
-def run(words, status=0, timeout=20.0) -> Outcome:
+def run(words, status=0, timeout=PATIENCE) -> Outcome:
     """Runs a command, which must end with this status (None: any)."""
     start = time.monotonic()
     try:
@@ -84,7 +87,7 @@ def run(words, status=0, timeout=20.0) -> Outcome:
     return outcome
 
 
-def atto(*words, status=0, timeout=20.0) -> Outcome:
+def atto(*words, status=0, timeout=PATIENCE) -> Outcome:
     return run([ATTO, *map(str, words)], status, timeout)
 
 
@@ -112,7 +115,7 @@ class Process:
         for line in self.process.stderr:
             self.errors += line
 
-    def line(self, seconds: float = 10) -> str | None:
+    def line(self, seconds: float = PATIENCE) -> str | None:
         """The next line of output, None at its end."""
         try:
             return self.lines.get(timeout=seconds)
@@ -125,7 +128,7 @@ class Process:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
-    def expect(self, pattern: str, count: int = 1, seconds: float = 20) -> list[str]:
+    def expect(self, pattern: str, count: int = 1, seconds: float = PATIENCE) -> list[str]:
         """Waits for that many lines that match, and returns these and the lines between."""
         deadline = time.monotonic() + seconds
         passed: list[str] = []
@@ -148,7 +151,7 @@ class Process:
             found.append(self.lines.get_nowait())
         return found
 
-    def wait(self, seconds: float = 10) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -199,12 +202,11 @@ class Server(Process):
             ATTO, "serve", path or profile(name), "--listen", listen or f"le:@hci{adapter}", "--json",
             *words)
         self.seen: list[dict] = []
-        # An emulated machine is slow to start a process while it does other work.
-        self.event("listening", 30)
+        self.event("listening")
         if listen is None:
             advertise(adapter)
 
-    def event(self, name: str, seconds: float = 10) -> dict:
+    def event(self, name: str, seconds: float = PATIENCE) -> dict:
         """The next event of this name; what comes before it is dropped."""
         deadline = time.monotonic() + seconds
         while True:
@@ -257,8 +259,8 @@ class BumbleAir(Process):
         super().__init__(
             str(bumble_python.interpreter_path()), "-B", program, *self.addresses,
             *(["--server", self.host] if host else []), *words)
-        self.event("ready", 30)
-        deadline = time.monotonic() + 20
+        self.event("ready")
+        deadline = time.monotonic() + PATIENCE
         while len(new := sorted(set(control.indexes()) - before)) < count:
             check(time.monotonic() < deadline, "adapters", new, self.errors)
             time.sleep(0.02)
@@ -275,7 +277,7 @@ class BumbleAir(Process):
     def listen(self, server: int) -> str:
         return f"le:@hci{self.indexes[server]}"
 
-    def event(self, name: str, seconds: float = 15) -> dict:
+    def event(self, name: str, seconds: float = PATIENCE) -> dict:
         deadline = time.monotonic() + seconds
         while True:
             line = self.line(max(0.0, deadline - time.monotonic()))

@@ -69,7 +69,7 @@ with serve() as server:
         "subscribe", endpoint(), NOTIFYING, "--resume", "--count", "1", "--security", "medium",
         "--json", "--trace", *HERE)
     server.event("connected")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while resumed.lines.empty() and time.monotonic() < deadline:
         server.say(f"notify {NOTIFYING} 2a")
         time.sleep(0.1)

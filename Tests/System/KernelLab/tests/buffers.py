@@ -11,7 +11,7 @@ with Server("uart"):
     time.sleep(2)
     reader.signal(signal.SIGCONT)
     for count in range(1, COUNT):
-        line = reader.line(10)
+        line = reader.line()
         check(line is not None, count, reader.errors)
         value = bytes.fromhex(json.loads(line)["value"])
         check(int.from_bytes(value[:4], "little") == count, count, value.hex())

@@ -7,7 +7,7 @@ NOTIFICATIONS = 300
 
 def told(process: Process, name: str) -> dict:
     while True:
-        line = process.line(15)
+        line = process.line()
         check(line is not None, "no", name, process.errors)
         event = json.loads(line)
         if event["event"] == name:
@@ -50,7 +50,7 @@ with BumbleAir(1, "--display", host=True) as air:
     shown = air.event("show")["passkey"]
     told(pairing, "enter")
     pairing.say(shown)
-    check(pairing.wait(20) == 0, pairing.errors)
+    check(pairing.wait() == 0, pairing.errors)
     check(air.event("paired")["authenticated"], air.errors)
     for uuid, text in (("a002", b"encrypted"), ("a003", b"authenticated")):
         read = atto("read", peer, found[uuid], "--security", "fips", "--json")

@@ -1,5 +1,5 @@
 """L2CAP channels: atto with the kernel sockets of Python, and with itself."""
-# deadline: 60
+# deadline: 180
 import re
 
 from peers import *
@@ -71,13 +71,13 @@ writing = threading.Thread(target=lambda: (process.stdin.write(DATA), process.st
 writing.start()
 check(receive(peer, COUNT) == DATA, "what came back is not what was sent")
 writing.join(60)
-check(process.wait(30) == 0, process.stderr.read())
+check(process.wait(PATIENCE) == 0, process.stderr.read())
 peer.close()
 print("from us:", COUNT)
 
 # Nobody listens at another PSM of a peer that is there.
 server, psm = listener("le:@hci1")
-refused = atto("channel", endpoint(), "--psm", psm + 1, "--timeout", 20, status=None, timeout=30)
+refused = atto("channel", endpoint(), "--psm", psm + 1, "--timeout", 20, status=None)
 check(refused.status != 0 and "nothing is published there" in refused.errors, refused)
 # One who has no room: the kernel takes as many as its listener's queue, and one.
 crowded = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_STREAM, 0)
@@ -86,7 +86,7 @@ checked(libc.bind(crowded.fileno(), address, len(address)))
 crowded.listen(0)
 first = stream(0)
 checked(libc.connect(first.fileno(), address, len(address)))
-full = atto("channel", endpoint(), "--psm", 0xC5, "--timeout", 20, status=None, timeout=30)
+full = atto("channel", endpoint(), "--psm", 0xC5, "--timeout", 20, status=None)
 check(full.status != 0 and "no resources for another channel" in full.errors, full)
 first.close()
 crowded.close()
@@ -100,6 +100,6 @@ done = subprocess.run(
     capture_output=True)
 check(done.returncode == 0, done.stderr)
 reading.join(30)
-check(server.wait(30) == 0, server.stderr.read())
+check(server.wait(PATIENCE) == 0, server.stderr.read())
 check(came == [DATA], len(came[0]) if came else None)
 print("ours to ours:", len(came[0]))

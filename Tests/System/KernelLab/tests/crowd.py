@@ -16,7 +16,7 @@ Path("short.json").write_text(json.dumps(short))
 
 def burst(number: int, process: Process) -> None:
     for count in range(COUNT):
-        line = process.line(60)
+        line = process.line()
         check(line is not None, number, count, process.errors)
         value = bytes.fromhex(json.loads(line)["value"])
         check(int.from_bytes(value[:4], "little") == count, number, count, value.hex())
@@ -43,5 +43,5 @@ with BumbleAir(5) as air:
                 check(found.objects()[0]["value"] == "01", found)
         for process in clients:
             process.signal(signal.SIGINT)
-            check(process.wait(20) == 0, process.errors)
+            check(process.wait() == 0, process.errors)
         print(f"{len(clients)} clients had {COUNT} notifications each")

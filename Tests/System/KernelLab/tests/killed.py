@@ -10,7 +10,7 @@ with Server("heart-rate") as server:
     seconds = time.monotonic() - start
     print(f"the client ended {seconds:.2f} s after its server: {subscriber.errors}")
     check(status == 3, status, subscriber.errors)
-    check(seconds < 8, seconds)
+    check(seconds < 20, seconds)
     check("disconnected" in subscriber.errors, subscriber.errors)
 reset()
 with Server("heart-rate") as server:

@@ -12,7 +12,7 @@ with Server("uart", listen="le:") as server:
                     "--mtu", "64")
     for process, length in ((first, 512), (second, 61)):
         for count in range(1000):
-            line = process.line(20)
+            line = process.line()
             check(line is not None, count, process.errors)
             value = bytes.fromhex(json.loads(line)["value"])
             number = int.from_bytes(value[:4], "little")

@@ -8,7 +8,7 @@ with Server("uart"):
     for mtu, length in [(517, 512), (247, 244), (23, 20)]:
         found = atto(
             "subscribe", endpoint(), "0x001A", "--mtu", mtu, "--count", COUNT, "--json",
-            timeout=40)
+            timeout=100)
         values = [bytes.fromhex(line["value"]) for line in found.objects()]
         numbers = [int.from_bytes(value[:4], "little") for value in values]
         check(numbers == list(range(COUNT)), "at", mtu, numbers[:5], len(numbers))

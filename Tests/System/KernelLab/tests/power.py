@@ -6,7 +6,7 @@ with Server("heart-rate") as server:
     subscriber.line()
     control.switch(0, "power", False)
     try:
-        check(subscriber.wait(3) == 3, subscriber.errors)
+        check(subscriber.wait() == 3, subscriber.errors)
         print(subscriber.errors.strip())
         check("powered off" in subscriber.errors, subscriber.errors)
         off = atto("read", endpoint(), "0x0003", "--timeout", "3", status=3)

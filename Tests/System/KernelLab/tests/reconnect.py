@@ -79,7 +79,7 @@ with Server("heart-rate") as server:
     # One value a second, for as long as somebody takes them.
     following = client("raw", endpoint(), "0a0300", "--json", "--listen", "3")
     unasked, answers = [], []
-    while not (unasked and answers) and (line := following.line(20)) is not None:
+    while not (unasked and answers) and (line := following.line()) is not None:
         pdu = json.loads(line)["pdu"]
         if pdu == "0a0300":
             continue

@@ -6,7 +6,7 @@ from peers import *
 ENCRYPTED, LONG = "0x010A", "0x0035"
 
 monitor = Process("btmon", "-w", "own.btsnoop")
-deadline = time.monotonic() + 10
+deadline = time.monotonic() + PATIENCE
 while not (os.path.exists("own.btsnoop") and os.path.getsize("own.btsnoop") > 16):
     check(time.monotonic() < deadline, monitor.errors)
     time.sleep(0.02)
