@@ -51,6 +51,24 @@ class Air(LocalLink):
                 return
 
 
+class KernelController(Controller):
+    """A controller for the kernel, which unmasks LE Enhanced Connection Complete and then gets no LE
+    Connection Complete (Vol 4, Part E, 7.7.65.10). Bumble 0.0.236 sends the latter always. The kernel
+    goes on waiting for the former then, and carries out no command for the 20 s that a connection may
+    take to come about, unless another command ends by chance."""
+
+    def send_hci_packet(self, packet) -> None:
+        if isinstance(packet, hci.HCI_LE_Connection_Complete_Event):
+            packet = hci.HCI_LE_Enhanced_Connection_Complete_Event(
+                local_resolvable_private_address=hci.Address.ANY_RANDOM,
+                peer_resolvable_private_address=hci.Address.ANY_RANDOM,
+                **{name: getattr(packet, name) for name in (
+                    "status", "connection_handle", "role", "peer_address_type", "peer_address",
+                    "connection_interval", "peripheral_latency", "supervision_timeout",
+                    "central_clock_accuracy")})
+        super().send_hci_packet(packet)
+
+
 class Person(PairingDelegate):
     """Shows what is to be shown, and enters what comes on standard input."""
 
@@ -172,7 +190,7 @@ async def main() -> None:
     kept = []
     for number, address in enumerate(arguments.addresses):
         transport = await open_transport("vhci")
-        kept.append((transport, Controller(
+        kept.append((transport, KernelController(
             f"hci-{number}", host_source=transport.source, host_sink=transport.sink, link=air,
             public_address=f"{address}/P")))
     host = None
