@@ -1,4 +1,4 @@
-import AttoSimulation
+import AttoLinks
 import Synchronization
 import Testing
 

@@ -2,7 +2,6 @@ import TestSupport
 import AttoATT
 import AttoGATT
 import AttoLinks
-import AttoSimulation
 import Testing
 
 @testable import Atto

@@ -1,5 +1,4 @@
 import AttoATT
-import AttoSimulation
 import Glibc
 import Testing
 

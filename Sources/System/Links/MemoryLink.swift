@@ -1,8 +1,8 @@
-public import AttoATT
-public import AttoLinks
+import AttoATT
 import Glibc
 
-/// One end of a link in memory, for tests and simulations in virtual time.
+/// One end of a link in memory, for tests and simulations in virtual time. Both ends belong to the
+/// same executor.
 ///
 /// Each end has a queue of fixed depth for PDUs to be received. Sending into a full queue would
 /// block; when half of it is free again, the sender is notified that the link is writable.
@@ -10,12 +10,12 @@ import Glibc
 /// Observers are called from within the call that makes the change. Calls do not nest: a change that
 /// an observer makes is reported after it has returned, so that two ends which answer each other
 /// immediately do not grow the stack.
-public final class MemoryLink: Link {
+package final class MemoryLink: Link {
   /// The longest PDU in octets: the limit of an L2CAP length field.
-  public static let longestPDU = 65_535
+  package static let longestPDU = 65_535
 
-  public let peerName: String
-  public weak var observer: (any LinkObserver)?
+  package let peerName: String
+  package weak var observer: (any LinkObserver)?
   private let shared: SharedEnds
   private let end: Int
 
@@ -26,7 +26,7 @@ public final class MemoryLink: Link {
   }
 
   /// Makes two connected ends, each with a queue of `capacity` PDUs.
-  public static func pair(capacity: Int = 64) -> (MemoryLink, MemoryLink) {
+  package static func pair(capacity: Int = 64) -> (MemoryLink, MemoryLink) {
     precondition(capacity > 0, "the capacity must be positive")
     let shared = SharedEnds(capacity: capacity)
     let first = MemoryLink(shared, end: 0, peerName: "the second end of a link in memory")
@@ -38,9 +38,9 @@ public final class MemoryLink: Link {
   deinit { shared.close(end) }
 
   /// Always nil: the observer is called.
-  public var descriptor: Int32? { nil }
+  package var descriptor: Int32? { nil }
 
-  public func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
+  package func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
     guard !shared.closed[end] else { throw LinkError(.send, .closed, endpoint: peerName) }
     guard !shared.closed[1 - end] else {
       throw LinkError(.send, .system(EPIPE), endpoint: peerName)
@@ -53,18 +53,18 @@ public final class MemoryLink: Link {
     return shared.send(pdu, from: end)
   }
 
-  public func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
+  package func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
     shared.receive(into: &buffer, at: end)
   }
 
   /// PDUs that this end has not received are dropped. Its peer can still receive PDUs sent before.
-  public func close() { shared.close(end) }
+  package func close() { shared.close(end) }
 
   /// The security of both ends.
-  public var security: LinkSecurity { shared.security }
+  package var security: LinkSecurity { shared.security }
 
   /// Succeeds at once, for both ends, and notifies both observers.
-  public func raiseSecurity(to level: SecurityLevel) throws(LinkError) {
+  package func raiseSecurity(to level: SecurityLevel) throws(LinkError) {
     guard !shared.closed[end], !shared.closed[1 - end] else {
       throw LinkError(.raiseSecurity, .closed, endpoint: peerName)
     }
@@ -73,7 +73,7 @@ public final class MemoryLink: Link {
   }
 
   /// Sets ``security`` at both ends, and notifies both observers.
-  public func assume(_ security: LinkSecurity) {
+  package func assume(_ security: LinkSecurity) {
     guard shared.security != security else { return }
     shared.security = security
     shared.notify(0, .securityChanged)
