@@ -28,6 +28,8 @@ import Synchronization
 /// timerfd that is set once, not for each poll. Then most polls cost the kernel no timer, and most
 /// turns do not read the clock. An alarm for a timer that was cancelled causes an empty turn.
 ///
+/// A test can give a loop a ``VirtualTime``, which is then the time of its timers.
+///
 /// # Threads
 /// `enqueue`, `execute`, `stop` and `isCurrent` may be called from any thread. All other functions
 /// belong to the loop's thread and trap elsewhere; get there with ``execute(_:)``.
@@ -67,6 +69,8 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   /// The name of the loop's thread, of which the kernel shows 15 bytes.
   public let name: String
   let stoppable: Bool
+  /// The time of a loop in a test; nil: CLOCK_MONOTONIC.
+  let virtualTime: VirtualTime?
   /// The executor for tasks that should run on this loop.
   public var tasks: LoopTasks { taskExecutor! }
   /// Set once, by `init`. It refers to this loop, so it cannot be a constant.
@@ -103,6 +107,8 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   @exclusivity(unchecked) var clock: Int64 = 0
   @exclusivity(unchecked) var clockIsFresh = false
   @exclusivity(unchecked) var stopped = false
+  /// Calls of ``advance(by:_:)`` that have not ended.
+  @exclusivity(unchecked) var advances: [(end: Int64, done: () -> Void)] = []
   /// Whether the kernel has epoll_pwait2.
   @exclusivity(unchecked) var exact: Int32 = 1
   /// Filled by epoll_wait and read in the same turn; allocated once, freed by `deinit`.
@@ -115,7 +121,14 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     try self.init(name: name, stoppable: true)
   }
 
-  init(name: String, stoppable: Bool) throws(LoopError) {
+  /// Creates a loop in virtual time, which stands still until ``advance(by:_:)`` moves it.
+  ///
+  /// Throws ``LoopError`` if the process or the machine has no descriptor left.
+  package convenience init(name: String, virtualTime: VirtualTime) throws(LoopError) {
+    try self.init(name: name, stoppable: true, virtualTime: virtualTime)
+  }
+
+  init(name: String, stoppable: Bool, virtualTime: VirtualTime? = nil) throws(LoopError) {
     let epoll = clinux_epoll_create()
     guard epoll >= 0 else { throw LoopError(.createPoll, errno: -epoll) }
     let wakeUp = clinux_eventfd()
@@ -132,6 +145,7 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     }
     self.name = name
     self.stoppable = stoppable
+    self.virtualTime = virtualTime
     self.epoll = epoll
     self.wakeUp = wakeUp
     events = .allocate(capacity: Int(Loop.eventsPerPoll))

@@ -90,6 +90,7 @@ extension Loop {
     let count = clinux_epoll_wait(epoll, events, Loop.eventsPerPoll, timeout, &exact)
     if timeout != 0 { signal.bitwiseAnd(~Loop.asleep, ordering: .acquiringAndReleasing) }
     clockIsFresh = false
+    if count == 0, let virtualTime { step(virtualTime) }
     // EINTR, the only error that a valid epoll instance has, is an empty turn.
     return max(0, count)
   }
@@ -97,6 +98,7 @@ extension Loop {
   /// How long the next poll may sleep, in nanoseconds; negative for no limit.
   private func timeoutOfPoll() -> Int64 {
     guard local.isEmpty, ready.isEmpty, turnHandlers.isEmpty, !stopped else { return 0 }
+    if let virtualTime { return timeout(in: virtualTime) }
     guard let deadline = timers.deadline, !isLeftToAlarm(deadline) else { return -1 }
     // The clock was read for the timers just now.
     let (left, overflow) = deadline.subtractingReportingOverflow(now)

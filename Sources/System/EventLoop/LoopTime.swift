@@ -34,7 +34,7 @@ extension Loop {
   }
 
   private func readClock() {
-    clock = clinux_monotonic()
+    clock = virtualTime?.now ?? clinux_monotonic()
     clockIsFresh = true
   }
 

@@ -28,7 +28,8 @@ public final class LoopTimer: TimerHandler {
     body = nil
   }
 
-  private static func moment(_ delay: Duration, after now: Int64) -> Int64 {
+  /// The time after a delay; saturates.
+  static func moment(_ delay: Duration, after now: Int64) -> Int64 {
     let (seconds, attoseconds) = delay.components
     let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let (moment, isFarther) = now.addingReportingOverflow(whole)
