@@ -56,6 +56,7 @@ let package = Package(
   name: "Atto",
   products: [
     .library(name: "Atto", targets: ["Atto"]),
+    .library(name: "AttoTesting", targets: ["AttoTesting"]),
     .library(name: "AttoStore", targets: ["AttoStore"]),
     .library(name: "AttoGATT", targets: ["AttoGATT"]),
     .library(name: "AttoATT", targets: ["AttoATT"]),
@@ -125,7 +126,14 @@ let package = Package(
       name: "AttoProfileServer", dependencies: ["Atto", "AttoFormats"],
       path: "Sources/Formats/ProfileServer", swiftSettings: common),
 
-    // Testing: conformance cases and hostile input, for other stacks.
+    // Testing: for tests of applications, and conformance cases and hostile input for other stacks.
+    .target(
+      name: "AttoTesting",
+      dependencies: [
+        "Atto", "AttoATT", "AttoLinks", "AttoEventLoop", "AttoRadio", "AttoVirtualRadio",
+        "AttoFormats",
+      ],
+      path: "Sources/Testing/AttoTesting", swiftSettings: common + inheriting),
     .target(
       name: "AttoConformance", dependencies: ["AttoATT", "AttoGATT", "AttoFormats"],
       path: "Sources/Testing/Conformance", swiftSettings: common),
@@ -204,12 +212,15 @@ let package = Package(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
-    // Like the examples, these are built without our settings, as apps are.
+    // Like the examples, these are built without our settings, as applications are.
     .testTarget(
       name: "OSLogTests", dependencies: ["os", "CoreBluetooth"], path: "Tests/Unit/OSLogTests"),
     .testTarget(
       name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto"],
       path: "Tests/Unit/CoreBluetoothTests"),
+    .testTarget(
+      name: "AttoTestingTests", dependencies: ["Atto", "AttoTesting"],
+      path: "Tests/Unit/AttoTestingTests"),
     // Sources as tutorials for Apple's systems have them, in their language mode. They only have to
     // compile.
     .testTarget(

@@ -28,11 +28,16 @@ extension Connection {
     } catch {
       throw options.security > .low ? await pairing?.explained(error) ?? error : error
     }
-    if options.security > .low {
-      try await connection.raiseSecurity(to: options.security, within: options.connectTimeout)
-    }
-    if options.exchangesMTU { try await connection.exchangeMTU() }
+    try await connection.prepare(options)
     return connection
+  }
+
+  /// Does what the options want done before the first request.
+  package func prepare(_ options: ConnectionOptions) async throws(AttoError) {
+    if options.security > .low {
+      try await raiseSecurity(to: options.security, within: options.connectTimeout)
+    }
+    if options.exchangesMTU { try await exchangeMTU() }
   }
 
   /// Takes over an open link. The link must belong to the loop's thread.
@@ -65,9 +70,16 @@ extension Connection {
     try make(link, options, server, server.loop).get()
   }
 
+  /// On the loop's thread.
+  package static func make(
+    _ link: any Link, _ options: ConnectionOptions, _ server: LocalServer?, _ loop: Loop
+  ) -> Result<Connection, AttoError> {
+    make(link, options, server, loop, nil)
+  }
+
   static func make(
     _ link: any Link, _ options: ConnectionOptions, _ server: LocalServer?, _ loop: Loop,
-    _ pairing: PairingSource? = nil
+    _ pairing: PairingSource?
   ) -> Result<Connection, AttoError> {
     do throws(AttoError) {
       if let server { return .success(Connection(try server.attach(link, options), pairing)) }

@@ -135,6 +135,11 @@ public final class LocalServer: Sendable {
   ) throws(AttoError) -> ConnectionCore {
     try core.value.attach(link, options: options)
   }
+
+  /// The same for other modules. Traps off the loop's thread. Throws `tooManyClients`.
+  package func serve(_ link: any Link, _ options: ConnectionOptions) throws(AttoError) {
+    _ = try attach(link, options)
+  }
 }
 
 /// An observation of a server's events. It ends when it is released.

@@ -30,7 +30,7 @@ public final class RawConnection: Sendable {
   }
 
   /// On the loop's thread.
-  static func make(
+  package static func make(
     _ link: any Link, _ options: ConnectionOptions, _ loop: Loop
   ) -> Result<RawConnection, AttoError> {
     let core = RawCore(link, on: loop, monitor: options.monitor)
@@ -68,7 +68,7 @@ public final class RawConnection: Sendable {
 }
 
 /// The part of a raw connection on the loop's thread.
-private final class RawCore: ReadinessHandler {
+private final class RawCore: ReadinessHandler, LinkObserver {
   let loop: Loop
   private let link: any Link
   private let monitor: (@Sendable (MonitoredPDU) -> Void)?
@@ -93,10 +93,20 @@ private final class RawCore: ReadinessHandler {
   }
 
   func open() throws(LoopError) {
-    if let descriptor = link.descriptor { watch = try loop.watch(descriptor, self) }
+    if let descriptor = link.descriptor {
+      watch = try loop.watch(descriptor, self)
+    } else {
+      link.observer = self
+    }
   }
 
   func ready(_ readiness: Readiness) {
+    flush()
+    read()
+  }
+
+  /// A link without a descriptor is ready.
+  func linkReady(_ readiness: LinkReadiness) {
     flush()
     read()
   }

@@ -122,6 +122,12 @@ package final class AirFolder: Sendable {
     return clinux_fstat(descriptor.rawValue, &status) == 0 && status.st_nlink > 0
   }
 
+  /// Removes the folder with its entries.
+  package func remove() {
+    for name in entries() { unlink(entry(name)) }
+    rmdir(path)
+  }
+
   /// Removes temporary files of processes that have died.
   func sweepTemporaries() {
     for name in entries() where name.hasPrefix(".") {

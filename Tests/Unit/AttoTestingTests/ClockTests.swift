@@ -1,0 +1,85 @@
+import Atto
+import AttoTesting
+import Testing
+
+@Suite("Virtual time", .timeLimit(.minutes(1)))
+struct ClockTests {
+  let clock = TestClock()
+
+  @Test("A pause ends when its time has come, not before")
+  func pause() async throws {
+    let loop = clock.loop
+    let events = Log()
+    let pausing = Task(executorPreference: loop.tasks) {
+      try await loop.sleep(for: .seconds(3600))
+      events.append("over")
+    }
+    await clock.advance(by: .seconds(3599))
+    #expect(events.all.isEmpty)
+    await clock.advance(by: .seconds(1))
+    #expect(events.all == ["over"])
+    #expect(clock.now == .seconds(3600))
+    try await pausing.value
+  }
+
+  @Test("What a timer causes happens at its time, before later timers")
+  func order() async throws {
+    let (clock, loop) = (clock, clock.loop)
+    let events = Log()
+    for period in [10, 15] {
+      Task(executorPreference: loop.tasks) {
+        while true {
+          try await loop.sleep(for: .seconds(period))
+          events.append("\(period) at \(clock.now.components.seconds)")
+        }
+      }
+    }
+    await clock.advance(by: .seconds(31))
+    #expect(
+      events.all == ["10 at 10", "15 at 15", "10 at 20", "15 at 30", "10 at 30"])
+  }
+
+  @Test("An advance by nothing lets the loop do what waits")
+  func settles() async throws {
+    let thermometer = try await Thermometer(clock.loop)
+    let connection = try await Connection.pair(server: thermometer.server)
+    let events = Log()
+    let reading = Task(executorPreference: clock.loop.tasks) {
+      for _ in 0..<100 { _ = try await connection.read(thermometer.name) }
+      events.append("read")
+    }
+    await clock.advance(by: .zero)
+    #expect(events.all == ["read"])
+    #expect(clock.now == .zero)
+    try await reading.value
+  }
+
+  @Test("A server whose handler takes too long times out after 30 s")
+  func transactionTimeout() async throws {
+    let thermometer = try await Thermometer(clock.loop)
+    let loop = clock.loop
+    thermometer.server.onRead(of: thermometer.unit) { _ in
+      try? await loop.sleep(for: .seconds(60))
+      return .value([1])
+    }
+    let connection = try await Connection.pair(server: thermometer.server)
+    let reading = Task(executorPreference: loop.tasks) {
+      await failure { try await connection.read(thermometer.unit) }
+    }
+    await clock.advance(by: .seconds(29))
+    #expect(try await connection.awaitedRequest?.left == .seconds(1))
+    #expect(await connection.endReason == nil)
+    await clock.advance(by: .seconds(1))
+    #expect(await reading.value == .bearer(.transactionTimeout(.readRequest)))
+  }
+
+  @Test("A cancelled advance returns")
+  func cancelled() async throws {
+    let clock = clock
+    let advancing = Task(executorPreference: clock.loop.tasks) {
+      withUnsafeCurrentTask { $0?.cancel() }
+      await clock.advance(by: .seconds(1))
+    }
+    await advancing.value
+  }
+}
