@@ -12,13 +12,15 @@ extension Connection {
   ///   - adapter: the radio. For `air:` endpoints, nil creates one for this connection. For `le:`
   ///     endpoints the kernel connects by itself; the agent of this adapter answers when the link
   ///     pairs, and the adapter reports why pairing failed. It is held as long as the connection.
+  ///   - loop: the connection's loop if there is no server; nil: the adapter's, or `Loop.shared`
+  ///     without one. For `air:` endpoints, an adapter must be on the connection's loop.
   /// - Throws: `link` or `radio` if the link cannot be opened, `connectTimeout`, `pairing`,
   ///   `endpoint` if it names no peer, and what ``exchangeMTU()`` throws if the options ask for it.
   public static func connect(
     to endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
-    server: LocalServer? = nil, adapter: Adapter? = nil, loop: Loop = .shared
+    server: LocalServer? = nil, adapter: Adapter? = nil, loop: Loop? = nil
   ) async throws(AttoError) -> Connection {
-    let loop = server?.loop ?? loop
+    let loop = server?.loop ?? loop ?? adapter?.loop ?? .shared
     let pairing = await PairingSource(adapter, endpoint)
     let connection: Connection
     do throws(AttoError) {

@@ -19,14 +19,16 @@ public final class RawConnection: Sendable {
     loop.execute { core.value.close(nil) }
   }
 
-  /// Opens a link to an endpoint.
+  /// Opens a link to an endpoint. The parameters are those of
+  /// ``Connection/connect(to:options:server:adapter:loop:)``.
   ///
   /// - Throws: what ``Connection/connect(to:options:server:adapter:loop:)`` throws.
   public static func connect(
     to endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
-    adapter: Adapter? = nil, loop: Loop = .shared
+    adapter: Adapter? = nil, loop: Loop? = nil
   ) async throws(AttoError) -> RawConnection {
-    try await endpoint.open(options, adapter, loop) { link, _ in make(link, options, loop) }
+    let loop = loop ?? adapter?.loop ?? .shared
+    return try await endpoint.open(options, adapter, loop) { link, _ in make(link, options, loop) }
   }
 
   /// On the loop's thread.

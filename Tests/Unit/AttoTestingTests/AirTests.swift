@@ -3,7 +3,7 @@ import AttoTesting
 import Glibc
 import Testing
 
-@Suite("Simulated radios of a test", .timeLimit(.minutes(1)))
+@Suite("Simulated radios of a test", .timeLimit(.minutes(5)))
 struct AirTests {
   static let parameters = AdvertisingParameters(AdvertisingData(localName: "Strap"))
 
@@ -16,14 +16,12 @@ struct AirTests {
       on: try air.adapter(named: "Strap", loop: clock.loop), advertising: Self.parameters)
     let endpoint = try Endpoint("air:Strap")
     let connection = try await Connection.connect(
-      to: endpoint, adapter: try air.adapter(loop: clock.loop), loop: clock.loop)
+      to: endpoint, adapter: try air.adapter(loop: clock.loop))
     #expect(try await connection.read(thermometer.name) == Array("attic".utf8))
 
     let stranger = try other.adapter(loop: clock.loop)
     let late = Task(executorPreference: clock.loop.tasks) {
-      await failure {
-        try await Connection.connect(to: endpoint, adapter: stranger, loop: clock.loop)
-      }
+      await failure { try await Connection.connect(to: endpoint, adapter: stranger) }
     }
     await clock.advance(by: .seconds(30))
     guard case .radio = await late.value else {

@@ -2,7 +2,7 @@ import Atto
 import AttoTesting
 import Testing
 
-@Suite("Virtual time", .timeLimit(.minutes(1)))
+@Suite("Virtual time", .timeLimit(.minutes(5)))
 struct ClockTests {
   let clock = TestClock()
 

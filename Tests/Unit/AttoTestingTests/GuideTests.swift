@@ -6,8 +6,7 @@ import Testing
 func keepConnected(to endpoint: Endpoint, _ adapter: Adapter) async throws {
   while true {
     do {
-      let connection = try await Connection.connect(
-        to: endpoint, adapter: adapter, loop: adapter.loop)
+      let connection = try await Connection.connect(to: endpoint, adapter: adapter)
       try await connection.closed()
     } catch AttoError.cancelled {
       return

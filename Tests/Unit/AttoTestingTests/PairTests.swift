@@ -2,7 +2,7 @@ import Atto
 import AttoTesting
 import Testing
 
-@Suite("Connections in memory", .timeLimit(.minutes(1)))
+@Suite("Connections in memory", .timeLimit(.minutes(5)))
 struct PairTests {
   @Test("A client reads, writes and subscribes")
   func works() async throws {

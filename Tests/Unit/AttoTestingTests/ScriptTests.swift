@@ -2,7 +2,7 @@ import Atto
 import AttoTesting
 import Testing
 
-@Suite("Scripted peers", .timeLimit(.minutes(1)))
+@Suite("Scripted peers", .timeLimit(.minutes(5)))
 struct ScriptTests {
   let clock = TestClock()
 
