@@ -196,7 +196,8 @@ let package = Package(
       "RadioTests",
       ["AttoRadio", "AttoKernelRadio", "AttoVirtualRadio", "AttoLinkTiming"]),
     .unitTests("DiagnosisTests", ["AttoDiagnosis", "AttoKernelRadio", "AttoRadio"]),
-    .unitTests("AttoTests", ["Atto", "AttoEventLoop", "AttoRelay", "AttoSimulation"]),
+    .unitTests(
+      "AttoTests", ["Atto", "AttoTesting", "AttoEventLoop", "AttoRelay", "AttoSimulation"]),
     // StoreTests kills this again and again while it writes records.
     .executableTarget(
       name: "StoreWorker", dependencies: ["AttoStore"], path: "Tests/Unit/StoreWorker",

@@ -1,3 +1,4 @@
+import AttoTesting
 import TestSupport
 import Glibc
 import Testing
@@ -72,10 +73,17 @@ import Testing
 
   @Test func transactionTimeout() async throws {
     try await withDeadline {
+      let clock = TestClock()
       let peer = RawPeer()
-      let connection = try await peer.connect { $0.transactionTimeout = .milliseconds(30) }
+      let connection = try await peer.connect(loop: clock.loop)
       let dead = AttoError.bearer(.transactionTimeout(.readRequest))
-      #expect(await failure { try await connection.read(3) } == dead)
+      let read = Task(executorPreference: clock.loop.tasks) {
+        await failure { try await connection.read(3) }
+      }
+      await clock.advance(by: .nanoseconds(29_999_999_999))
+      #expect(await connection.endReason == nil)
+      await clock.advance(by: .nanoseconds(1))
+      #expect(await read.value == dead)
       try await connection.closed()
       #expect(await connection.endReason == dead)
       #expect(await failure { try await connection.read(3) } == dead)
@@ -105,13 +113,19 @@ import Testing
       let folder = TemporaryFolder()
       let full = FullListener(folder.socket())
       var options = ConnectionOptions()
-      options.connectTimeout = .milliseconds(40)
-      let endpoint = Endpoint.unix(path: folder.socket())
-      #expect(
-        await failure { try await Connection.connect(to: endpoint, options: options) }
-          == .connectTimeout(endpoint: endpoint.description, after: .milliseconds(40)))
-      // It connects as soon as there is room.
       options.connectTimeout = .seconds(10)
+      let endpoint = Endpoint.unix(path: folder.socket())
+      let clock = TestClock()
+      let late = Task(executorPreference: clock.loop.tasks) { [options] in
+        await failure {
+          try await Connection.connect(to: endpoint, options: options, loop: clock.loop)
+        }
+      }
+      await clock.advance(by: .seconds(10))
+      #expect(
+        await late.value
+          == .connectTimeout(endpoint: endpoint.description, after: .seconds(10)))
+      // It connects as soon as there is room.
       let waiting = Task { [options] in
         try await Connection.connect(to: endpoint, options: options)
       }

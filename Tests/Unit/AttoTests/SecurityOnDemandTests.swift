@@ -1,3 +1,4 @@
+import AttoTesting
 import TestSupport
 import AttoATT
 import AttoGATT
@@ -40,8 +41,10 @@ final class GatedLink: Link, LinkObserver {
 /// Requests that the peer refuses for lack of security are repeated on a more secure link.
 @Suite(.timeLimit(.minutes(5))) struct SecurityOnDemandTests {
   /// A server with a value for each level, the next handle after its declaration.
-  private static func server() async throws -> (LocalServer, [AttributeHandle]) {
-    let server = LocalServer()
+  private static func server(
+    _ loop: Loop = .shared
+  ) async throws -> (LocalServer, [AttributeHandle]) {
+    let server = LocalServer(loop: loop)
     let layout = try await server.add(
       ServiceDefinition(
         0xA000,
@@ -87,7 +90,6 @@ final class GatedLink: Link, LinkObserver {
   private static func options(_ highest: SecurityLevel?) -> ConnectionOptions {
     var options = ConnectionOptions()
     options.securityOnDemand = highest
-    options.securityTimeout = .milliseconds(50)
     return options
   }
 
@@ -124,9 +126,7 @@ final class GatedLink: Link, LinkObserver {
   @Test func manyAtOnceRaiseOnce() async throws {
     try await withDeadline {
       let (server, values) = try await Self.server()
-      var options = Self.options(.fips)
-      options.securityTimeout = .seconds(100)
-      let ends = try await Self.connect(server, options, isOpen: false)
+      let ends = try await Self.connect(server, Self.options(.fips), isOpen: false)
       let connection = ends.connection
       try await withThrowingTaskGroup(of: [UInt8].self) { group in
         for _ in 0..<10 { group.addTask { try await connection.read(values[1]) } }
@@ -143,16 +143,19 @@ final class GatedLink: Link, LinkObserver {
 
   @Test func noLevelInTime() async throws {
     try await withDeadline {
-      let (server, values) = try await Self.server()
+      let clock = TestClock()
+      let (server, values) = try await Self.server(clock.loop)
       let ends = try await Self.connect(server, Self.options(.fips), isOpen: false)
-      let error = await #expect(throws: AttoError.self) {
-        _ = try await ends.connection.read(values[1])
+      let read = Task(executorPreference: clock.loop.tasks) {
+        await failure { try await ends.connection.read(values[1]) }
       }
+      await clock.advance(by: .seconds(30))
+      let error = await read.value
       guard case .insufficientSecurity(let response, let obstacle)? = error else {
         return #expect(Bool(false), "\(error!)")
       }
       #expect(response.code == .insufficientEncryption)
-      #expect(obstacle == .timeout(.medium, after: .milliseconds(50), hasAgent: false))
+      #expect(obstacle == .timeout(.medium, after: .seconds(30), hasAgent: false))
       #expect(error?.description.contains("agent") == true)
       // The connection still works.
       #expect(try await ends.connection.read(values[0]).count == 22)

@@ -164,11 +164,13 @@ final class RawPeer: @unchecked Sendable {
   }
 
   func connect(
-    server: LocalServer? = nil, _ change: (inout ConnectionOptions) -> Void = { _ in }
+    server: LocalServer? = nil, loop: Loop? = nil,
+    _ change: (inout ConnectionOptions) -> Void = { _ in }
   ) async throws -> Connection {
     var options = ConnectionOptions()
     change(&options)
-    return try await Connection.connect(to: endpoint, options: options, server: server)
+    return try await Connection.connect(
+      to: endpoint, options: options, server: server, loop: loop)
   }
 }
 
