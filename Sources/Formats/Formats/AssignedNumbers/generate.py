@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Writes names.txt, the table of AssignedNumbers, from a published list of names.
+"""Writes names.txt, the table of AssignedNumbers, from a published list of names, and from the table
+AssignedUUIDs.swift of AttoGATT, which has constants for the common numbers.
 
     pip download --no-deps bleak==3.1.0
     python3 generate.py bleak-3.1.0-py3-none-any.whl
+
+    python3 generate.py    # writes only the constants, from names.txt as it is
 
 Bleak is under the MIT licence; only its list of 16-bit UUIDs (bleak/uuids.py) is read.
 The numbers and names themselves are the Bluetooth SIG's.
@@ -16,9 +19,48 @@ import zipfile
 
 # Services, declarations and descriptors, characteristics.
 RANGES = [(0x1800, 0x18FF), (0x2800, 0x29FF), (0x2A00, 0x2FFF)]
+TABLE = pathlib.Path(__file__).parent / "names.txt"
+CONSTANTS = TABLE.parents[3] / "Core" / "GATT" / "AssignedUUIDs.swift"
+# The numbers with constants. AttributeTypes.swift has those that GATT itself defines.
+COMMON = """
+1802 1803 1804 1805 1808 1809 180A 180D 180F 1810 1812 1814 1816 1818 1819 181A 181B 181D 181F 1822
+1826
+2906 2907 2908
+2A04 2A06 2A07 2A08 2A0F 2A18 2A19 2A1C 2A1D 2A21 2A22 2A23 2A24 2A25 2A26 2A27 2A28 2A29 2A2B 2A33
+2A34 2A35 2A37 2A38 2A39 2A49 2A4A 2A4B 2A4C 2A4D 2A4E 2A50 2A51 2A52 2A53 2A54 2A5B 2A5C 2A5D 2A63
+2A6D 2A6E 2A6F 2A9D
+"""
+
+
+def constant(name: str) -> str:
+    """`Heart Rate Measurement` is heartRateMeasurement, `PnP ID` is pnpID."""
+    words = re.findall(r"[A-Za-z0-9]+", name)
+    return words[0].lower() + "".join(word[0].upper() + word[1:] for word in words[1:])
+
+
+def write_constants() -> None:
+    lines = TABLE.read_text().splitlines()
+    names = {line[:4]: line[5:] for line in lines if not line.startswith("#")}
+    members = []
+    for number in COMMON.split():
+        member = constant(names[number])
+        # Some services and characteristics have the same name.
+        if number < "2800" and sum(constant(name) == member for name in names.values()) > 1:
+            member += "Service"
+        members.append(
+            f"  /// {names[number]}: 0x{number}.\n"
+            f"  public static var {member}: BluetoothUUID {{ 0x{number} }}\n")
+    CONSTANTS.write_text(
+        "import AttoATT\n\n"
+        "// Written by Sources/Formats/Formats/AssignedNumbers/generate.py. Do not edit.\n\n"
+        "/// Common services, descriptors and characteristics of the Bluetooth SIG.\n"
+        "extension BluetoothUUID {\n" + "".join(members) + "}\n")
+    print(f"{len(members)} constants")
 
 
 def main() -> None:
+    if len(sys.argv) == 1:
+        return write_constants()
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     wheel = pathlib.Path(sys.argv[1])
@@ -47,8 +89,9 @@ def main() -> None:
         if not re.fullmatch(r"[ -~]+", name):
             sys.exit(f"{number:04X} has a name that is not ASCII: {name!r}")
         lines.append(f"{number:04X} {name}\n")
-    (pathlib.Path(__file__).parent / "names.txt").write_text("".join(lines))
+    TABLE.write_text("".join(lines))
     print(f"{len(lines) - 1} names")
+    write_constants()
 
 
 main()
