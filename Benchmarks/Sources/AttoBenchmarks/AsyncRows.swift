@@ -26,7 +26,7 @@ struct AsyncRows {
         watch.report(count)
       case "write-command":
         let watch = Stopwatch()
-        for _ in 0..<count { try await connection.writeWithoutResponse(Bench.value, value) }
+        for _ in 0..<count { try await connection.writeWithoutResponse(value, to: Bench.value) }
         _ = try await connection.read(Bench.value)
         watch.report(count)
       case "long-read":
@@ -36,7 +36,7 @@ struct AsyncRows {
       case "long-write":
         let value = [UInt8](repeating: 0x33, count: 512)
         let watch = Stopwatch()
-        for _ in 0..<count { try await connection.writeLong(Bench.long, value) }
+        for _ in 0..<count { try await connection.writeLong(value, to: Bench.long) }
         watch.report(count)
       case "discover":
         let watch = Stopwatch()
@@ -50,7 +50,7 @@ struct AsyncRows {
           for shift in stride(from: 0, to: 32, by: 8) { wish.append(UInt8(number >> shift & 0xFF)) }
         }
         let watch = Stopwatch()
-        try await connection.write(Bench.stream, wish)
+        try await connection.write(wish, to: Bench.stream)
         var got = 0
         for try await received in values {
           precondition(received.value.count == size && received.missed == 0)

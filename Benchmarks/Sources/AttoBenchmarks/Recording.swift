@@ -20,7 +20,7 @@ func record(_ row: String, _ descriptor: Int32, mtu: Int, on loop: Loop) throws 
     switch row {
     case "discover": _ = try await connection.discover()
     case "long-read": _ = try await connection.readLong(Bench.long)
-    default: try await connection.writeLong(Bench.long, Array(repeating: 0x33, count: 512))
+    default: try await connection.writeLong(Array(repeating: 0x33, count: 512), to: Bench.long)
     }
   }
   for line in lines.withLock({ $0 }) { print(line) }

@@ -32,7 +32,7 @@ final class Streaming: Sendable {
     let server = server
     Task(executorPreference: server.loop.tasks) {
       let value = [UInt8](repeating: 0x34, count: size)
-      for _ in 0..<count { try await server.notify(Bench.stream, value) }
+      for _ in 0..<count { try await server.notify(value, of: Bench.stream) }
     }
   }
 }

@@ -21,7 +21,7 @@ extension Connection {
   /// - Returns: false, and nothing sent, if the link has no room: see ``awaitRoom()``.
   /// - Throws: `misuse` if the value is longer than ATT_MTU - 3; what ended the connection.
   public func writeWithoutResponseNow(
-    _ handle: AttributeHandle, _ value: RawSpan
+    _ value: RawSpan, to handle: AttributeHandle
   ) throws(AttoError) -> Bool {
     try coreHere.writeWithoutResponse(handle, value).get()
   }
@@ -46,7 +46,7 @@ extension LocalServer {
   /// Notifies one client if its link has room, whether it has subscribed or not. Traps off the
   /// loop's thread.
   public func notifyNow(
-    _ handle: AttributeHandle, _ value: RawSpan, to client: ClientID
+    _ value: RawSpan, of handle: AttributeHandle, to client: ClientID
   ) -> Outcome {
     guard let connection = core.value.connection(client) else { return .gone }
     defer { connection.settle() }
@@ -57,7 +57,7 @@ extension LocalServer {
   ///
   /// - Throws: the error that ended the connection; `misuse` if too many wait already.
   public func indicate(
-    _ handle: AttributeHandle, _ value: [UInt8], confirmedBy client: ClientID
+    _ value: [UInt8], of handle: AttributeHandle, confirmedBy client: ClientID
   ) async throws(AttoError) {
     let core = core
     try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in

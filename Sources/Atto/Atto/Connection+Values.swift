@@ -97,7 +97,7 @@ extension Connection {
   ///   - value: the characteristic's value handle.
   ///   - configuration: the handle of its Client Characteristic Configuration.
   ///   - kind: notifications or indications.
-  /// - Throws: what ``write(_:_:)`` throws: `refused` if the peer does not accept the
+  /// - Throws: what `write(_:to:)` throws: `refused` if the peer does not accept the
   ///   configuration.
   public func subscribe(
     to value: AttributeHandle, configuration: AttributeHandle,
@@ -105,7 +105,7 @@ extension Connection {
   ) async throws(AttoError) -> ReceivedValues {
     let values = try await values(of: value)
     try await write(
-      configuration, [UInt8(kind.rawValue & 0xFF), UInt8(kind.rawValue >> 8)])
+      [UInt8(kind.rawValue & 0xFF), UInt8(kind.rawValue >> 8)], to: configuration)
     return values
   }
 
@@ -120,19 +120,16 @@ extension Connection {
     if characteristic.properties.contains(.notify) { offered.insert(.notification) }
     if characteristic.properties.contains(.indicate) { offered.insert(.indication) }
     let chosen = kind ?? (offered.contains(.notification) ? .notification : offered)
-    guard !chosen.isEmpty, chosen.isSubset(of: offered),
-      let configuration = characteristic.descriptors.first(where: {
-        $0.uuid == .clientCharacteristicConfiguration
-      })
+    guard !chosen.isEmpty, chosen.isSubset(of: offered), let configuration = characteristic.cccd
     else { throw .misuse(.cannotSubscribe(characteristic.valueHandle)) }
     return try await subscribe(
       to: characteristic.valueHandle, configuration: configuration.handle, as: chosen)
   }
 
-  /// Ends a subscription at the peer.
+  /// Ends a subscription at the peer, by the handle of the Client Characteristic Configuration.
   ///
-  /// - Throws: what ``write(_:_:)`` throws.
+  /// - Throws: what `write(_:to:)` throws.
   public func unsubscribe(configuration: AttributeHandle) async throws(AttoError) {
-    try await write(configuration, [0, 0])
+    try await write([0, 0], to: configuration)
   }
 }

@@ -6,7 +6,7 @@ extension Connection {
   /// Writes a value and waits for the response. Vol 3, Part G, 4.9.3 and 4.12.3.
   ///
   /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3.
-  public func write(_ handle: AttributeHandle, _ value: [UInt8]) async throws(AttoError) {
+  public func write(_ value: [UInt8], to handle: AttributeHandle) async throws(AttoError) {
     let write = AwaitedWrite(handle, value, core)
     await write.carriedOut()
     if let failure = write.failure { throw await explained(failure) }
@@ -17,7 +17,7 @@ extension Connection {
   /// - Throws: `refused`; `violation` if the peer's responses differ from the requests. The prepared
   ///   parts are cancelled then.
   public func writeLong(
-    _ handle: AttributeHandle, _ value: [UInt8], offset: UInt16 = 0
+    _ value: [UInt8], to handle: AttributeHandle, offset: UInt16 = 0
   ) async throws(AttoError) {
     _ = try await perform(WriteLongValue(handle, offset: offset, value: value))
   }
@@ -40,7 +40,7 @@ extension Connection {
   ///
   /// - Throws: `misuse` if the value is longer than ATT_MTU - 3.
   public func writeWithoutResponse(
-    _ handle: AttributeHandle, _ value: [UInt8]
+    _ value: [UInt8], to handle: AttributeHandle
   ) async throws(AttoError) {
     if let core = core.valueHere,
       try core.writeWithoutResponse(handle, value.span.bytes, isGathered: true).get()
@@ -70,7 +70,7 @@ extension Connection {
   /// - Throws: `misuse` if the value is longer than ATT_MTU - 15; the error that ended the
   ///   connection; `cancelled`.
   public func writeSigned(
-    _ handle: AttributeHandle, _ value: [UInt8], counter: UInt32, key: [UInt8]
+    _ value: [UInt8], to handle: AttributeHandle, counter: UInt32, key: [UInt8]
   ) async throws(AttoError) {
     try await sendWhenThereIsRoom {
       $0.writeSigned(handle, value.span.bytes, counter: counter, key: key)

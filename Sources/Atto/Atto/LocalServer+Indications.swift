@@ -10,9 +10,9 @@ extension LocalServer {
   ///   then are still confirmed.
   @discardableResult
   public func indicate(
-    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+    _ value: [UInt8], of handle: AttributeHandle, to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
-    try await beginIndicating(handle, value, to: client).confirmations()
+    try await beginIndicating(value, of: handle, to: client).confirmations()
   }
 
   /// Sends a value to the clients that have subscribed to its indications, and returns without
@@ -20,7 +20,7 @@ extension LocalServer {
   ///
   /// - Throws: `cancelled`, and nothing else.
   public func beginIndicating(
-    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+    _ value: [UInt8], of handle: AttributeHandle, to client: ClientID? = nil
   ) async throws(AttoError) -> SentIndication {
     try await onLoop { core in
       SentIndication(IndicationRound(core, handle, value, to: client))

@@ -8,7 +8,7 @@ public struct Delivered: Equatable, Sendable {
   public var count = 0
   /// Clients whose connection ended, or that did not confirm in time.
   public var failures = 0
-  /// Clients whose link had no room (only with ``LocalServer/notifyIfRoom(_:_:to:)``).
+  /// Clients whose link had no room (only with ``LocalServer/notifyIfRoom(_:of:to:)``).
   public var blocked = 0
 }
 
@@ -16,13 +16,13 @@ extension LocalServer {
   /// Sends a value to the clients that have subscribed to its notifications. Vol 3, Part G, 4.10.
   ///
   /// Returns when the value was sent to all of them. Waits for links without room, and so for the
-  /// slowest client; see ``notifyIfRoom(_:_:to:)``. The value is cut at each client's ATT_MTU - 3.
+  /// slowest client; see ``notifyIfRoom(_:of:to:)``. The value is cut at each client's ATT_MTU - 3.
   ///
   /// - Throws: `cancelled`, and nothing else. A client whose connection ends meanwhile is counted in
   ///   ``Delivered``.
   @discardableResult
   public func notify(
-    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+    _ value: [UInt8], of handle: AttributeHandle, to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
     // Not `valueHere`, which would retain and release the core.
     let atOnce: (count: Int, isLongAtIt: Bool)? = core.here { core in
@@ -69,13 +69,13 @@ extension LocalServer {
   /// Notifies the subscribed clients whose links have room, without waiting. The others do not get
   /// this value and are counted in ``Delivered/blocked``. Vol 3, Part G, 4.10.
   ///
-  /// For values of which only the newest matters. ``notify(_:_:to:)`` skips no client, so it waits as
+  /// For values of which only the newest matters. ``notify(_:of:to:)`` skips no client, so it waits as
   /// long as a client does not read, which may be for ever on Unix sockets and simulated radios.
   ///
   /// - Throws: `cancelled`, and nothing else.
   @discardableResult
   public func notifyIfRoom(
-    _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID? = nil
+    _ value: [UInt8], of handle: AttributeHandle, to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
     try await onLoop { core in
       let targets = core.subscribers(of: handle, .notification, client)
@@ -104,7 +104,7 @@ extension LocalServer {
       return connection.session.notify(values)
     }
     if isSent { return }
-    for value in values { try await notify(value.handle, value.value, to: client) }
+    for value in values { try await notify(value.value, of: value.handle, to: client) }
   }
 
   /// Sends a notification on the loop, without waiting: for handlers and observers. Clients whose
@@ -112,7 +112,7 @@ extension LocalServer {
   ///
   /// Traps off the loop's thread.
   @discardableResult
-  public func notifyNow(_ handle: AttributeHandle, _ value: RawSpan) -> Delivered {
+  public func notifyNow(_ value: RawSpan, of handle: AttributeHandle) -> Delivered {
     let core = core.value
     let targets = core.subscribers(of: handle, .notification, nil)
     let (sent, _) = core.notify(handle, value, to: targets)
@@ -121,7 +121,7 @@ extension LocalServer {
 }
 
 extension ServerCore {
-  /// The common case of ``LocalServer/notify(_:_:to:)``: notifies all subscribed clients if each has
+  /// The common case of ``LocalServer/notify(_:of:to:)``: notifies all subscribed clients if each has
   /// room, and returns their number. Allocates nothing. Otherwise returns nil and sends nothing.
   func notifyAtOnce(
     _ handle: AttributeHandle, _ value: RawSpan, to only: ClientID?

@@ -27,13 +27,13 @@ extension Connection {
   /// - Throws: `AttoError`, or ``StoreError``: `noSigningKey` if the peer has no key of this end,
   ///   `noAddress` for links that are not between radios, `countersExhausted`.
   public func writeSigned(
-    _ handle: AttributeHandle, _ value: [UInt8], keptIn store: StoreFile
+    _ value: [UInt8], to handle: AttributeHandle, keptIn store: StoreFile
   ) async throws {
     guard let addresses = try await addresses else {
       throw StoreError.noAddress(peer: peerName)
     }
     let signing = try await store.reserveSignCounters(adapter: addresses.own, peer: addresses.peer)
     try await writeSigned(
-      handle, value, counter: signing.counters.lowerBound, key: signing.key)
+      value, to: handle, counter: signing.counters.lowerBound, key: signing.key)
   }
 }

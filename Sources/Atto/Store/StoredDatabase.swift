@@ -30,7 +30,8 @@ extension RemoteDatabase {
       for characteristic in service.characteristics {
         out.append(UInt8(ascii: "C"))
         out.add(
-          characteristic.handle, characteristic.valueHandle, characteristic.endGroupHandle)
+          characteristic.declarationHandle, characteristic.valueHandle,
+          characteristic.endGroupHandle)
         out.append(characteristic.properties.rawValue)
         out.add(characteristic.uuid)
         for descriptor in characteristic.descriptors {
@@ -141,7 +142,7 @@ private struct StoredReader {
       descriptors.append(Descriptor(handle: handle, uuid: uuid))
     }
     return Characteristic(
-      handle: handle, valueHandle: value, endGroupHandle: end,
+      declarationHandle: handle, valueHandle: value, endGroupHandle: end,
       properties: CharacteristicProperties(rawValue: properties), uuid: uuid,
       descriptors: descriptors)
   }

@@ -40,8 +40,8 @@ import Atto
   /// connection ends.
   static func use(_ connection: Connection) async throws {
     let database = try await connection.discover()
-    guard let rate = database.characteristics(0x2A37).first,
-      let location = database.characteristics(0x2A38).first
+    guard let rate = database.characteristic(.heartRateMeasurement),
+      let location = database.characteristic(.bodySensorLocation)
     else { return print("\(connection.peerName) has no heart rate") }
     let values = try await connection.subscribe(to: rate)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -53,7 +53,7 @@ import Atto
       }
       group.addTask {
         while true {
-          print("\(connection.peerName): location", try await connection.read(location.valueHandle))
+          print("\(connection.peerName): location", try await connection.read(location))
           try await connection.loop.sleep(for: .seconds(10))
         }
       }

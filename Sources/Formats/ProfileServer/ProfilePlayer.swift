@@ -97,9 +97,9 @@ final class ProfilePlayer: Sendable {
             group.addTask {
               defer { busy.end(client) }
               if indicates {
-                _ = try? await server.indicate(handle, octets, to: client)
+                _ = try? await server.indicate(octets, of: handle, to: client)
               } else {
-                _ = try? await server.notify(handle, octets, to: client)
+                _ = try? await server.notify(octets, of: handle, to: client)
               }
             }
           }
@@ -176,17 +176,17 @@ final class ProfilePlayer: Sendable {
   private func echo(
     _ octets: [UInt8], at handle: AttributeHandle, to client: ClientID
   ) async {
-    guard let delivered = try? await server.notify(handle, octets, to: client),
+    guard let delivered = try? await server.notify(octets, of: handle, to: client),
       delivered.count == 0
     else { return }
-    _ = try? await server.indicate(handle, octets, to: client)
+    _ = try? await server.indicate(octets, of: handle, to: client)
   }
 
   private func burst(_ value: ScriptedValue, to client: ClientID) async {
     guard let burst = value.behaviour.burst else { return }
     for number in 0..<UInt32(burst.count) where !isStopped.load(ordering: .relaxed) {
       let octets = Profile.Burst.value(number, size: burst.size)
-      guard let delivered = try? await server.notify(value.handle, octets, to: client),
+      guard let delivered = try? await server.notify(octets, of: value.handle, to: client),
         delivered.count > 0
       else { return }
     }
@@ -211,8 +211,8 @@ final class ProfilePlayer: Sendable {
         }
         let delivered =
           indicates
-          ? try? await server.indicate(value.handle, octets, to: client)
-          : try? await server.notify(value.handle, octets, to: client)
+          ? try? await server.indicate(octets, of: value.handle, to: client)
+          : try? await server.notify(octets, of: value.handle, to: client)
         guard let delivered, delivered.count > 0 else { return }
         number &+= 1
       }

@@ -85,7 +85,7 @@ final class Strap {
             CharacteristicDefinition(
               0x2A39, properties: .write, value: .application(ValueLimits(maximumLength: 1))),
           ]))
-      measurement = heartRate.characteristics[0].value
+      measurement = heartRate[0x2A37].valueHandle
     } catch {
       return nil
     }

@@ -26,7 +26,7 @@ func addSetting(to server: LocalServer) async throws -> AttributeHandle {
         CharacteristicDefinition(
           0x2B00, properties: [.read, .write], value: .application(ValueLimits()))
       ]))
-  let handle = layout.characteristics[0].value
+  let handle = layout[0x2B00].valueHandle
   server.onRead(of: handle) { _ in .value([1]) }
   server.onWrite(of: handle) { writes in
     writes.contains { $0.value.count > 4 } ? .invalidAttributeValueLength : nil
@@ -65,9 +65,9 @@ struct MyTests {
     let setting = try await addSetting(to: server)
     let client = try await Connection.pair(server: server)
     #expect(try await client.read(setting) == [1])
-    try await client.write(setting, [1, 2, 3, 4])
+    try await client.write([1, 2, 3, 4], to: setting)
     await #expect(throws: AttoError.self) {
-      try await client.write(setting, [1, 2, 3, 4, 5])
+      try await client.write([1, 2, 3, 4, 5], to: setting)
     }
   }
 

@@ -9,12 +9,13 @@ struct PairTests {
     let thermometer = try await Thermometer()
     let connection = try await Connection.pair(server: thermometer.server)
     #expect(try await connection.read(thermometer.name) == Array("attic".utf8))
-    try await connection.write(thermometer.name, [1, 2, 3])
+    try await connection.write([1, 2, 3], to: thermometer.name)
     #expect(try await thermometer.server.value(of: thermometer.name) == [1, 2, 3])
     let values = try await connection.subscribe(
-      to: thermometer.temperature.value,
-      configuration: try #require(thermometer.temperature.configuration))
-    #expect(try await thermometer.server.notify(thermometer.temperature.value, [21]).count == 1)
+      to: thermometer.temperature.valueHandle,
+      configuration: try #require(thermometer.temperature.configurationHandle))
+    #expect(
+      try await thermometer.server.notify([21], of: thermometer.temperature.valueHandle).count == 1)
     var iterator = values.makeAsyncIterator()
     #expect(try await iterator.next()?.value == [21])
   }

@@ -74,7 +74,7 @@ struct ScriptTests {
   func missingAndExtra() async throws {
     let (first, silent) = try await Connection.pair(
       script: "# s\nsilence 5s", loop: clock.loop)
-    _ = try await first.writeWithoutResponse(3, [1])
+    _ = try await first.writeWithoutResponse([1], to: 3)
     #expect(
       await error(of: silent)
         == .deviation(line: 2, expected: "silence 5s", found: "52 03 00 01"))
@@ -88,7 +88,7 @@ struct ScriptTests {
     try await second.closed()
 
     let (third, short) = try await Connection.pair(script: "# e\n> 52 03 00 01", loop: clock.loop)
-    for _ in 0..<2 { _ = try await third.writeWithoutResponse(3, [1]) }
+    for _ in 0..<2 { _ = try await third.writeWithoutResponse([1], to: 3) }
     await clock.advance(by: .zero)
     #expect(
       await error(of: short)

@@ -21,9 +21,9 @@ struct Thermometer {
           CharacteristicDefinition(
             0x2A1D, properties: [.read, .write], value: .application(ValueLimits())),
         ]))
-    name = layout.characteristics[0].value
+    name = layout.characteristics[0].valueHandle
     temperature = layout.characteristics[1]
-    unit = layout.characteristics[2].value
+    unit = layout.characteristics[2].valueHandle
   }
 }
 

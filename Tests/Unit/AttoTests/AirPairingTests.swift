@@ -31,7 +31,7 @@ import Testing
       on: radio,
       advertising: AdvertisingParameters(AdvertisingData(localName: "Strap")))
     let central = try Adapter.virtual(name: "Phone", folder: air.path, loop: .shared)
-    return (radio, central, layout.characteristics[0].value, listener, air)
+    return (radio, central, layout.characteristics[0].valueHandle, listener, air)
   }
 
   private static var onDemand: ConnectionOptions {

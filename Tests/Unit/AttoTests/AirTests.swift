@@ -19,7 +19,7 @@ import Testing
       #expect(listener.endpoint == "air:\(radio.address)")
       let central = try Adapter.virtual(folder: air.path, loop: .shared)
       let connection = try await Connection.connect(to: .air("Strap"), adapter: central)
-      let encrypted = layout.characteristics[5].value
+      let encrypted = layout.characteristics[5].valueHandle
       #expect(
         await failure { try await connection.read(encrypted) }
           == .refused(
@@ -40,9 +40,9 @@ import Testing
       #expect(try await other.read(encrypted) == [5])
       #expect(try await other.mtu == 517)
       let values = try await other.subscribe(
-        to: layout.characteristics[2].value,
-        configuration: layout.characteristics[2].configuration!)
-      try await server.notify(layout.characteristics[2].value, [1, 2, 3])
+        to: layout.characteristics[2].valueHandle,
+        configuration: layout.characteristics[2].configurationHandle!)
+      try await server.notify([1, 2, 3], of: layout.characteristics[2].valueHandle)
       var iterator = values.makeAsyncIterator()
       #expect(try await iterator.next()?.value == [1, 2, 3])
       server.disconnect()
@@ -96,7 +96,8 @@ import Testing
             let central = try Adapter.virtual(folder: air.path, loop: .shared)
             for _ in 0..<5 {
               let connection = try await Connection.connect(to: .air("Strap"), adapter: central)
-              #expect(try await connection.read(layout.characteristics[0].value) == Bench.hello)
+              #expect(
+                try await connection.read(layout.characteristics[0].valueHandle) == Bench.hello)
               connection.close()
             }
           }

@@ -38,11 +38,13 @@ import Testing
       let characteristics = found.services[1].characteristics
       #expect(characteristics.map(\.uuid) == Bench.service.characteristics.map(\.uuid))
       #expect(characteristics.map(\.properties) == Bench.service.characteristics.map(\.properties))
-      #expect(characteristics.map(\.valueHandle) == bench.layout.characteristics.map(\.value))
-      #expect(characteristics.map(\.handle) == bench.layout.characteristics.map(\.declaration))
+      #expect(characteristics.map(\.valueHandle) == bench.layout.characteristics.map(\.valueHandle))
+      #expect(
+        characteristics.map(\.declarationHandle)
+          == bench.layout.characteristics.map(\.declarationHandle))
       #expect(
         characteristics.map { $0.descriptors.map(\.handle) }
-          == bench.layout.characteristics.map(\.descriptors))
+          == bench.layout.characteristics.map(\.descriptorHandles))
     }
   }
 
@@ -68,9 +70,9 @@ import Testing
     try await withDeadline {
       let bench = try await Bench()
       let connection = try await bench.connect()
-      try await connection.write(bench.greeting, [1, 2])
+      try await connection.write([1, 2], to: bench.greeting)
       #expect(try await bench.server.value(of: bench.greeting) == [1, 2])
-      try await connection.writeLong(bench.long, [UInt8](repeating: 9, count: 300))
+      try await connection.writeLong([UInt8](repeating: 9, count: 300), to: bench.long)
       #expect(
         try await bench.server.value(of: bench.long) == [UInt8](repeating: 9, count: 300))
       try await connection.writeReliably([
@@ -88,7 +90,7 @@ import Testing
         })
       try await bench.settle()
       for number in 0..<100 {
-        try await connection.writeWithoutResponse(bench.application, counted(number))
+        try await connection.writeWithoutResponse(counted(number), to: bench.application)
       }
       await commands.wait(count: 100)
       #expect(commands.all == (0..<100).map(counted))
@@ -100,7 +102,7 @@ import Testing
       let peer = RawPeer()
       let connection = try await peer.connect()
       try await connection.writeSigned(
-        3, [1, 2], counter: 0x0102_0304, key: [UInt8](repeating: 5, count: 16))
+        [1, 2], to: 3, counter: 0x0102_0304, key: [UInt8](repeating: 5, count: 16))
       let pdu = await peer.receive()
       #expect(pdu.count == 17)
       #expect(Array(pdu[..<9]) == [0xD2, 3, 0, 1, 2, 4, 3, 2, 1])
@@ -119,8 +121,8 @@ import Testing
       for number in 0..<10 {
         let delivered =
           kind == .notification
-          ? try await bench.server.notify(bench.values, counted(number))
-          : try await bench.server.indicate(bench.values, counted(number))
+          ? try await bench.server.notify(counted(number), of: bench.values)
+          : try await bench.server.indicate(counted(number), of: bench.values)
         #expect(delivered == Delivered(count: 1))
       }
       var iterator = values.makeAsyncIterator()

@@ -51,7 +51,7 @@ import Testing
       #expect(bench.failures.all.isEmpty)
       async let notified: Void = {
         for number in 0..<Self.values {
-          let delivered = try await bench.server.notify(bench.values, counted(number))
+          let delivered = try await bench.server.notify(counted(number), of: bench.values)
           #expect(delivered == Delivered(count: Self.size))
         }
       }()

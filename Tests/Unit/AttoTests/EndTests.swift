@@ -24,12 +24,12 @@ import Testing
       let peer = RawPeer()
       let server = LocalServer()
       let layout = try await server.add(Bench.service)
-      let handle = layout.characteristics[2].value
+      let handle = layout.characteristics[2].valueHandle
       let connection = try await peer.connect(server: server) {
         if end == .timeout { $0.transactionTimeout = .milliseconds(40) }
       }
       if call == .indicate {
-        let configuration = UInt8(layout.characteristics[2].configuration!.rawValue)
+        let configuration = UInt8(layout.characteristics[2].configurationHandle!.rawValue)
         peer.send([0x12, configuration, 0, 2, 0])
         await peer.expect([0x13])
       }
@@ -45,7 +45,7 @@ import Testing
       switch end {
       case .peerCloses: peer.close()
       case .reset:
-        if call != .blocked { try await connection.writeWithoutResponse(3, [1]) }
+        if call != .blocked { try await connection.writeWithoutResponse([1], to: 3) }
         peer.close()
       case .ownClose: connection.close()
       case .cancelled: task.cancel()
@@ -85,12 +85,12 @@ import Testing
       switch call {
       case .read: _ = try await connection.read(3)
       case .discover: _ = try await connection.discover()
-      case .writeLong: try await connection.writeLong(3, [UInt8](repeating: 1, count: 100))
+      case .writeLong: try await connection.writeLong([UInt8](repeating: 1, count: 100), to: 3)
       case .exchange: try await connection.exchangeMTU()
       case .blocked:
         let value = [UInt8](repeating: 1, count: 20)
-        while true { try await connection.writeWithoutResponse(3, value) }
-      case .indicate: return .delivered(try await server.indicate(handle, [1]))
+        while true { try await connection.writeWithoutResponse(value, to: 3) }
+      case .indicate: return .delivered(try await server.indicate([1], of: handle))
       case .next:
         var iterator = values.makeAsyncIterator()
         let value = try await iterator.next()
@@ -124,7 +124,7 @@ import Testing
       connection.close()
       let values = try await connection.values()
       let outcome = await Self.outcome(
-        of: call, connection, values, server, layout.characteristics[2].value)
+        of: call, connection, values, server, layout.characteristics[2].valueHandle)
       switch call {
       case .next, .closed: #expect(outcome == .ended)
       case .indicate: #expect(outcome == .delivered(Delivered()))
@@ -139,11 +139,11 @@ import Testing
       let server = LocalServer()
       let layout = try await server.add(Bench.service)
       var connection: Connection? = try await peer.connect(server: server)
-      let configuration = UInt8(layout.characteristics[2].configuration!.rawValue)
+      let configuration = UInt8(layout.characteristics[2].configurationHandle!.rawValue)
       peer.send([0x12, configuration, 0, 2, 0])
       await peer.expect([0x13])
-      let handle = layout.characteristics[2].value
-      async let delivered = server.indicate(handle, [1])
+      let handle = layout.characteristics[2].valueHandle
+      async let delivered = server.indicate([1], of: handle)
       #expect(await !peer.receive().isEmpty)
       withExtendedLifetime(connection) {}
       connection = nil
@@ -181,10 +181,10 @@ import Testing
           await failure { try await connection.read(3) },
           await failure { try await connection.values() },
           await failure { try await connection.closed() },
-          await failure { try await connection.writeWithoutResponse(3, []) },
+          await failure { try await connection.writeWithoutResponse([], to: 3) },
           await failure { try await server.add(Bench.service) },
-          await failure { try await server.notify(3, []) },
-          await failure { try await server.indicate(3, []) },
+          await failure { try await server.notify([], of: 3) },
+          await failure { try await server.indicate([], of: 3) },
           await failure { try await Loop.shared.sleep(for: .seconds(100)) },
         ]
       }
@@ -207,12 +207,13 @@ import Testing
       server.onWrite(
         of: bench.application,
         inline: { origin, _ in
-          server.notifyNow(bench.values, ([1] as [UInt8]).span.bytes)
+          server.notifyNow(([1] as [UInt8]).span.bytes, of: bench.values)
           server.disconnect(origin.client)
           return .accepted
         })
       try await bench.settle()
-      #expect(isDisconnected(await failure { try await connection.write(bench.application, [1]) }))
+      #expect(
+        isDisconnected(await failure { try await connection.write([1], to: bench.application) }))
       try await connection.closed()
       // What was sent before the end has arrived.
       var iterator = values.makeAsyncIterator()
@@ -223,7 +224,7 @@ import Testing
       let other = try await bench.connect()
       other.observeValues { _, _ in other.close() }
       let unused = try await bench.subscribe(other)
-      try await server.notify(bench.values, [2])
+      try await server.notify([2], of: bench.values)
       try await other.closed()
       other.observeValues(nil)
       withExtendedLifetime(unused) {}
@@ -261,7 +262,7 @@ import Testing
       let peer = RawPeer()
       let connection = try await peer.connect()
       let value = [UInt8](repeating: 7, count: 100)
-      let task = Task { await failure { try await connection.writeLong(3, value) } }
+      let task = Task { await failure { try await connection.writeLong(value, to: 3) } }
       let first = await peer.receive()
       #expect(first == [0x16, 3, 0, 0, 0] + value[..<18])
       peer.send([0x17] + first[1...])

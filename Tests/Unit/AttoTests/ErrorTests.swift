@@ -35,10 +35,10 @@ import Testing
       let connection = try await bench.connect()
       let value = [UInt8](repeating: 0, count: 21)
       #expect(
-        await failure { try await connection.write(bench.greeting, value) }
+        await failure { try await connection.write(value, to: bench.greeting) }
           == .misuse(.valueTooLong(21, limit: 20)))
       #expect(
-        await failure { try await connection.writeWithoutResponse(bench.application, value) }
+        await failure { try await connection.writeWithoutResponse(value, to: bench.application) }
           == .misuse(.valueTooLong(21, limit: 20)))
       #expect(try await connection.counters.sent == 0)
     }
@@ -87,7 +87,7 @@ import Testing
       try await connection.closed()
       #expect(await connection.endReason == dead)
       #expect(await failure { try await connection.read(3) } == dead)
-      #expect(await failure { try await connection.writeWithoutResponse(3, []) } == dead)
+      #expect(await failure { try await connection.writeWithoutResponse([], to: 3) } == dead)
       await peer.expect([0x0A, 3, 0])
       // The link is closed.
       await peer.expect([])

@@ -27,10 +27,10 @@ import Testing
     try await Task(executorPreference: connection.loop.tasks) {
       let limit = ConnectionCore.gatheredPDUs
       for number in 0..<(limit - 1) {
-        try await connection.writeWithoutResponse(9, counted(number))
+        try await connection.writeWithoutResponse(counted(number), to: 9)
       }
       #expect(arrived(peer) == [])
-      try await connection.writeWithoutResponse(9, counted(limit - 1))
+      try await connection.writeWithoutResponse(counted(limit - 1), to: 9)
       #expect(arrived(peer) == (0..<limit).map(command))
     }.value
   }
@@ -39,7 +39,7 @@ import Testing
     let peer = RawPeer()
     let connection = try await peer.connect()
     try await Task(executorPreference: connection.loop.tasks) {
-      for number in 0..<3 { try await connection.writeWithoutResponse(9, counted(number)) }
+      for number in 0..<3 { try await connection.writeWithoutResponse(counted(number), to: 9) }
     }.value
     for number in 0..<3 { await peer.expect(command(number)) }
   }
@@ -49,7 +49,7 @@ import Testing
     // A busy machine may keep the peer waiting.
     let connection = try await peer.connect { $0.transactionTimeout = .seconds(300) }
     let reading = Task(executorPreference: connection.loop.tasks) {
-      try await connection.writeWithoutResponse(9, counted(0))
+      try await connection.writeWithoutResponse(counted(0), to: 9)
       return try await connection.read(3)
     }
     await peer.expect(command(0))
@@ -62,7 +62,7 @@ import Testing
     let peer = RawPeer()
     let connection = try await peer.connect()
     try await Task(executorPreference: connection.loop.tasks) {
-      for number in 0..<3 { try await connection.writeWithoutResponse(9, counted(number)) }
+      for number in 0..<3 { try await connection.writeWithoutResponse(counted(number), to: 9) }
       connection.close()
       #expect(arrived(peer) == (0..<3).map(command))
     }.value
@@ -80,7 +80,7 @@ import Testing
     let (server, values, limit) = (bench.server, bench.values, ConnectionCore.gatheredPDUs)
     try await Task(executorPreference: serverLoop.tasks) {
       for number in 0..<(limit + 8) {
-        let delivered = try await server.notify(values, counted(number))
+        let delivered = try await server.notify(counted(number), of: values)
         #expect(delivered.count == 1)
       }
       #expect(arrived(peer) == (0..<limit).map { notification(values.rawValue, $0) })

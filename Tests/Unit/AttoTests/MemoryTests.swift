@@ -128,8 +128,8 @@ import Testing
               value: .stored([0]))
           ]))
       for service in services { try await server.add(service) }
-      value = layout.characteristics[0].value
-      configuration = try #require(layout.characteristics[0].configuration)
+      value = layout.characteristics[0].valueHandle
+      configuration = try #require(layout.characteristics[0].configurationHandle)
     }
 
     /// A client's connection to the server.
@@ -160,7 +160,7 @@ import Testing
     memory.bond()
     let bench = try await Bench(memory)
     let first = try await bench.connect()
-    try await first.write(bench.configuration, [1, 0])
+    try await first.write([1, 0], to: bench.configuration)
     // Without waiting, because the response has arrived.
     let record = try #require(memory.records.last)
     #expect(record.configurations == [bench.configuration: .notification])
@@ -170,7 +170,7 @@ import Testing
 
     let second = try await bench.connect(.low)
     let values = try await second.values(of: bench.value)
-    try await bench.server.notify(bench.value, [7])
+    try await bench.server.notify([7], of: bench.value)
     var iterator = values.makeAsyncIterator()
     #expect(try await iterator.next()?.value == [7])
     #expect(memory.records.last == record)
@@ -183,7 +183,7 @@ import Testing
     memory.bond()
     let bench = try await Bench(memory)
     let client = try await bench.connect(.low)
-    try await client.write(bench.configuration, [1, 0])
+    try await client.write([1, 0], to: bench.configuration)
     #expect(memory.records.isEmpty)
     // After it has proved that it has the key, its earlier changes count too.
     try await client.raiseSecurity(to: .medium)
@@ -197,7 +197,7 @@ import Testing
     let memory = Memory()
     let bench = try await Bench(memory)
     let client = try await bench.connect()
-    try await client.write(bench.configuration, [1, 0])
+    try await client.write([1, 0], to: bench.configuration)
     #expect(memory.records.isEmpty)
     memory.bond(RememberedClient(record: nil, signingKey: Array(0..<16), signCounter: 9))
     bench.server.bondsChanged()
@@ -217,7 +217,7 @@ import Testing
     let before = memory.records.count
     let start = ContinuousClock.now
     for number in 0..<101 {
-      try await client.writeWithoutResponse(bench.configuration, [UInt8((number + 1) % 2), 0])
+      try await client.writeWithoutResponse([UInt8((number + 1) % 2), 0], to: bench.configuration)
     }
     client.close()
     try await withDeadline {
@@ -236,8 +236,8 @@ import Testing
     memory.bond()
     let bench = try await Bench(memory)
     let first = try await bench.connect()
-    try await first.write(bench.configuration, [1, 0])
-    try await first.write(AttributeHandle(4), [2, 0])
+    try await first.write([1, 0], to: bench.configuration)
+    try await first.write([2, 0], to: AttributeHandle(4))
     first.close()
     let record = try #require(memory.records.last)
     #expect(record.configurations.count == 2)
@@ -283,16 +283,16 @@ import Testing
     memory.bond(RememberedClient(record: nil, signingKey: key, signCounter: 5))
     let bench = try await Bench(memory)
     let client = try await bench.connect(.low)
-    try await client.writeSigned(bench.value, [1], counter: 4, key: key)
-    try await client.writeSigned(bench.value, [2], counter: 5, key: key)
+    try await client.writeSigned([1], to: bench.value, counter: 4, key: key)
+    try await client.writeSigned([2], to: bench.value, counter: 5, key: key)
     #expect(try await client.read(bench.value) == [2])
     #expect(memory.counters == [6])
     // A write whose counter cannot be stored has no effect, and may be repeated.
     memory.state.withLock { $0.refusesCounters = true }
-    try await client.writeSigned(bench.value, [3], counter: 6, key: key)
+    try await client.writeSigned([3], to: bench.value, counter: 6, key: key)
     #expect(try await client.read(bench.value) == [2])
     memory.state.withLock { $0.refusesCounters = false }
-    try await client.writeSigned(bench.value, [4], counter: 6, key: key)
+    try await client.writeSigned([4], to: bench.value, counter: 6, key: key)
     #expect(try await client.read(bench.value) == [4])
     #expect(memory.counters == [6, 7])
     client.close()
@@ -309,7 +309,7 @@ import Testing
     _ = try await client.read(bench.value)
     _ = try await other.read(bench.value)
     memory.slowDown()
-    let write = Task { try await client.write(bench.configuration, [1, 0]) }
+    let write = Task { try await client.write([1, 0], to: bench.configuration) }
     try await withDeadline { try await until { memory.waitingCount == 1 } }
     #expect(try await other.read(bench.value) == [0])
     #expect(try await client.awaitedRequest != nil)
@@ -325,7 +325,7 @@ import Testing
     memory.bond()
     let bench = try await Bench(memory)
     let first = try await bench.connect()
-    try await first.write(bench.configuration, [1, 0])
+    try await first.write([1, 0], to: bench.configuration)
     first.close()
     try await withDeadline { try await until { try await bench.server.clients.isEmpty } }
     memory.slowDown()
@@ -345,7 +345,7 @@ import Testing
     memory.bond()
     let bench = try await Bench(memory)
     let first = try await bench.connect()
-    try await first.write(bench.configuration, [1, 0])
+    try await first.write([1, 0], to: bench.configuration)
     first.close()
     try await withDeadline { try await until { try await bench.server.clients.isEmpty } }
     let records = memory.records
@@ -366,7 +366,7 @@ import Testing
     let bench = try await Bench(memory)
     let client = try await bench.connect(.low)
     memory.slowDown()
-    try await client.writeSigned(bench.value, [2], counter: 5, key: key)
+    try await client.writeSigned([2], to: bench.value, counter: 5, key: key)
     let read = Task { try await client.read(bench.value) }
     try await withDeadline { try await until { memory.waitingCount == 1 } }
     memory.answer()
@@ -384,7 +384,7 @@ import Testing
     let client = try await bench.connect()
     _ = try await client.read(bench.value)
     memory.slowDown()
-    try await client.writeWithoutResponse(bench.configuration, [1, 0])
+    try await client.writeWithoutResponse([1, 0], to: bench.configuration)
     client.close()
     try await withDeadline { try await until { memory.waitingCount == 1 } }
     for _ in 0..<10 { try await bench.server.loop.turn() }

@@ -40,16 +40,16 @@ private final class CountingLink: Link {
       let connection = try await bench.connect(loop: loop)
       let seen = Log<Void>()
       connection.observeValues { _, _ in if seen.count < 1000 { seen.append(()) } }
-      try await connection.write(bench.configuration, [1, 0])
+      try await connection.write([1, 0], to: bench.configuration)
       let (server, values) = (bench.server, bench.values)
       let sending = Task(executorPreference: loop.tasks) {
         let value = [UInt8](repeating: 0x34, count: 20)
-        while !Task.isCancelled { try await server.notify(values, value) }
+        while !Task.isCancelled { try await server.notify(value, of: values) }
       }
       defer { sending.cancel() }
       await seen.wait(count: 1000)
       for _ in 0..<10 { #expect(try await connection.read(bench.greeting) == Bench.hello) }
-      try await connection.write(bench.configuration, [0, 0])
+      try await connection.write([0, 0], to: bench.configuration)
     }
   }
 
@@ -66,7 +66,7 @@ private final class CountingLink: Link {
         waiter.resume(Connection.make(link.value, ConnectionOptions(), nil, loop))
       }
       try await Task(executorPreference: loop.tasks) {
-        for number in 0..<300 { try await connection.writeWithoutResponse(9, counted(number)) }
+        for number in 0..<300 { try await connection.writeWithoutResponse(counted(number), to: 9) }
         let offers = link.value.offers
         #expect(offers == 1)
         link.value.hasRoom = true

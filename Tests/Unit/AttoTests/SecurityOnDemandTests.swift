@@ -55,7 +55,7 @@ final class GatedLink: Link, LinkObserver {
             permissions: AttributePermissions(
               read: .requires(.init(security: level)), write: .requires(.init(security: level))))
         }))
-    return (server, layout.characteristics.map(\.value))
+    return (server, layout.characteristics.map(\.valueHandle))
   }
 
   private struct Ends: Sendable {
@@ -118,7 +118,7 @@ final class GatedLink: Link, LinkObserver {
       let value = try await ends.connection.readLong(values[place])
       #expect(value == [UInt8](repeating: level, count: 40))
       #expect(try await ends.asked == steps)
-      try await ends.connection.writeLong(values[place], [UInt8](repeating: 7, count: 40))
+      try await ends.connection.writeLong([UInt8](repeating: 7, count: 40), to: values[place])
       #expect(try await ends.asked == steps)
     }
   }

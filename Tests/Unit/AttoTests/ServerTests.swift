@@ -34,9 +34,9 @@ import Testing
         return writes.map(\.value) == [[9]] ? nil : .valueNotAllowed
       }
       try await bench.settle()
-      try await connection.write(bench.second, [9])
+      try await connection.write([9], to: bench.second)
       #expect(
-        await failure { try await connection.write(bench.second, [8]) }
+        await failure { try await connection.write([8], to: bench.second) }
           == .refused(
             ErrorResponse(
               request: .writeRequest, handle: bench.second, code: .valueNotAllowed)))
@@ -126,7 +126,7 @@ import Testing
             ErrorResponse(
               request: .readRequest, handle: bench.application, code: .insufficientResources)))
       // A command is dropped and counted.
-      try await next.writeWithoutResponse(bench.application, [1])
+      try await next.writeWithoutResponse([1], to: bench.application)
       #expect(try await next.read(bench.greeting) == Bench.hello)
       #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 1)
       gate.open()
@@ -153,7 +153,7 @@ import Testing
       // The handler has one, as many as allowed wait, and ten are too many.
       let kept = HandlerTable.commandLimit + 1
       for number in 0..<(kept + 10) {
-        try await connection.writeWithoutResponse(bench.application, counted(number))
+        try await connection.writeWithoutResponse(counted(number), to: bench.application)
       }
       #expect(try await connection.read(bench.greeting) == Bench.hello)
       #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 10)
@@ -176,7 +176,7 @@ import Testing
           return .accepted
         })
       try await bench.settle()
-      try await connection.writeLong(bench.application, value)
+      try await connection.writeLong(value, to: bench.application)
       #expect(inline.all.map(\.0) == [0])
       #expect(inline.all.map(\.1) == [value])
 
@@ -186,7 +186,7 @@ import Testing
         return nil
       }
       try await bench.settle()
-      try await connection.writeLong(bench.application, value)
+      try await connection.writeLong(value, to: bench.application)
       #expect(later.count == 1)
       #expect(later.all[0].flatMap(\.value) == value)
 
@@ -237,7 +237,7 @@ import Testing
       }
       try await bench.settle()
       for number in 0..<1000 {
-        try await connection.writeWithoutResponse(bench.application, counted(number))
+        try await connection.writeWithoutResponse(counted(number), to: bench.application)
       }
       await taken.wait(count: 1000)
       #expect(taken.all == Array(0..<1000))
@@ -265,13 +265,13 @@ import Testing
       var sent = 0
       for round in 0..<20 {
         for _ in 0..<20 {
-          try await connection.writeWithoutResponse(bench.application, counted(sent))
+          try await connection.writeWithoutResponse(counted(sent), to: bench.application)
           sent += 1
         }
         switch round % 4 {
-        case 0: try await connection.write(bench.application, counted(sent))
-        case 1: try await connection.write(bench.second, counted(sent))
-        case 2: try await connection.writeLong(bench.second, counted(sent))
+        case 0: try await connection.write(counted(sent), to: bench.application)
+        case 1: try await connection.write(counted(sent), to: bench.second)
+        case 2: try await connection.writeLong(counted(sent), to: bench.second)
         default:
           // A read sees all that was written before it.
           #expect(try await connection.read(bench.application) == counted(sent))
@@ -313,7 +313,7 @@ import Testing
         var count = 0
         while true {
           let delivered = try await bench.server.notify(
-            bench.values, counted(count), to: deafClient)
+            counted(count), of: bench.values, to: deafClient)
           if delivered.failures > 0 { return (count, delivered) }
           count += 1
         }
@@ -323,7 +323,7 @@ import Testing
       }
       for number in 0..<500 {
         #expect(
-          try await bench.server.notify(bench.values, counted(number), to: client)
+          try await bench.server.notify(counted(number), of: bench.values, to: client)
             == Delivered(count: 1))
       }
       var iterator = values.makeAsyncIterator()
@@ -352,7 +352,7 @@ import Testing
       let silent = try await bench.connect()
       for number in 0..<100 {
         #expect(
-          try await bench.server.notify(bench.values, counted(number)) == Delivered(count: 10))
+          try await bench.server.notify(counted(number), of: bench.values) == Delivered(count: 10))
       }
       for (_, values) in subscribed {
         var iterator = values.makeAsyncIterator()
@@ -375,7 +375,7 @@ import Testing
       let connection = try await bench.connect()
       let values = try await bench.subscribe(connection, as: .indication)
       #expect(
-        try await bench.server.indicate(bench.values, [1]) == Delivered(count: 1, failures: 1))
+        try await bench.server.indicate([1], of: bench.values) == Delivered(count: 1, failures: 1))
       var iterator = values.makeAsyncIterator()
       #expect(try await iterator.next()?.isIndication == true)
       #expect(try await mute.receive(within: .seconds(10))?.first == 0x1D)
@@ -383,7 +383,7 @@ import Testing
       #expect(
         isDisconnected(await failure { try await mute.receive(within: .seconds(10)) }))
       #expect(try await bench.server.clients.count == 1)
-      #expect(try await bench.server.indicate(bench.values, [2]) == Delivered(count: 1))
+      #expect(try await bench.server.indicate([2], of: bench.values) == Delivered(count: 1))
     }
   }
 
@@ -392,8 +392,8 @@ import Testing
       let bench = try await Bench()
       let connection = try await bench.connect()
       let changed = try await connection.subscribe(
-        to: bench.gatt.characteristics[0].value,
-        configuration: bench.gatt.characteristics[0].configuration!, as: .indication)
+        to: bench.gatt.characteristics[0].valueHandle,
+        configuration: bench.gatt.characteristics[0].configurationHandle!, as: .indication)
       let added = try await bench.server.add(
         ServiceDefinition(
           BluetoothUUID(0x180F as UInt16),
@@ -404,16 +404,16 @@ import Testing
       var iterator = changed.makeAsyncIterator()
       let first = try #require(try await iterator.next())
       #expect(first.value == octets(of: added.range))
-      #expect(try await connection.read(added.characteristics[0].value) == [99])
+      #expect(try await connection.read(added.characteristics[0].valueHandle) == [99])
       let removed = try await bench.server.remove(service: added.range.start)
       #expect(removed == added.range)
       let second = try #require(try await iterator.next())
       #expect(second.value == octets(of: removed))
       #expect(
-        await failure { try await connection.read(added.characteristics[0].value) }
+        await failure { try await connection.read(added.characteristics[0].valueHandle) }
           == .refused(
             ErrorResponse(
-              request: .readRequest, handle: added.characteristics[0].value,
+              request: .readRequest, handle: added.characteristics[0].valueHandle,
               code: .invalidHandle)))
       #expect(
         await failure { try await bench.server.remove(service: added.range.start) }
@@ -435,7 +435,7 @@ import Testing
             value: .application(ValueLimits()))
         ])
       var added = try await bench.server.add(definition)
-      let handle = added.characteristics[0].value
+      let handle = added.characteristics[0].valueHandle
       weak var held: Held?
       do {
         let strong = Held()
@@ -448,17 +448,17 @@ import Testing
       }
       let connection = try await bench.connect()
       #expect(try await connection.read(handle) == [1])
-      try await connection.write(handle, [9])
+      try await connection.write([9], to: handle)
       _ = try await bench.server.remove(service: added.range.start)
       #expect(held == nil)
       added = try await bench.server.add(definition)
-      #expect(added.characteristics[0].value == handle)
+      #expect(added.characteristics[0].valueHandle == handle)
       let refusal = await failure { try await connection.read(handle) }
       #expect(
         refusal
           == .refused(
             ErrorResponse(request: .readRequest, handle: handle, code: .readNotPermitted)))
-      #expect(await failure { try await connection.write(handle, [9]) } != nil)
+      #expect(await failure { try await connection.write([9], to: handle) } != nil)
       // Those of other services stay.
       #expect(try await connection.read(bench.application) == [2])
     }
@@ -533,7 +533,7 @@ import Testing
       let bench = try await Bench()
       let connection = try await bench.connect()
       _ = try await bench.subscribe(connection)
-      try await connection.write(bench.greeting, [1])
+      try await connection.write([1], to: bench.greeting)
       connection.close()
       await bench.events.wait(count: 4)
       let client: ClientID? =

@@ -87,7 +87,9 @@ import Testing
   ) async throws {
     let server = LocalServer(loop: loops.server)
     let layout = try await server.add(Bench.service)
-    let (slow, quick) = (layout.characteristics[3].value, layout.characteristics[4].value)
+    let (slow, quick) = (
+      layout.characteristics[3].valueHandle, layout.characteristics[4].valueHandle
+    )
     server.onRead(of: slow) { (_: ReadRequestContext) async -> LateAnswer in
       // As long as its client is connected.
       try? await loops.server.sleep(for: .seconds(600))
@@ -138,8 +140,10 @@ import Testing
     _ use: Use, _ turns: Int, _ endpoint: Endpoint, _ central: Adapter?, _ server: LocalServer,
     _ layout: Database.Layout, _ loops: Loops, _ witness: Witness
   ) async throws {
-    let (values, slow) = (layout.characteristics[2], layout.characteristics[3].value)
-    let (long, quick) = (layout.characteristics[1].value, layout.characteristics[4].value)
+    let (values, slow) = (layout.characteristics[2], layout.characteristics[3].valueHandle)
+    let (long, quick) = (
+      layout.characteristics[1].valueHandle, layout.characteristics[4].valueHandle
+    )
     let task = Task {
       var options = ConnectionOptions()
       options.exchangesMTU = turns % 2 == 0 && use != .timeout
@@ -152,23 +156,25 @@ import Testing
       case .nothing, .cancelledConnect: break
       case .discovery: _ = try await connection.discover()
       case .longRead: #expect(try await connection.readLong(long).count == 512)
-      case .longWrite: try await connection.writeLong(long, Bench.long)
+      case .longWrite: try await connection.writeLong(Bench.long, to: long)
       case .notifications, .indications:
         let received = try await connection.subscribe(
-          to: values.value, configuration: values.configuration!,
+          to: values.valueHandle, configuration: values.configurationHandle!,
           as: use == .indications ? .indication : .notification)
         witness.note(received, "\(use): values")
         if use == .indications {
-          #expect(try await server.indicate(values.value, [1]).count == 1)
+          #expect(try await server.indicate([1], of: values.valueHandle).count == 1)
         } else {
-          #expect(try await server.notify(values.value, [1]).count == 1)
+          #expect(try await server.notify([1], of: values.valueHandle).count == 1)
         }
         for try await value in received {
           #expect(value.value == [1])
           break
         }
       case .commands:
-        for number in 0..<20 { try await connection.writeWithoutResponse(quick, counted(number)) }
+        for number in 0..<20 {
+          try await connection.writeWithoutResponse(counted(number), to: quick)
+        }
         #expect(try await connection.read(quick) == [1])
       case .ownClose, .serverCloses, .timeout:
         async let first = failure { try await connection.read(slow) }
@@ -181,9 +187,9 @@ import Testing
         _ = await second
       case .cancelledUse:
         let received = try await connection.subscribe(
-          to: values.value, configuration: values.configuration!)
+          to: values.valueHandle, configuration: values.configurationHandle!)
         _ = try await connection.readLong(long)
-        try await connection.writeLong(long, Bench.long)
+        try await connection.writeLong(Bench.long, to: long)
         _ = try await connection.read(slow)
         for try await _ in received {}
       }

@@ -230,14 +230,14 @@ final class Bench: Sendable {
         permissions: AttributePermissions(read: .requires(.init(authorization: true)))),
     ])
 
-  var greeting: AttributeHandle { layout.characteristics[0].value }
-  var long: AttributeHandle { layout.characteristics[1].value }
-  var values: AttributeHandle { layout.characteristics[2].value }
-  var configuration: AttributeHandle { layout.characteristics[2].configuration! }
-  var application: AttributeHandle { layout.characteristics[3].value }
-  var second: AttributeHandle { layout.characteristics[4].value }
-  var encrypted: AttributeHandle { layout.characteristics[5].value }
-  var authorized: AttributeHandle { layout.characteristics[6].value }
+  var greeting: AttributeHandle { layout.characteristics[0].valueHandle }
+  var long: AttributeHandle { layout.characteristics[1].valueHandle }
+  var values: AttributeHandle { layout.characteristics[2].valueHandle }
+  var configuration: AttributeHandle { layout.characteristics[2].configurationHandle! }
+  var application: AttributeHandle { layout.characteristics[3].valueHandle }
+  var second: AttributeHandle { layout.characteristics[4].valueHandle }
+  var encrypted: AttributeHandle { layout.characteristics[5].valueHandle }
+  var authorized: AttributeHandle { layout.characteristics[6].valueHandle }
 
   init(
     loop: Loop? = nil, limits: ServerLimits = ServerLimits(),

@@ -66,16 +66,17 @@ import Testing
                 switch worker % 8 {
                 case 0: _ = try await connection.read(bench.greeting)
                 case 1: _ = try await connection.read(bench.application)
-                case 2: try await connection.write(bench.application, [1])
-                case 3: try await connection.writeWithoutResponse(bench.application, [2])
+                case 2: try await connection.write([1], to: bench.application)
+                case 3: try await connection.writeWithoutResponse([2], to: bench.application)
                 case 4: _ = try await connection.readLong(bench.long)
-                case 5: try await connection.writeLong(bench.application, Array(Bench.long[..<50]))
+                case 5:
+                  try await connection.writeLong(Array(Bench.long[..<50]), to: bench.application)
                 case 6:
                   let values = try await bench.subscribe(connection)
                   var iterator = values.makeAsyncIterator()
                   if try await iterator.next() == nil { return }
                 default:
-                  let delivered = try await bench.server.notify(bench.values, counted(worker))
+                  let delivered = try await bench.server.notify(counted(worker), of: bench.values)
                   if delivered.failures > 0 { return }
                   if try await bench.server.clients.isEmpty { return }
                 }

@@ -192,7 +192,7 @@ import Testing
       let connection = try await bench.connect { $0.valueLimit = 8 }
       let values = try await bench.subscribe(connection)
       let sender = Task {
-        while !Task.isCancelled { try await bench.server.notify(bench.values, counted(1)) }
+        while !Task.isCancelled { try await bench.server.notify(counted(1), of: bench.values) }
       }
       // The server is blocked: it reads no requests.
       try await until {
@@ -211,14 +211,14 @@ import Testing
       let server = LocalServer()
       let layout = try await server.add(Bench.service)
       let connection = try await peer.connect(server: server) { $0.valueLimit = 8 }
-      let configuration = layout.characteristics[2].configuration!
+      let configuration = layout.characteristics[2].configurationHandle!
       peer.send([0x12, UInt8(configuration.rawValue), 0, 2, 0])
       await peer.expect([0x13])
       let values = try await connection.values()
       for number in 0..<20 { peer.send(notification(3, number)) }
       try await until { try await connection.counters.received >= 9 }
-      let handle = layout.characteristics[2].value
-      async let delivered = server.indicate(handle, [1])
+      let handle = layout.characteristics[2].valueHandle
+      async let delivered = server.indicate([1], of: handle)
       await peer.expect([0x1D, UInt8(handle.rawValue), 0, 1])
       peer.send([0x1E])
       #expect(try await delivered == Delivered(count: 1))

@@ -120,7 +120,7 @@ import Testing
     try await watch.getReady()
     watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await strap!.log.next("subscribed 2A37")
-    let handle = watch.characteristic("2A37").found?.handle
+    let handle = watch.characteristic("2A37").found?.declarationHandle
     let engine = strap!.manager.engine
     try await kill(.peripheral) {
       strap!.release()
@@ -152,7 +152,7 @@ import Testing
     watch.manager.connect(watch.peripheral)
     try await watch.log.next("connected")
     #expect(try await watch.peripheral.discoverAll().map(\.uuid.uuidString) == ["180D"])
-    #expect(watch.characteristic("2A37").found?.handle == handle)
+    #expect(watch.characteristic("2A37").found?.declarationHandle == handle)
     watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await again.log.next("subscribed 2A37")
     #expect(rate.subscribedCentrals?.count == 1)

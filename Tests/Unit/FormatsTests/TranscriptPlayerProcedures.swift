@@ -156,7 +156,7 @@ struct TranscriptProcedure {
 
   private static func characteristics(_ characteristics: [Characteristic]) -> String {
     list(characteristics) {
-      "\($0.handle)/\($0.valueHandle)=\($0.uuid):" + text([$0.properties.rawValue])
+      "\($0.declarationHandle)/\($0.valueHandle)=\($0.uuid):" + text([$0.properties.rawValue])
     }
   }
 

@@ -60,7 +60,7 @@ import Testing
     try await served.listen(on: place)
     let client = try await Connection.connect(to: place)
     await #expect(throws: AttoError.self) { try await client.read(0x0003) }
-    try await client.write(0x0003, [7])
+    try await client.write([7], to: 0x0003)
     #expect(log.lines.withLock { $0 } == ["written 0x0003 [7]"])
     client.close()
   }

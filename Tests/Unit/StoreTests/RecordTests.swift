@@ -227,7 +227,8 @@ import Testing
           ],
           characteristics: [
             Characteristic(
-              handle: 3, valueHandle: 4, endGroupHandle: 9, properties: [.read, .indicate],
+              declarationHandle: 3, valueHandle: 4, endGroupHandle: 9,
+              properties: [.read, .indicate],
               uuid: BluetoothUUID(high: .max, low: 1),
               descriptors: [
                 Descriptor(handle: 5, uuid: 0x2902), Descriptor(handle: 6, uuid: 0x2901),

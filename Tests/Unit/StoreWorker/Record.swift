@@ -46,7 +46,7 @@ enum Record {
         uuid: BluetoothUUID(UInt32(truncatingIfNeeded: number + index)),
         characteristics: [
           Characteristic(
-            handle: AttributeHandle(handle.rawValue + 1),
+            declarationHandle: AttributeHandle(handle.rawValue + 1),
             valueHandle: AttributeHandle(handle.rawValue + 2),
             endGroupHandle: AttributeHandle(handle.rawValue + 3), properties: .notify,
             uuid: BluetoothUUID(UInt16(truncatingIfNeeded: number)),

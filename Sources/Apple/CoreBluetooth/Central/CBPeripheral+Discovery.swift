@@ -87,7 +87,9 @@ extension CBPeripheral {
   private static func adopt(_ found: [Characteristic], in service: CBService) {
     var characteristics = service.characteristics ?? []
     for characteristic in found
-    where !characteristics.contains(where: { $0.found?.handle == characteristic.handle }) {
+    where !characteristics.contains(where: {
+      $0.found?.declarationHandle == characteristic.declarationHandle
+    }) {
       characteristics.append(
         CBCharacteristic(
           type: CBUUID(characteristic.uuid),
@@ -95,7 +97,9 @@ extension CBPeripheral {
             rawValue: UInt(characteristic.properties.rawValue)),
           found: characteristic, service: service))
     }
-    characteristics.sort { ($0.found?.handle ?? .min) < ($1.found?.handle ?? .min) }
+    characteristics.sort {
+      ($0.found?.declarationHandle ?? .min) < ($1.found?.declarationHandle ?? .min)
+    }
     service.contents.value = characteristics
   }
 
@@ -139,7 +143,9 @@ extension CBPeripheral {
       guard let found = found(service) else { continue }
       Self.adopt(found.characteristics, in: service)
       for characteristic in service.characteristics ?? [] where characteristic.descriptors == nil {
-        let same = found.characteristics.first { $0.handle == characteristic.found?.handle }
+        let same = found.characteristics.first {
+          $0.declarationHandle == characteristic.found?.declarationHandle
+        }
         Self.adopt(same?.descriptors ?? [], in: characteristic)
       }
     }

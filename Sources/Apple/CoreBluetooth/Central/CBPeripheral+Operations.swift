@@ -44,9 +44,9 @@ extension CBPeripheral {
   ) async throws(AttoError) {
     guard value.count <= 512 else { throw .misuse(.valueTooLong(value.count, limit: 512)) }
     if value.count <= connection.mtuNow - 3 {
-      try await connection.write(handle, value)
+      try await connection.write(value, to: handle)
     } else {
-      try await connection.writeLong(handle, value)
+      try await connection.writeLong(value, to: handle)
     }
   }
 
@@ -129,7 +129,7 @@ extension CBPeripheral {
         let configuration = try await connection.perform(DiscoverDescriptors(in: range))
           .first(where: { $0.uuid == .clientCharacteristicConfiguration })
       else { throw .misuse(.cannotSubscribe(found.valueHandle)) }
-      try await connection.write(configuration.handle, enabled ? value : [0, 0])
+      try await connection.write(enabled ? value : [0, 0], to: configuration.handle)
     } catch {
       // The peer's configuration is unchanged.
       if enabled {

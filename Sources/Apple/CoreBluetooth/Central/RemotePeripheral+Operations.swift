@@ -86,7 +86,7 @@ extension RemotePeripheral {
         body(connection)
       case .command(let handle, let value):
         do throws(AttoError) {
-          guard try connection.writeWithoutResponseNow(handle, value.span.bytes) else {
+          guard try connection.writeWithoutResponseNow(value.span.bytes, to: handle) else {
             return awaitRoom(connection)
           }
         } catch {

@@ -47,7 +47,7 @@ struct SavedSubscription: Codable, Sendable {
     serviceEnd = range.end.rawValue
     uuid = found.uuid.fullDescription
     properties = found.properties.rawValue
-    handle = found.handle.rawValue
+    handle = found.declarationHandle.rawValue
     valueHandle = found.valueHandle.rawValue
     endHandle = found.endGroupHandle.rawValue
   }
@@ -62,7 +62,7 @@ struct SavedSubscription: Codable, Sendable {
       endHandle >= valueHandle
     else { return nil }
     return Characteristic(
-      handle: AttributeHandle(handle), valueHandle: AttributeHandle(valueHandle),
+      declarationHandle: AttributeHandle(handle), valueHandle: AttributeHandle(valueHandle),
       endGroupHandle: AttributeHandle(endHandle),
       properties: CharacteristicProperties(rawValue: properties), uuid: uuid)
   }

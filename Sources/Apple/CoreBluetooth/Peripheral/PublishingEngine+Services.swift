@@ -43,7 +43,7 @@ extension PublishingEngine {
   private func place(
     _ publication: Publication, _ layout: Database.Layout, on radio: RadioContext
   ) {
-    let values = layout.characteristics.map(\.value)
+    let values = layout.characteristics.map(\.valueHandle)
     for (characteristic, value) in zip(publication.characteristics, values) {
       entries[value] = Entry(characteristic: UncheckedBox(characteristic))
       radio.host.setOwner(of: value, self)

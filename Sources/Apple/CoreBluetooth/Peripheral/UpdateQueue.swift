@@ -36,7 +36,7 @@ import Foundation
   private func pump() {
     while !isBusy, let next = entries.first {
       if next.isIndication
-        || server.notifyNow(next.handle, next.value.span.bytes, to: client) == .blocked
+        || server.notifyNow(next.value.span.bytes, of: next.handle, to: client) == .blocked
       {
         wait(for: next)
       } else {
@@ -50,7 +50,7 @@ import Foundation
     isBusy = true
     Task { @RadioLoop [weak self, server, client] in
       if entry.isIndication {
-        try? await server.indicate(entry.handle, entry.value, confirmedBy: client)
+        try? await server.indicate(entry.value, of: entry.handle, confirmedBy: client)
       } else {
         try? await server.awaitRoom(of: client)
       }

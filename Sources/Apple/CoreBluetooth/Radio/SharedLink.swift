@@ -253,7 +253,7 @@ import Foundation
     {
       guard self.connection === connection else { return }
       serviceChanged = changed.valueHandle
-      try? await connection.write(configuration.handle, [2, 0])
+      try? await connection.write([2, 0], to: configuration.handle)
     }
     let names = try? await connection.read(uuid: 0x2A00)
     guard self.connection === connection, let name = names?.values.first?.octets, !name.isEmpty

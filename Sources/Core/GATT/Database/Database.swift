@@ -16,26 +16,6 @@ public struct Database: Sendable {
   /// The number of attributes.
   public var count: Int { table.count }
 
-  /// The handles of an added service.
-  public struct Layout: Equatable, Sendable {
-    /// The range from the declaration to the last handle.
-    public let range: HandleRange
-    /// The characteristics, in the order of the definition.
-    public let characteristics: [CharacteristicLayout]
-  }
-
-  /// The handles of an added characteristic.
-  public struct CharacteristicLayout: Equatable, Sendable {
-    /// The handle of the declaration.
-    public let declaration: AttributeHandle
-    /// The handle of the value.
-    public let value: AttributeHandle
-    /// The handle of the Client Characteristic Configuration, if there is one.
-    public let configuration: AttributeHandle?
-    /// The handles of all descriptors in order, including the configuration.
-    public let descriptors: [AttributeHandle]
-  }
-
   /// Adds a service.
   ///
   /// - Throws: why the service cannot have the handles of its definition. Then nothing was added.

@@ -90,8 +90,8 @@ struct ServiceRows {
       }
     }
     return Database.CharacteristicLayout(
-      declaration: declaration, value: value, configuration: rows[valueRow].configuration,
-      descriptors: handles)
+      uuid: definition.uuid, declarationHandle: declaration, valueHandle: value,
+      configurationHandle: rows[valueRow].configuration, descriptorHandles: handles)
   }
 
   private func storage(_ value: ValueDefinition) -> Attribute.Storage {

@@ -54,9 +54,9 @@ final class BenchRunner {
         return 0
       }
     case .write:
-      try await writes { try await connection.write(handle, $0) }
+      try await writes { try await connection.write($0, to: handle) }
     case .writeCommand:
-      try await writes { try await connection.writeWithoutResponse(handle, $0) }
+      try await writes { try await connection.writeWithoutResponse($0, to: handle) }
     case .notify: try await values(.notification)
     case .indicate: try await values(.indication)
     }
@@ -100,7 +100,7 @@ final class BenchRunner {
     try await repeated(
       after: {
         number = 0
-        if counts { try await connection.write(handle, []) }
+        if counts { try await connection.write([], to: handle) }
       }
     ) {
       for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
@@ -120,7 +120,7 @@ final class BenchRunner {
     if target.isBench {
       let size = UInt16(plan.size)
       try await connection.write(
-        target.handle, [UInt8(truncatingIfNeeded: size), UInt8(size >> 8)])
+        [UInt8(truncatingIfNeeded: size), UInt8(size >> 8)], to: target.handle)
     }
     let done = AsyncStream<Void>.makeStream()
     let measurement = LoopBound(measurement, loop)
@@ -145,7 +145,7 @@ final class BenchRunner {
     }
     defer { watching.cancel() }
     try await connection.write(
-      configuration, [UInt8(truncatingIfNeeded: kind.rawValue), UInt8(kind.rawValue >> 8)])
+      [UInt8(truncatingIfNeeded: kind.rawValue), UInt8(kind.rawValue >> 8)], to: configuration)
     try await loop.sleep(for: plan.warmUp)
     measurement.value.begin(pdus: try await pdus)
     let alarm = loop.after(plan.time) { done.continuation.finish() }

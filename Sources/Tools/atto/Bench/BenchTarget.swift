@@ -32,7 +32,9 @@ struct BenchTarget: Sendable {
     guard test != .discover, test != .ping else { return nil }
     let all = database.services.flatMap(\.characteristics)
     if let handle {
-      guard let one = all.first(where: { $0.valueHandle == handle || $0.handle == handle }) else {
+      guard
+        let one = all.first(where: { $0.valueHandle == handle || $0.declarationHandle == handle })
+      else {
         throw UsageError(
           "the peer has no characteristic at \(handle)", hint: "atto discover lists them")
       }

@@ -25,7 +25,7 @@ enum CharacteristicsCommand: Command {
     let results = Results(arguments)
     for characteristic in characteristics {
       results.print(
-        "\(characteristic.handle)  value \(characteristic.valueHandle)"
+        "\(characteristic.declarationHandle)  value \(characteristic.valueHandle)"
           + "  \(Shown.named(characteristic.uuid, .characteristic))  \(characteristic.propertyList)",
         json: characteristic.json)
     }

@@ -48,9 +48,9 @@ enum DemoCommand: Command {
 
   private static func scan(_ radio: Adapter) async throws -> Discovery {
     var options = ScanOptions()
-    options.services = [DemoStrap.heartRate]
+    options.services = [.heartRate]
     options.timeout = .seconds(10)
-    Terminal.print("A central scans for service \(Shown.named(DemoStrap.heartRate, .service)).")
+    Terminal.print("A central scans for service \(Shown.named(.heartRate, .service)).")
     for try await event in radio.scan(options) {
       guard case .found(let discovery) = event else { continue }
       Terminal.print(
@@ -83,14 +83,14 @@ private struct DemoTour {
   let database: RemoteDatabase
 
   private func characteristic(_ uuid: BluetoothUUID) throws -> Characteristic {
-    guard let found = database.characteristics(uuid).first else {
+    guard let found = database.characteristic(uuid) else {
       throw CheckFailure(message: "the strap has no characteristic \(uuid)")
     }
     return found
   }
 
   func readLong() async throws {
-    let value = try await connection.readLong(characteristic(DemoStrap.log).valueHandle)
+    let value = try await connection.read(characteristic(DemoStrap.log))
     guard value == DemoStrap.logValue else {
       throw CheckFailure(message: "the long value differs from the strap's")
     }
@@ -100,7 +100,7 @@ private struct DemoTour {
   func writePrepared() async throws {
     let handle = try characteristic(DemoStrap.notes).valueHandle
     let text = Array(String(repeating: "All or nothing. ", count: 32).utf8)
-    try await connection.writeLong(handle, text)
+    try await connection.writeLong(text, to: handle)
     guard try await connection.readLong(handle) == text else {
       throw CheckFailure(message: "the value read back differs from the value written")
     }
@@ -108,7 +108,7 @@ private struct DemoTour {
   }
 
   func subscribe() async throws {
-    let values = try await connection.subscribe(to: characteristic(DemoStrap.measurement))
+    let values = try await connection.subscribe(to: characteristic(.heartRateMeasurement))
     var rates: [String] = []
     for try await value in values {
       rates.append(value.value.count == 2 ? "\(value.value[1])" : "?")
@@ -133,7 +133,7 @@ private struct DemoTour {
         count.octets += value.byteCount
       }
     }
-    try await connection.write(stream.cccd?.handle ?? .invalid, [1, 0])
+    try await connection.write([1, 0], to: stream.cccd?.handle ?? .invalid)
     let clock = ContinuousClock()
     let start = clock.now
     let sent = try await strap.stream(size: try await connection.mtu - 3, for: time)

@@ -73,7 +73,7 @@ enum DiscoverCommand: Command {
     }
     for characteristic in service.characteristics {
       Terminal.print(
-        "  \(characteristic.handle)  \(Shown.named(characteristic.uuid, .characteristic))"
+        "  \(characteristic.declarationHandle)  \(Shown.named(characteristic.uuid, .characteristic))"
           + "  value \(characteristic.valueHandle)  \(characteristic.propertyList)")
       for descriptor in characteristic.descriptors {
         Terminal.print("    \(descriptor.handle)  \(Shown.named(descriptor.uuid, .descriptor))")

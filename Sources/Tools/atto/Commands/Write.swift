@@ -67,17 +67,18 @@ enum WriteCommand: Command {
     }
     try await connecting.use(on: loop, needsStore: signsWithBond) { connection, store in
       if arguments[noResponse] {
-        try await connection.writeWithoutResponse(handle, value)
+        try await connection.writeWithoutResponse(value, to: handle)
       } else if arguments[reliable] {
         try await connection.writeReliably(pairs.map { LongWrite($0.handle, value: $0.value) })
       } else if let signing {
-        try await connection.writeSigned(handle, value, counter: signing.counter, key: signing.key)
+        try await connection.writeSigned(
+          value, to: handle, counter: signing.counter, key: signing.key)
       } else if signsWithBond, let store {
-        try await connection.writeSigned(handle, value, keptIn: store)
+        try await connection.writeSigned(value, to: handle, keptIn: store)
       } else if arguments[long] || offset != nil {
-        try await connection.writeLong(handle, value, offset: offset ?? 0)
+        try await connection.writeLong(value, to: handle, offset: offset ?? 0)
       } else {
-        try await connection.write(handle, value)
+        try await connection.write(value, to: handle)
       }
     }
     guard arguments[CommonOptions.json] else { return }

@@ -39,7 +39,7 @@ extension Characteristic {
 
   var json: JSONObject {
     [
-      "handle": Shown.json(handle), "valueHandle": Shown.json(valueHandle),
+      "handle": Shown.json(declarationHandle), "valueHandle": Shown.json(valueHandle),
       "properties": Shown.properties(properties), "uuid": Shown.json(uuid),
     ]
   }

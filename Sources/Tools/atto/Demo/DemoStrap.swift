@@ -3,11 +3,6 @@ import Atto
 /// The peripheral of the demo: a heart-rate strap with a long value to read, one to write, and a fast
 /// stream.
 final class DemoStrap: Sendable {
-  static let heartRate: BluetoothUUID = 0x180D
-  static let measurement: BluetoothUUID = 0x2A37
-  static let location: BluetoothUUID = 0x2A38
-  static let battery: BluetoothUUID = 0x180F
-  static let batteryLevel: BluetoothUUID = 0x2A19
   static let extras = BluetoothUUID(high: 0xA770_0001_0D3E_4F6B, low: 0x9C11_5A2E_7B60_0001)
   static let log = BluetoothUUID(high: 0xA770_0002_0D3E_4F6B, low: 0x9C11_5A2E_7B60_0001)
   static let notes = BluetoothUUID(high: 0xA770_0003_0D3E_4F6B, low: 0x9C11_5A2E_7B60_0001)
@@ -36,17 +31,17 @@ final class DemoStrap: Sendable {
     let server = LocalServer(loop: .shared)
     let heart = try await server.add(
       ServiceDefinition(
-        heartRate,
+        .heartRate,
         characteristics: [
-          CharacteristicDefinition(measurement, properties: .notify),
-          CharacteristicDefinition(location, properties: .read, value: .constant([1])),
+          CharacteristicDefinition(.heartRateMeasurement, properties: .notify),
+          CharacteristicDefinition(.bodySensorLocation, properties: .read, value: .constant([1])),
         ]))
     try await server.add(
       ServiceDefinition(
-        battery,
+        .battery,
         characteristics: [
           CharacteristicDefinition(
-            batteryLevel, properties: [.read, .notify], value: .stored([99]))
+            .batteryLevel, properties: [.read, .notify], value: .stored([99]))
         ]))
     let more = try await server.add(
       ServiceDefinition(
@@ -60,21 +55,21 @@ final class DemoStrap: Sendable {
 
     var data = AdvertisingData()
     data.localName = "Atto Strap"
-    data.serviceUUIDs = [heartRate, battery]
+    data.serviceUUIDs = [.heartRate, .battery]
     data.appearance = 0x0341
     let radio = try Adapter.virtual(name: "Strap", folder: folder, loop: .shared)
     let listener = try await server.advertise(on: radio, advertising: AdvertisingParameters(data))
 
-    let value = heart.characteristics[0].value
+    let value = heart[.heartRateMeasurement].valueHandle
     let beats = Task(executorPreference: server.loop.tasks) {
       var rate: UInt8 = 64
       while true {
         try await server.loop.sleep(for: .milliseconds(50))
-        try await server.notify(value, [0, rate])
+        try await server.notify([0, rate], of: value)
         rate = rate < 90 ? rate + 1 : 64
       }
     }
-    return DemoStrap(server, listener, stream: more.characteristics[2].value, beats: beats)
+    return DemoStrap(server, listener, stream: more[stream].valueHandle, beats: beats)
   }
 
   /// Notifies numbered values for a time. Returns their number.
@@ -89,7 +84,7 @@ final class DemoStrap: Sendable {
       while clock.now < end {
         for _ in 0..<64 {
           for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (index * 8)) }
-          guard try await server.notify(handle, value).count == 1 else { return Int(number) }
+          guard try await server.notify(value, of: handle).count == 1 else { return Int(number) }
           number += 1
         }
       }

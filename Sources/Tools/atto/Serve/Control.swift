@@ -34,7 +34,7 @@ struct Control: Sendable {
             }
             indications += 1
             // The next line's value is sent after this one, which may be confirmed later.
-            let sent = try await server.beginIndicating(handle, value)
+            let sent = try await server.beginIndicating(value, of: handle)
             group.addTask { note(try await sent.confirmations(), of: handle) }
           } else {
             try await carryOut(verb, Array(words.dropFirst()), line)
@@ -57,7 +57,7 @@ struct Control: Sendable {
     case "notify":
       let (handle, value) = try value(words)
       try await check(handle)
-      let delivered = try await server.notify(handle, value)
+      let delivered = try await server.notify(value, of: handle)
       Terminal.note("notified \(counted(delivered, handle))")
     case "disconnect":
       guard words.isEmpty else { throw UsageError("disconnect takes no argument") }

@@ -117,8 +117,8 @@ extension Simulator {
       for characteristic in service.characteristics {
         lines.append(
           (
-            characteristic.handle,
-            "characteristic \(characteristic.handle) \(characteristic.valueHandle)-"
+            characteristic.declarationHandle,
+            "characteristic \(characteristic.declarationHandle) \(characteristic.valueHandle)-"
               + "\(characteristic.endGroupHandle) \(characteristic.properties.rawValue) "
               + hex(characteristic.uuid.octets)
           ))

@@ -16,7 +16,7 @@ enum ClientRows {
       let value = [UInt8](repeating: 0x31, count: 20)
       for _ in 0..<rounds.count {
         for _ in 0..<rounds.burst {
-          try await connection.writeWithoutResponse(Counted.value, value)
+          try await connection.writeWithoutResponse(value, to: Counted.value)
         }
         _ = try await connection.read(Counted.value)
       }

@@ -26,7 +26,7 @@ struct ServerEnd {
         let count = Int(count.unsafeLoad(as: UInt8.self))
         Task(executorPreference: server.loop.tasks) {
           let value = [UInt8](repeating: 0x34, count: 20)
-          for _ in 0..<count { try await server.notify(Counted.stream, value) }
+          for _ in 0..<count { try await server.notify(value, of: Counted.stream) }
         }
         return .accepted
       })

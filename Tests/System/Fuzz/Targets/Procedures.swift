@@ -122,10 +122,10 @@ enum Procedures {
 
   private static func check(_ characteristics: [Characteristic], _ range: HandleRange) {
     Failure.unless(characteristics.count <= limits.characteristics, "limits are kept")
-    rise(characteristics.map(\.handle), in: range)
+    rise(characteristics.map(\.declarationHandle), in: range)
     for characteristic in characteristics {
       Failure.unless(
-        characteristic.handle < characteristic.valueHandle
+        characteristic.declarationHandle < characteristic.valueHandle
           && characteristic.valueHandle <= characteristic.endGroupHandle,
         "a value follows its declaration", "\(characteristic)")
     }

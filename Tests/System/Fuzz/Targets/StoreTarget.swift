@@ -37,7 +37,7 @@ enum StoreTarget {
         includes: [IncludedService(handle: 2, startHandle: 16, endGroupHandle: 20, uuid: 0x180A)],
         characteristics: [
           Characteristic(
-            handle: 3, valueHandle: 4, endGroupHandle: 9, properties: [.read, .notify],
+            declarationHandle: 3, valueHandle: 4, endGroupHandle: 9, properties: [.read, .notify],
             uuid: 0x2A37, descriptors: [Descriptor(handle: 5, uuid: 0x2902)])
         ]),
       Service(

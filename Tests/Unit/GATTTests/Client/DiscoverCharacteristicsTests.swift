@@ -20,13 +20,15 @@ import Testing
     #expect(
       characteristics == [
         Characteristic(
-          handle: 0x0011, valueHandle: 0x0012, endGroupHandle: 0x0013, properties: .notify,
+          declarationHandle: 0x0011, valueHandle: 0x0012, endGroupHandle: 0x0013,
+          properties: .notify,
           uuid: 0x2A37),
         Characteristic(
-          handle: 0x0014, valueHandle: 0x0015, endGroupHandle: 0x001F, properties: .read,
+          declarationHandle: 0x0014, valueHandle: 0x0015, endGroupHandle: 0x001F, properties: .read,
           uuid: 0x2A38),
         Characteristic(
-          handle: 0x0020, valueHandle: 0x0021, endGroupHandle: 0x0030, properties: .write,
+          declarationHandle: 0x0020, valueHandle: 0x0021, endGroupHandle: 0x0030,
+          properties: .write,
           uuid: BluetoothUUID(high: 0xFFEE_DDCC_BBAA_9988, low: 0x7766_5544_3322_1100)),
       ])
     #expect(characteristics.map(\.descriptorRange?.start) == [0x0013, 0x0016, 0x0022])
@@ -148,7 +150,7 @@ import Testing
       > 08 2100 3000 0328
       < 01 08 2100 0a
       """)
-    #expect(characteristics.map(\.handle) == [0x0014, 0x0020])
+    #expect(characteristics.map(\.declarationHandle) == [0x0014, 0x0020])
     #expect(characteristics.map(\.endGroupHandle) == [0x0015, 0x0030])
     #expect(throws: refusal(.readByTypeRequest, 0x0010, .requestNotSupported)) {
       try play(

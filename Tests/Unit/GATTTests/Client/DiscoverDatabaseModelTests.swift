@@ -44,7 +44,7 @@ import Testing
       handle: 0x0400, endGroupHandle: 0x0402, uuid: .genericAttribute,
       characteristics: [
         Characteristic(
-          handle: 0x0401, valueHandle: 0x0402, endGroupHandle: 0x0402, properties: .read,
+          declarationHandle: 0x0401, valueHandle: 0x0402, endGroupHandle: 0x0402, properties: .read,
           uuid: .databaseHash)
       ])
     database = RemoteDatabase(services: database.services + [attribute], databaseHash: hash)
@@ -127,14 +127,15 @@ import Testing
           characteristics
             == service.characteristics.map {
               Characteristic(
-                handle: $0.handle, valueHandle: $0.valueHandle,
+                declarationHandle: $0.declarationHandle, valueHandle: $0.valueHandle,
                 endGroupHandle: $0.endGroupHandle, properties: $0.properties, uuid: $0.uuid)
             }, comment)
         for characteristic in service.characteristics {
           let found = try server.run(
             DiscoverCharacteristicsByUUID(characteristic.uuid, in: range), mtu: mtu)
           #expect(
-            found.map(\.handle) == service.characteristics(characteristic.uuid).map(\.handle),
+            found.map(\.declarationHandle)
+              == service.characteristics(characteristic.uuid).map(\.declarationHandle),
             comment)
           guard let gap = characteristic.descriptorRange else { continue }
           let descriptors = try server.run(DiscoverDescriptors(in: gap), mtu: mtu)

@@ -45,14 +45,16 @@ import Testing
           handle: 0x0001, endGroupHandle: 0x0003, uuid: .genericAccess,
           characteristics: [
             Characteristic(
-              handle: 0x0002, valueHandle: 0x0003, endGroupHandle: 0x0003, properties: .read,
+              declarationHandle: 0x0002, valueHandle: 0x0003, endGroupHandle: 0x0003,
+              properties: .read,
               uuid: .deviceName)
           ]),
         Service(
           handle: 0x0005, endGroupHandle: 0x0007, uuid: 0x180F, isPrimary: false,
           characteristics: [
             Characteristic(
-              handle: 0x0006, valueHandle: 0x0007, endGroupHandle: 0x0007, properties: .read,
+              declarationHandle: 0x0006, valueHandle: 0x0007, endGroupHandle: 0x0007,
+              properties: .read,
               uuid: 0x2A19)
           ]),
         Service(
@@ -63,7 +65,8 @@ import Testing
           ],
           characteristics: [
             Characteristic(
-              handle: 0x000B, valueHandle: 0x000C, endGroupHandle: 0x0014, properties: .notify,
+              declarationHandle: 0x000B, valueHandle: 0x000C, endGroupHandle: 0x0014,
+              properties: .notify,
               uuid: 0x2A37,
               descriptors: [
                 Descriptor(handle: 0x000D, uuid: .clientCharacteristicConfiguration),

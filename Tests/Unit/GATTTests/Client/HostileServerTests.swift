@@ -54,20 +54,21 @@ import Testing
       ],
       characteristics: [
         Characteristic(
-          handle: 4, valueHandle: 5, endGroupHandle: 7, properties: .read, uuid: 0x2B00,
+          declarationHandle: 4, valueHandle: 5, endGroupHandle: 7, properties: .read, uuid: 0x2B00,
           descriptors: [
             Descriptor(handle: 6, uuid: .clientCharacteristicConfiguration),
             Descriptor(handle: 7, uuid: BluetoothUUID(high: 1, low: 3)),
           ]),
         Characteristic(
-          handle: 8, valueHandle: 9, endGroupHandle: 9, properties: .read,
+          declarationHandle: 8, valueHandle: 9, endGroupHandle: 9, properties: .read,
           uuid: BluetoothUUID(high: 1, low: 4)),
       ]),
     Service(
       handle: 0x20, endGroupHandle: 0x25, uuid: BluetoothUUID(high: 1, low: 2), isPrimary: false,
       characteristics: [
         Characteristic(
-          handle: 0x21, valueHandle: 0x22, endGroupHandle: 0x25, properties: .read, uuid: 0x2B00)
+          declarationHandle: 0x21, valueHandle: 0x22, endGroupHandle: 0x25, properties: .read,
+          uuid: 0x2B00)
       ]),
   ])
 

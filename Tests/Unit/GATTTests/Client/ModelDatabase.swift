@@ -32,7 +32,7 @@ extension ModelServer {
       for characteristic in service.characteristics {
         attributes.append(
           Attribute(
-            handle: characteristic.handle, type: .characteristic,
+            handle: characteristic.declarationHandle, type: .characteristic,
             value: [characteristic.properties.rawValue]
               + characteristic.valueHandle.littleEndianOctets
               + characteristic.uuid.littleEndianOctets))
@@ -73,7 +73,8 @@ extension RemoteDatabase {
             Descriptor(handle: take(), uuid: .characteristicUserDescription),
           ]
           return Characteristic(
-            handle: declaration, valueHandle: value, endGroupHandle: descriptors[1].handle,
+            declarationHandle: declaration, valueHandle: value,
+            endGroupHandle: descriptors[1].handle,
             properties: [.read, .notify], uuid: BluetoothUUID(0x2B00 + UInt16(index)),
             descriptors: descriptors)
         }
@@ -134,7 +135,7 @@ extension RemoteDatabase {
           }
           characteristics.append(
             Characteristic(
-              handle: AttributeHandle(UInt16(declaration)),
+              declarationHandle: AttributeHandle(UInt16(declaration)),
               valueHandle: AttributeHandle(UInt16(value)),
               endGroupHandle: AttributeHandle(UInt16(last)),
               properties: CharacteristicProperties(rawValue: UInt8(random.number(0...255))),
@@ -172,9 +173,9 @@ extension Service {
       let one = characteristics[index]
       let end =
         index + 1 < characteristics.count
-        ? characteristics[index + 1].handle.previous! : endGroupHandle
+        ? characteristics[index + 1].declarationHandle.previous! : endGroupHandle
       return Characteristic(
-        handle: one.handle, valueHandle: one.valueHandle, endGroupHandle: end,
+        declarationHandle: one.declarationHandle, valueHandle: one.valueHandle, endGroupHandle: end,
         properties: one.properties, uuid: one.uuid, descriptors: one.descriptors)
     }
   }

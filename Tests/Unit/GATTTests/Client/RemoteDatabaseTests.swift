@@ -12,20 +12,21 @@ import Testing
       ],
       characteristics: [
         Characteristic(
-          handle: 0x23, valueHandle: 0x24, endGroupHandle: 0x26, properties: .notify,
+          declarationHandle: 0x23, valueHandle: 0x24, endGroupHandle: 0x26, properties: .notify,
           uuid: 0x2A37,
           descriptors: [
             Descriptor(handle: 0x25, uuid: .characteristicUserDescription),
             Descriptor(handle: 0x26, uuid: .clientCharacteristicConfiguration),
           ]),
         Characteristic(
-          handle: 0x28, valueHandle: 0x29, endGroupHandle: 0x2F, properties: .read, uuid: 0x2A00),
+          declarationHandle: 0x28, valueHandle: 0x29, endGroupHandle: 0x2F, properties: .read,
+          uuid: 0x2A00),
       ]),
     Service(
       handle: 0x0001, endGroupHandle: 0x0005, uuid: 0x1800,
       characteristics: [
         Characteristic(
-          handle: 2, valueHandle: 3, endGroupHandle: 5, properties: .read, uuid: 0x2A00)
+          declarationHandle: 2, valueHandle: 3, endGroupHandle: 5, properties: .read, uuid: 0x2A00)
       ]),
     Service(handle: 0xFFFF, endGroupHandle: 0xFFFF, uuid: 0x1800, isPrimary: false),
   ])
@@ -45,21 +46,28 @@ import Testing
     #expect(database.service(containing: 0xFFFF)?.isPrimary == false)
     #expect(database.services(0x1800).map(\.handle) == [0x0001, 0xFFFF])
     #expect(database.services(0x1801).isEmpty)
+    #expect(database.service(0x1800)?.handle == 0x0001)
+    #expect(database.service(0x1801) == nil)
     let includes = database.services[1].includes
     #expect(database.service(includedAs: includes[0])?.handle == 0x0001)
     #expect(database.service(includedAs: includes[1]) == nil)
   }
 
   @Test func findsCharacteristics() {
-    #expect(database.characteristics(.deviceName).map(\.handle) == [0x0002, 0x0028])
+    #expect(database.characteristics(.deviceName).map(\.declarationHandle) == [0x0002, 0x0028])
     #expect(database.characteristics(0x2AFF).isEmpty)
+    #expect(database.characteristic(.deviceName)?.declarationHandle == 0x0002)
+    #expect(database.characteristic(0x2A37)?.valueHandle == 0x0024)
+    #expect(database.characteristic(0x2AFF) == nil)
+    #expect(database.service(0x180D)?.characteristic(.deviceName)?.valueHandle == 0x0029)
+    #expect(database.service(0x180D)?.characteristic(0x2AFF) == nil)
     #expect(database.characteristic(valueHandle: 0x0024)?.uuid == 0x2A37)
     #expect(database.characteristic(valueHandle: 0x0023) == nil)
     #expect(database.characteristic(valueHandle: 0x0010) == nil)
     #expect(database.characteristic(containing: 0x0022) == nil)
-    #expect(database.characteristic(containing: 0x0026)?.handle == 0x0023)
+    #expect(database.characteristic(containing: 0x0026)?.declarationHandle == 0x0023)
     #expect(database.characteristic(containing: 0x0027) == nil)
-    #expect(database.characteristic(containing: 0x002F)?.handle == 0x0028)
+    #expect(database.characteristic(containing: 0x002F)?.declarationHandle == 0x0028)
     #expect(database.characteristic(containing: 0xFFFF) == nil)
   }
 
@@ -81,7 +89,7 @@ import Testing
         let service = database.services.first { $0.contains(handle) }
         #expect(database.service(containing: handle) == service, "seed \(seed)")
         let characteristic = service?.characteristics.first {
-          $0.handle <= handle && handle <= $0.endGroupHandle
+          $0.declarationHandle <= handle && handle <= $0.endGroupHandle
         }
         #expect(database.characteristic(containing: handle) == characteristic, "seed \(seed)")
       }

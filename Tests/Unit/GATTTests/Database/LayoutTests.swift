@@ -15,6 +15,41 @@ import Testing
       descriptors: descriptors)
   }
 
+  @Test func findsCharacteristicsByUUID() throws {
+    var database = Database()
+    let layout = try database.add(
+      ServiceDefinition(
+        0x180D,
+        characteristics: [
+          characteristic(0x2A37, .notify), characteristic(0x2A38), characteristic(0x2A38),
+        ]))
+    #expect(layout[0x2A37] == layout.characteristics[0])
+    #expect(layout[0x2A37].valueHandle == 3)
+    #expect(layout[0x2A37].configurationHandle == 4)
+    // The first of several.
+    #expect(layout[0x2A38].valueHandle == 6)
+    #expect(layout[0x2A38].configurationHandle == nil)
+  }
+
+  @Test func trapsForCharacteristicsThatAreNotThere() async throws {
+    let result = try await #require(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      var database = Database()
+      let layout = try database.add(
+        ServiceDefinition(
+          0x180D,
+          characteristics: [
+            CharacteristicDefinition(0x2A37, properties: .notify),
+            CharacteristicDefinition(0x2A38, properties: .read),
+          ]))
+      _ = layout[0x2A39]
+    }
+    let message = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(
+      message.contains("the service has no characteristic 2A39: it has 2A37, 2A38"), "\(message)")
+  }
+
   @Test func automaticHandlesFollowEachOther() throws {
     var database = Database()
     #expect(database.freeHandle == 1)
@@ -31,10 +66,10 @@ import Testing
             ]),
         ]))
     #expect(first.range == HandleRange(1, 10))
-    #expect(first.characteristics.map(\.declaration) == [2, 4, 7])
-    #expect(first.characteristics.map(\.value) == [3, 5, 8])
-    #expect(first.characteristics.map(\.configuration) == [nil, 6, 10])
-    #expect(first.characteristics.map(\.descriptors) == [[], [6], [9, 10]])
+    #expect(first.characteristics.map(\.declarationHandle) == [2, 4, 7])
+    #expect(first.characteristics.map(\.valueHandle) == [3, 5, 8])
+    #expect(first.characteristics.map(\.configurationHandle) == [nil, 6, 10])
+    #expect(first.characteristics.map(\.descriptorHandles) == [[], [6], [9, 10]])
     let second = try database.add(ServiceDefinition(0x1801))
     #expect(second.range == HandleRange(11, 11))
     #expect(database.freeHandle == 12)
@@ -66,8 +101,8 @@ import Testing
             ]),
         ]))
     #expect(layout.range == HandleRange(0x10, 0x1F))
-    #expect(layout.characteristics.map(\.value) == [0x16, 0x18])
-    #expect(layout.characteristics[1].descriptors == [0x1E, 0x1F])
+    #expect(layout.characteristics.map(\.valueHandle) == [0x16, 0x18])
+    #expect(layout.characteristics[1].descriptorHandles == [0x1E, 0x1F])
     #expect(database.value(of: 0x0012) == [0x00, 0x01, 0x10, 0x01, 0x01, 0x18])
     for hole: AttributeHandle in [0x0F, 0x11, 0x13, 0x15, 0x19, 0x20] {
       #expect(database.type(of: hole) == nil)

@@ -19,8 +19,8 @@ import Testing
             0x2A38, properties: [.read, .write],
             value: .stored([], ValueLimits(maximumLength: 50))),
         ]))
-    first = layout.characteristics[0].value
-    second = layout.characteristics[1].value
+    first = layout.characteristics[0].valueHandle
+    second = layout.characteristics[1].valueHandle
   }
 
   private func start(_ procedure: WriteLongValue, on pair: Pair) -> (

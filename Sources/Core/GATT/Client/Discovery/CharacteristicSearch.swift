@@ -26,7 +26,7 @@ struct CharacteristicSearch: Procedure, Sendable {
     @inline(__always)
     func with(_ descriptors: ArraySlice<Descriptor>) -> Characteristic {
       Characteristic(
-        handle: handle, valueHandle: valueHandle, endGroupHandle: endGroupHandle,
+        declarationHandle: handle, valueHandle: valueHandle, endGroupHandle: endGroupHandle,
         properties: properties, uuid: uuid, part: descriptors)
     }
 

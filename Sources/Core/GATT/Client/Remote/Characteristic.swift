@@ -2,8 +2,9 @@ import AttoATT
 
 /// A characteristic of a server, from discovery. Vol 3, Part G, 3.3.
 public struct Characteristic: Hashable, Sendable {
-  /// The handle of the characteristic declaration.
-  public let handle: AttributeHandle
+  /// The handle of the characteristic declaration, whose value has the properties and the UUID.
+  /// Reads and writes of the characteristic's value use ``valueHandle``.
+  public let declarationHandle: AttributeHandle
   /// The handle of the value, for reads, writes and notifications.
   public let valueHandle: AttributeHandle
   /// The last handle that can belong to the characteristic: the one before the next declaration, or
@@ -22,19 +23,21 @@ public struct Characteristic: Hashable, Sendable {
 
   /// Creates a value with these properties.
   public init(
-    handle: AttributeHandle, valueHandle: AttributeHandle, endGroupHandle: AttributeHandle,
-    properties: CharacteristicProperties, uuid: BluetoothUUID, descriptors: [Descriptor] = []
+    declarationHandle: AttributeHandle, valueHandle: AttributeHandle,
+    endGroupHandle: AttributeHandle, properties: CharacteristicProperties, uuid: BluetoothUUID,
+    descriptors: [Descriptor] = []
   ) {
     self.init(
-      handle: handle, valueHandle: valueHandle, endGroupHandle: endGroupHandle,
-      properties: properties, uuid: uuid, part: descriptors[...])
+      declarationHandle: declarationHandle, valueHandle: valueHandle,
+      endGroupHandle: endGroupHandle, properties: properties, uuid: uuid, part: descriptors[...])
   }
 
   init(
-    handle: AttributeHandle, valueHandle: AttributeHandle, endGroupHandle: AttributeHandle,
-    properties: CharacteristicProperties, uuid: BluetoothUUID, part: ArraySlice<Descriptor>
+    declarationHandle: AttributeHandle, valueHandle: AttributeHandle,
+    endGroupHandle: AttributeHandle, properties: CharacteristicProperties, uuid: BluetoothUUID,
+    part: ArraySlice<Descriptor>
   ) {
-    self.handle = handle
+    self.declarationHandle = declarationHandle
     self.valueHandle = valueHandle
     self.endGroupHandle = endGroupHandle
     self.properties = properties

@@ -42,6 +42,11 @@ extension RemoteDatabase {
     return services[index]
   }
 
+  /// The first service with this UUID, primary or secondary; nil if there is none.
+  public func service(_ uuid: BluetoothUUID) -> Service? {
+    services.first { $0.uuid == uuid }
+  }
+
   /// The services with this UUID, sorted by handle.
   public func services(_ uuid: BluetoothUUID) -> [Service] {
     services.filter { $0.uuid == uuid }
@@ -50,6 +55,14 @@ extension RemoteDatabase {
   /// The service that an include refers to; nil if there is none at its handle.
   public func service(includedAs include: IncludedService) -> Service? {
     service(at: include.startHandle)
+  }
+
+  /// The first characteristic with this UUID in all services; nil if there is none.
+  public func characteristic(_ uuid: BluetoothUUID) -> Characteristic? {
+    for service in services {
+      if let found = service.characteristic(uuid) { return found }
+    }
+    return nil
   }
 
   /// The characteristics with this UUID in all services, sorted by handle.
@@ -61,7 +74,7 @@ extension RemoteDatabase {
   /// unused handle after them.
   public func characteristic(containing handle: AttributeHandle) -> Characteristic? {
     guard let characteristics = service(containing: handle)?.characteristics,
-      let index = characteristics.lastIndex(upTo: handle, by: { $0.handle }),
+      let index = characteristics.lastIndex(upTo: handle, by: { $0.declarationHandle }),
       handle <= characteristics[index].endGroupHandle
     else { return nil }
     return characteristics[index]

@@ -37,6 +37,11 @@ public struct Service: Hashable, Sendable {
     self.handle <= handle && handle <= endGroupHandle
   }
 
+  /// The first characteristic with this UUID; nil if there is none.
+  public func characteristic(_ uuid: BluetoothUUID) -> Characteristic? {
+    characteristics.first { $0.uuid == uuid }
+  }
+
   /// The characteristics with this UUID, of which a service may have several.
   public func characteristics(_ uuid: BluetoothUUID) -> [Characteristic] {
     characteristics.filter { $0.uuid == uuid }
