@@ -73,6 +73,18 @@ struct ClockTests {
     #expect(await reading.value == .bearer(.transactionTimeout(.readRequest)))
   }
 
+  @Test("A test can run on the loop as a whole, with its child tasks")
+  func onTheLoop() async throws {
+    let clock = clock
+    try await withTaskExecutorPreference(clock.loop.tasks) {
+      async let first = clock.slept(for: .seconds(10))
+      async let second = clock.slept(for: .seconds(20))
+      await clock.advance(by: .seconds(3600))
+      let times = try await [first, second]
+      #expect(times == [.seconds(10), .seconds(20)])
+    }
+  }
+
   @Test("A cancelled advance returns")
   func cancelled() async throws {
     let clock = clock
@@ -81,5 +93,13 @@ struct ClockTests {
       await clock.advance(by: .seconds(1))
     }
     await advancing.value
+  }
+}
+
+extension TestClock {
+  /// The time after a pause.
+  fileprivate func slept(for time: Duration) async throws -> Duration {
+    try await loop.sleep(for: time)
+    return now
   }
 }
