@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.3
 import PackageDescription
 
 /// Settings of every target.
@@ -112,7 +112,11 @@ let package = Package(
     .target(
       name: "CAttoSQLite", path: "Sources/Atto/CSQLite", linkerSettings: [.linkedLibrary("dl")]),
     .target(
-      name: "AttoStore", dependencies: ["Atto", "CAttoSQLite", "CAttoLinux"],
+      name: "AttoStore",
+      dependencies: [
+        "Atto", "AttoEventLoop", "AttoGATT", "AttoKernelRadio", "AttoLinks", "CAttoSQLite",
+        "CAttoLinux",
+      ],
       path: "Sources/Atto/Store", swiftSettings: common),
 
     // Formats: profiles, transcripts, captures, assigned numbers.
@@ -156,15 +160,16 @@ let package = Package(
     .executableTarget(
       name: "AttoCLI",
       dependencies: [
-        "Atto", "AttoDiagnosis", "AttoRelay", "AttoFormats", "AttoProfileServer",
-        "AttoConformance", "AttoFuzzing",
-        "AttoStore", "AttoLinkTiming", "CAttoLinux",
+        "Atto", "AttoATT", "AttoConformance", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
+        "AttoFuzzing", "AttoGATT", "AttoKernelRadio", "AttoLinkTiming", "AttoLinks",
+        "AttoProfileServer", "AttoRadio", "AttoRelay", "AttoStore", "CAttoLinux",
       ],
       path: "Sources/Tools/atto", swiftSettings: common),
 
     // Apple: Apple's API. CoreBluetooth is the one target that uses Foundation.
     .target(
-      name: "CoreBluetooth", dependencies: ["Atto", "AttoStore"],
+      name: "CoreBluetooth",
+      dependencies: ["Atto", "AttoEventLoop", "AttoGATT", "AttoLinks", "AttoRadio", "AttoStore"],
       path: "Sources/Apple/CoreBluetooth", swiftSettings: common),
     // `import os` and `import os.log`: a Clang module, which can have submodules, below a Swift
     // module of the same name.

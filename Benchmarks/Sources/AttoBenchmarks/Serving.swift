@@ -5,12 +5,10 @@ import Glibc
 func serve(_ descriptor: Int32, on loop: Loop) throws {
   let server = LocalServer(try Bench.database(), loop: loop)
   let stream = Streaming(server)
-  server.onWrite(
-    of: Bench.stream,
-    inline: { _, value in
-      stream.begin(value)
-      return .accepted
-    })
+  server.onWriteInline(of: Bench.stream) { _, value in
+    stream.begin(value)
+    return .accepted
+  }
   try loop.runBlocking {
     var options = ConnectionOptions()
     options.receiveMTU = 517

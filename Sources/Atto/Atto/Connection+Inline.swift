@@ -5,16 +5,16 @@ import AttoGATT
 /// Functions for code on the connection's loop, which do not wait. They trap off the loop's thread.
 extension Connection {
   /// ATT_MTU now.
-  public var mtuNow: Int { coreHere.session.bearer.mtu }
+  public var mtuNow: Int { coreHere().session.bearer.mtu }
 
   /// The security of the link now.
-  public var securityNow: LinkSecurity { coreHere.security }
+  public var securityNow: LinkSecurity { coreHere().security }
 
   /// Why the connection has ended; nil while it is open.
-  public var endReasonNow: AttoError? { coreHere.end }
+  public var endReasonNow: AttoError? { coreHere().end }
 
   /// The peer as a client of the server behind the connection; nil without a server.
-  public var clientNow: ClientID? { coreHere.session.client?.id }
+  public var clientNow: ClientID? { coreHere().session.client?.id }
 
   /// Writes a value without a response. Vol 3, Part G, 4.9.1.
   ///
@@ -23,13 +23,13 @@ extension Connection {
   public func writeWithoutResponseNow(
     _ value: RawSpan, to handle: AttributeHandle
   ) throws(AttoError) -> Bool {
-    try coreHere.writeWithoutResponse(handle, value).get()
+    try coreHere().writeWithoutResponse(handle, value).get()
   }
 
   /// Stops reading from the link, or continues, to hold back a peer whose values are not consumed in
   /// time. As with ``ConnectionOptions/valueLimit``, this has no effect while a response is awaited,
   /// nor on L2CAP's fixed channel, which has no flow control.
-  public func holdBack(_ isHeld: Bool) { coreHere.holdBack(isHeld) }
+  package func holdBack(_ isHeld: Bool) { coreHere().holdBack(isHeld) }
 }
 
 extension LocalServer {
@@ -48,7 +48,7 @@ extension LocalServer {
   public func notifyNow(
     _ value: RawSpan, of handle: AttributeHandle, to client: ClientID
   ) -> Outcome {
-    guard let connection = core.value.connection(client) else { return .gone }
+    guard let connection = core.value(in: #function).connection(client) else { return .gone }
     defer { connection.settle() }
     return connection.session.notify(handle, value) ? .sent : .blocked
   }
@@ -85,26 +85,26 @@ extension LocalServer {
   }
 
   /// ``Connection/holdBack(_:)`` for the connection of a client. Traps off the loop's thread.
-  public func holdBack(_ client: ClientID, _ isHeld: Bool) {
-    core.value.connection(client)?.holdBack(isHeld)
+  package func holdBack(_ client: ClientID, _ isHeld: Bool) {
+    core.value(in: #function).connection(client)?.holdBack(isHeld)
   }
 
   /// ATT_MTU of a client's connection; nil if it has disconnected. Traps off the loop's thread.
   public func mtuNow(of client: ClientID) -> Int? {
-    core.value.connection(client)?.session.bearer.mtu
+    core.value(in: #function).connection(client)?.session.bearer.mtu
   }
 
   /// Asks `application` about every attribute without a handler, instead of refusing. It is created
   /// and used on the loop. Questions that it answers with `later` are answered with
   /// ``answer(_:_:)``.
-  public func useApplication(_ make: @escaping @Sendable () -> Application) {
+  package func useApplication(_ make: @escaping @Sendable () -> Application) {
     inline { $0.handlers.application = make() }
   }
 
   /// Answers a question that an application has deferred. Does nothing if the client has
   /// disconnected.
   /// Traps off the loop's thread.
-  public func answer(_ question: Question, _ answer: LateAnswer) {
+  package func answer(_ question: Question, _ answer: LateAnswer) {
     core.value.answer(question, answer)
   }
 }

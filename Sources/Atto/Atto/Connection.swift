@@ -189,7 +189,9 @@ public final class Connection: Sendable {
   }
 
   /// The core, for callers on the loop; traps elsewhere.
-  var coreHere: ConnectionCore { core.value }
+  func coreHere(_ function: StaticString = #function) -> ConnectionCore {
+    core.value(in: function)
+  }
 
   func withCore(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
     let core = core

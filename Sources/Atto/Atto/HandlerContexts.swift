@@ -25,6 +25,16 @@ public struct WriteRequestContext: Equatable, Sendable {
   public let isCommand: Bool
 }
 
+/// A client that asks for access to an attribute that requires authorization.
+public struct AuthorizationRequest: Equatable, Sendable {
+  /// The client.
+  public let client: ClientID
+  /// The attribute.
+  public let handle: AttributeHandle
+  /// Whether it would write, rather than read.
+  public let isWrite: Bool
+}
+
 /// The origin of a written value.
 public struct WriteOrigin: Equatable, Sendable {
   /// The client that writes.

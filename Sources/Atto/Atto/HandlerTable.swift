@@ -6,17 +6,17 @@ import AttoGATT
 final class HandlerTable: Application {
   /// Runs at once, on the loop.
   typealias InlineRead = @Sendable (ReadRequestContext) -> ReadAnswer
-  typealias AsyncRead = @Sendable (ReadRequestContext) async -> LateAnswer
+  typealias AsyncRead = @Sendable (ReadRequestContext) async throws(ErrorCode) -> [UInt8]
   /// Runs at once, on the loop, with the value where it was received.
   typealias InlineWrite = (WriteOrigin, RawSpan) -> WriteAnswer
-  typealias AsyncWrite = @Sendable ([WriteRequestContext]) async -> ErrorCode?
+  typealias AsyncWrite = @Sendable ([WriteRequestContext]) async throws(ErrorCode) -> Void
 
   enum Read { case inline(InlineRead), later(AsyncRead) }
   enum Write { case inline(InlineWrite), later(AsyncWrite) }
 
   @exclusivity(unchecked) var reads: [AttributeHandle: Read] = [:]
   @exclusivity(unchecked) var writes: [AttributeHandle: Write] = [:]
-  var authorization: (@Sendable (Question) -> WriteAnswer)?
+  var authorization: (@Sendable (AuthorizationRequest) -> Bool)?
   /// The core that this belongs to. Not weak, which would slow down every later count of references
   /// to the core. It exists whenever this is used, because connections and running handlers hold it.
   @exclusivity(unchecked) unowned var core: ServerCore?
@@ -62,7 +62,14 @@ final class HandlerTable: Application {
     case nil: return application?.read(question, offset: offset) ?? .refused(.readNotPermitted)
     case .inline(let body): return body(context)
     case .later(let body):
-      return run(question) { await body(context) } ? .later : .refused(.insufficientResources)
+      let isRunning = run(question) {
+        do throws(ErrorCode) {
+          return .value(try await body(context))
+        } catch {
+          return .refused(error)
+        }
+      }
+      return isRunning ? .later : .refused(.insufficientResources)
     }
   }
 
@@ -82,7 +89,7 @@ final class HandlerTable: Application {
         enqueue(body, context)
         return .accepted
       }
-      let isRunning = run(question) { await body([context]).map { .refused($0) } ?? .accepted }
+      let isRunning = run(question) { await Self.answer([(body, [context])]) }
       return isRunning ? .later : .refused(.insufficientResources)
     }
   }
@@ -120,13 +127,20 @@ final class HandlerTable: Application {
     }
     guard !later.isEmpty else { return .accepted }
     let bodies = later
-    let isRunning = run(question) {
-      for (body, contexts) in bodies {
-        if let code = await body(contexts) { return .refused(code) }
-      }
-      return .accepted
-    }
+    let isRunning = run(question) { await Self.answer(bodies) }
     return isRunning ? .later : .refused(.insufficientResources)
+  }
+
+  /// Calls handlers until one refuses.
+  private static func answer(
+    _ bodies: [(AsyncWrite, [WriteRequestContext])]
+  ) async -> LateAnswer {
+    do throws(ErrorCode) {
+      for (body, contexts) in bodies { try await body(contexts) }
+      return .accepted
+    } catch {
+      return .refused(error)
+    }
   }
 
   /// Joins adjacent parts.
@@ -151,7 +165,10 @@ final class HandlerTable: Application {
   }
 
   override func authorize(_ question: Question) -> WriteAnswer {
-    authorization?(question) ?? .refused(.insufficientAuthorization)
+    let request = AuthorizationRequest(
+      client: question.client, handle: question.handle,
+      isWrite: question.kind == .authorizeWrite)
+    return authorization?(request) == true ? .accepted : .refused(.insufficientAuthorization)
   }
 
   /// Removes the handlers of attributes that were removed.
@@ -177,7 +194,9 @@ final class HandlerTable: Application {
     let bound = LoopBound(core, core.loop)
     let number = nextTask
     nextTask += 1
-    let task = Task(executorPreference: core.loop.tasks) {
+    // Not on the loop: a handler that blocks would stop all clients. In virtual time on the loop, so
+    // that time waits for it.
+    let task = Task(executorPreference: core.loop.virtualTime == nil ? nil : core.loop.tasks) {
       let end = await body()
       bound.loop.execute {
         bound.value.handlers.running[number] = nil
@@ -201,7 +220,7 @@ final class HandlerTable: Application {
 
   private func enqueue(_ body: @escaping AsyncWrite, _ context: WriteRequestContext) {
     let turn = Turn(question: nil) {
-      _ = await body([context])
+      try? await body([context])
       return { _ in }
     }
     if !schedule(turn, of: context.client) { droppedCommands += 1 }

@@ -57,7 +57,7 @@ extension LocalServer {
   ///
   /// Traps off the loop's thread.
   public func keptValue(of handle: AttributeHandle) -> [UInt8]? {
-    core.value.server.database.value(of: handle)
+    core.value(in: #function).server.database.value(of: handle)
   }
 
   /// The type of the attribute with this handle; nil if there is none.

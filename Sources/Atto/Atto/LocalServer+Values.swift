@@ -10,6 +10,9 @@ public struct Delivered: Equatable, Sendable {
   public var failures = 0
   /// Clients whose link had no room (only with ``LocalServer/notifyIfRoom(_:of:to:)``).
   public var blocked = 0
+  /// Clients that got only the first ATT_MTU - 3 octets, because their ATT_MTU is too small for the
+  /// value. They are counted in ``count`` too, and can read the rest.
+  public var cut = 0
 }
 
 extension LocalServer {
@@ -25,14 +28,14 @@ extension LocalServer {
     _ value: [UInt8], of handle: AttributeHandle, to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
     // Not `valueHere`, which would retain and release the core.
-    let atOnce: (count: Int, isLongAtIt: Bool)? = core.here { core in
+    let atOnce: (count: Int, cut: Int, isLongAtIt: Bool)? = core.here { core in
       guard let count = core.notifyAtOnce(handle, value.span.bytes, to: client) else { return nil }
-      return (count, core.unwaited.note())
+      return (count, core.cuts(value.count, of: handle, to: client), core.unwaited.note())
     }
     if let atOnce {
       // A caller that sends without pause must let other work run.
       if atOnce.isLongAtIt { await loop.yield() }
-      return Delivered(count: atOnce.count)
+      return Delivered(count: atOnce.count, cut: atOnce.cut)
     }
     return try await notifyWhenThereIsRoom(handle, value, to: client)
   }
@@ -47,10 +50,11 @@ extension LocalServer {
     }
     while !remaining.isEmpty {
       let targets = remaining
-      let (sent, blocked): (Int, [ClientID]) = try await onLoop { core in
+      let (sent, cut, blocked): (Int, Int, [ClientID]) = try await onLoop { core in
         core.notify(handle, value.span.bytes, to: targets)
       }
       delivered.count += sent
+      delivered.cut += cut
       delivered.failures += targets.count - sent - blocked.count
       remaining = []
       for client in blocked {
@@ -79,9 +83,10 @@ extension LocalServer {
   ) async throws(AttoError) -> Delivered {
     try await onLoop { core in
       let targets = core.subscribers(of: handle, .notification, client)
-      let (sent, blocked) = core.notify(handle, value.span.bytes, to: targets)
+      let (sent, cut, blocked) = core.notify(handle, value.span.bytes, to: targets)
       return Delivered(
-        count: sent, failures: targets.count - sent - blocked.count, blocked: blocked.count)
+        count: sent, failures: targets.count - sent - blocked.count, blocked: blocked.count,
+        cut: cut)
     }
   }
 
@@ -113,10 +118,10 @@ extension LocalServer {
   /// Traps off the loop's thread.
   @discardableResult
   public func notifyNow(_ value: RawSpan, of handle: AttributeHandle) -> Delivered {
-    let core = core.value
+    let core = core.value(in: #function)
     let targets = core.subscribers(of: handle, .notification, nil)
-    let (sent, _) = core.notify(handle, value, to: targets)
-    return Delivered(count: sent, failures: targets.count - sent)
+    let (sent, cut, _) = core.notify(handle, value, to: targets)
+    return Delivered(count: sent, failures: targets.count - sent, cut: cut)
   }
 }
 
@@ -158,19 +163,32 @@ extension ServerCore {
     return ids
   }
 
-  /// Notifies each client whose link has room. Returns their number, and the clients whose link has
-  /// none. The others have disconnected.
+  /// The subscribed clients for whose ATT_MTU a value of so many octets is too long.
+  func cuts(_ count: Int, of handle: AttributeHandle, to only: ClientID?) -> Int {
+    // No ATT_MTU is too small for 20.
+    guard count > 20 else { return 0 }
+    return connections.count { $0.cuts(count) && $0.wants(handle, .notification, only) }
+  }
+
+  /// Notifies each client whose link has room. Returns their number, the number of those for which
+  /// the value was cut, and the clients whose link has no room. The others have disconnected.
   func notify(
     _ handle: AttributeHandle, _ value: RawSpan, to clients: [ClientID]
-  ) -> (sent: Int, blocked: [ClientID]) {
+  ) -> (sent: Int, cut: Int, blocked: [ClientID]) {
     var sent = 0
+    var cut = 0
     var blocked: [ClientID] = []
     for id in clients {
       guard let connection = connection(id) else { continue }
-      if connection.session.notify(handle, value) { sent += 1 } else { blocked.append(id) }
+      if connection.session.notify(handle, value) {
+        sent += 1
+        if connection.cuts(value.byteCount) { cut += 1 }
+      } else {
+        blocked.append(id)
+      }
       connection.settle()
     }
-    return (sent, blocked)
+    return (sent, cut, blocked)
   }
 }
 
@@ -197,6 +215,9 @@ extension ConnectionCore {
     settleLater()
     return 1
   }
+
+  /// Whether a value of so many octets is too long for one notification or indication.
+  func cuts(_ count: Int) -> Bool { count > session.bearer.mtu - 3 }
 
   /// Whether this client has subscribed to a value in this way, and no other one is chosen.
   fileprivate func wants(

@@ -6,9 +6,9 @@ import AttoRadio
 
 /// A GATT server on this device: a database, the handlers of its values, and its clients.
 ///
-/// Functions may be called from any thread; everything happens on the server's loop. Inline handlers
-/// run on the loop and must be quick. Asynchronous handlers may take their time; they delay only the
-/// response to their client.
+/// Functions may be called from any thread; everything happens on the server's loop. Handlers run in
+/// tasks off the loop and may take their time; they delay only the response to their client. Inline
+/// handlers run on the loop, which saves two changes of thread, and must not block.
 ///
 /// A handler that is set off the loop is in effect when a later call on the server has returned.
 public final class LocalServer: Sendable {
@@ -19,11 +19,11 @@ public final class LocalServer: Sendable {
   /// A server.
   ///
   /// - Parameters:
-  ///   - database: the initial database.
+  ///   - database: the initial database; ``Database/init()`` makes one without services.
   ///   - limits: what clients may make the server hold.
   ///   - memory: stores what bonded clients configure; nil to store nothing.
   public init(
-    _ database: Database = Database(), loop: Loop = .shared,
+    _ database: Database = Database(name: "Atto"), loop: Loop = .shared,
     limits: ServerLimits = ServerLimits(), memory: (any ClientMemory)? = nil
   ) {
     self.loop = loop
@@ -43,51 +43,55 @@ public final class LocalServer: Sendable {
 
   // MARK: Handlers
 
-  /// Sets a handler that answers reads of an attribute whose value the application has. Inline.
+  /// Sets the handler that answers reads of an attribute whose value the application has.
+  ///
+  /// It runs in a task of its own, which is cancelled when the client disconnects. It is called after
+  /// the handlers of the same client's earlier writes have ended.
+  ///
+  /// - Parameter body: returns the whole value, of which the server sends the requested part, or
+  ///   throws the code to refuse with.
   public func onRead(
     of handle: AttributeHandle,
-    inline body: @escaping @Sendable (ReadRequestContext) -> ReadAnswer
-  ) {
-    inline { $0.handlers.reads[handle] = .inline(body) }
-  }
-
-  /// Sets an asynchronous handler that answers reads of an attribute whose value the application has.
-  /// It is called after the asynchronous handlers of the same client's earlier writes.
-  public func onRead(
-    of handle: AttributeHandle,
-    _ body: @escaping @Sendable (ReadRequestContext) async -> LateAnswer
+    _ body: @escaping @Sendable (ReadRequestContext) async throws(ErrorCode) -> [UInt8]
   ) {
     inline { $0.handlers.reads[handle] = .later(body) }
   }
 
-  /// Sets a handler that accepts or refuses writes to an attribute whose value the application has.
-  /// Inline; the value is borrowed from the receive buffer.
+  /// Sets the handler that accepts or refuses writes to an attribute whose value the application has.
+  ///
+  /// It runs in a task of its own, which is cancelled when the client disconnects. Prepared writes are
+  /// passed together, in order; other writes one by one. It is called with one request or command of a
+  /// client after another, in the order in which the client sent them. When 4096 commands wait,
+  /// further ones are dropped, as ATT allows.
+  ///
+  /// - Parameter body: returns to accept the write, or throws the code to refuse with, which has no
+  ///   effect on commands.
   public func onWrite(
     of handle: AttributeHandle,
-    inline body: @escaping @Sendable (WriteOrigin, RawSpan) -> WriteAnswer
-  ) {
-    inline { $0.handlers.writes[handle] = .inline(body) }
-  }
-
-  /// Sets an asynchronous handler that accepts or refuses writes to an attribute whose value the
-  /// application has.
-  ///
-  /// Prepared writes are passed together, in order; other writes one by one. Asynchronous handlers are
-  /// called with one request or command of a client after another, in the order in which it sent them.
-  /// When 4096 commands wait, further ones are dropped, as ATT allows.
-  ///
-  /// - Parameter body: returns nil to accept the write, or an error code. The result for commands is
-  ///   ignored.
-  public func onWrite(
-    of handle: AttributeHandle,
-    _ body: @escaping @Sendable ([WriteRequestContext]) async -> ErrorCode?
+    _ body: @escaping @Sendable ([WriteRequestContext]) async throws(ErrorCode) -> Void
   ) {
     inline { $0.handlers.writes[handle] = .later(body) }
   }
 
-  /// Sets the handler that authorizes access to attributes that require it. Inline. Without it, access
-  /// is refused.
-  public func onAuthorize(_ body: @escaping @Sendable (Question) -> WriteAnswer) {
+  /// Sets a handler that answers reads at once, on the loop. While it runs, no other client is served:
+  /// it must not block.
+  public func onReadInline(
+    of handle: AttributeHandle, _ body: @escaping @Sendable (ReadRequestContext) -> ReadAnswer
+  ) {
+    inline { $0.handlers.reads[handle] = .inline(body) }
+  }
+
+  /// Sets a handler that accepts or refuses writes at once, on the loop, with the value where it was
+  /// received. While it runs, no other client is served: it must not block.
+  public func onWriteInline(
+    of handle: AttributeHandle, _ body: @escaping @Sendable (WriteOrigin, RawSpan) -> WriteAnswer
+  ) {
+    inline { $0.handlers.writes[handle] = .inline(body) }
+  }
+
+  /// Sets the handler that decides at once, on the loop, who may access attributes that require
+  /// authorization. Without it, access is refused.
+  public func onAuthorizeInline(_ body: @escaping @Sendable (AuthorizationRequest) -> Bool) {
     inline { $0.handlers.authorization = body }
   }
 

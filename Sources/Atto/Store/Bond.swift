@@ -1,4 +1,5 @@
 import Atto
+import AttoKernelRadio
 
 /// A peer that an adapter is bonded with, and everything stored for it.
 public struct Bond: Equatable, Sendable {

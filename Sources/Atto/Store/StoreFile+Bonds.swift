@@ -1,4 +1,5 @@
 import Atto
+import AttoKernelRadio
 import Glibc
 
 extension StoreFile {

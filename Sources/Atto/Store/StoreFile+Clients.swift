@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// What the local server remembers of bonded clients. Vol 3, Part G, 2.5.2 and 3.3.3.3.
 extension StoreFile {

@@ -1,4 +1,5 @@
 import Atto
+import AttoKernelRadio
 
 /// Sign counters. They only increase: at either end, a counter is stored as used before it is used. A
 /// counter that was reserved and never used, because the process died, leaves a gap, which verifiers

@@ -1,4 +1,5 @@
 import Atto
+import AttoEventLoop
 import Synchronization
 
 /// A store in one SQLite file: bonds with their keys and sign counters, what a server remembers of

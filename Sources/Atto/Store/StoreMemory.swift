@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 
 /// A store as the memory of a server: what bonded clients have configured, and the counters of
 /// their signed writes.

@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// The stored form of a peer's database: a version, the hash, and the declarations by handle.
 ///

@@ -1,8 +1,9 @@
 /// The reason for a refusal: the last octet of an Error Response. Vol 3, Part F, 3.4.1.1, and the
 /// Core Specification Supplement, Part B, for 0xE0 to 0xFF.
 ///
-/// Any number is a valid code; unknown ones print as hex. Applications define 0x80 to 0x9F.
-@frozen public struct ErrorCode: RawRepresentable, Hashable, Sendable {
+/// Any number is a valid code; unknown ones print as hex. Applications define 0x80 to 0x9F. A server's
+/// handlers throw it to refuse a request.
+@frozen public struct ErrorCode: Error, RawRepresentable, Hashable, Sendable {
   public let rawValue: UInt8
 
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }

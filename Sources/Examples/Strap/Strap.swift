@@ -3,7 +3,7 @@ import Atto
 /// A heart-rate strap, for any number of clients.
 @main struct Strap {
   static func main() async throws {
-    let server = LocalServer()
+    let server = LocalServer(Database(name: "Strap"))
     let heart = try await server.add(
       ServiceDefinition(
         .heartRate,
@@ -16,13 +16,10 @@ import Atto
             .heartRateControlPoint, properties: .write,
             value: .application(ValueLimits(maximumLength: 1))),
         ]))
-    // Runs on the loop and must not block. A handler that awaits may take its time: only the client
-    // that reads waits for it.
-    server.onRead(of: heart[.bodySensorLocation].valueHandle) { _ in
-      .value([UInt8.random(in: 0...6)])
-    }
-    server.onWrite(of: heart[.heartRateControlPoint].valueHandle) { origin, value in
-      value.isEqual(to: [1].span.bytes) ? .accepted : .refused(ErrorCode(0x80))
+    // A handler may take its time: only its client waits.
+    server.onRead(of: heart[.bodySensorLocation].valueHandle) { _ in [.random(in: 0...6)] }
+    server.onWrite(of: heart[.heartRateControlPoint].valueHandle) { (writes) throws(ErrorCode) in
+      if writes[0].value != [1] { throw ErrorCode(0x80) }
     }
     var data = AdvertisingData()
     data.localName = "Strap"

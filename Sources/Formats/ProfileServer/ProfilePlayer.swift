@@ -113,15 +113,14 @@ final class ProfilePlayer: Sendable {
   private func answerReads(_ value: ScriptedValue) {
     let error = value.behaviour.readError
     guard let delay = value.behaviour.delay else {
-      return server.onRead(
-        of: value.handle,
-        inline: { request in
-          error.map { .refused($0) } ?? .value(value.read(by: request.client))
-        })
+      return server.onReadInline(of: value.handle) { request in
+        error.map { .refused($0) } ?? .value(value.read(by: request.client))
+      }
     }
-    server.onRead(of: value.handle) { [loop = server.loop] request in
+    server.onRead(of: value.handle) { [loop = server.loop] (request) throws(ErrorCode) in
       try? await loop.sleep(for: delay)
-      return error.map { .refused($0) } ?? .value(value.read(by: request.client))
+      if let error { throw error }
+      return value.read(by: request.client)
     }
   }
 
@@ -129,32 +128,33 @@ final class ProfilePlayer: Sendable {
     let behaviour = value.behaviour
     let handle = value.handle
     if behaviour.delay == nil, behaviour.echo == nil, behaviour.burst?.trigger != .write {
-      return server.onWrite(
-        of: handle,
-        inline: { [onEvent, loop = server.loop] origin, octets in
-          if let code = behaviour.writeError { return .refused(code) }
-          if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
-            value.sink(octets, from: origin.client, at: loop.now)
-            return .accepted
-          }
-          let written = octets.owned
-          let parts = [(origin.offset, written)]
-          if behaviour.streamSize != nil {
-            return value.setStreamSize(parts, by: origin.client).map { .refused($0) } ?? .accepted
-          }
-          if let code = value.write(parts) { return .refused(code) }
-          onEvent(.written(handle, written, by: origin.client))
+      return server.onWriteInline(of: handle) { [onEvent, loop = server.loop] origin, octets in
+        if let code = behaviour.writeError { return .refused(code) }
+        if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
+          value.sink(octets, from: origin.client, at: loop.now)
           return .accepted
-        })
+        }
+        let written = octets.owned
+        let parts = [(origin.offset, written)]
+        if behaviour.streamSize != nil {
+          return value.setStreamSize(parts, by: origin.client).map { .refused($0) } ?? .accepted
+        }
+        if let code = value.write(parts) { return .refused(code) }
+        onEvent(.written(handle, written, by: origin.client))
+        return .accepted
+      }
     }
-    server.onWrite(of: handle) { [weak self] (writes: [WriteRequestContext]) in
-      guard let self else { return .unlikelyError }
+    server.onWrite(of: handle) { [weak self] (writes) throws(ErrorCode) in
+      guard let self else { throw .unlikelyError }
       if let delay = behaviour.delay { try? await server.loop.sleep(for: delay) }
-      if let code = behaviour.writeError { return code }
-      guard let client = writes.first?.client else { return nil }
+      if let code = behaviour.writeError { throw code }
+      guard let client = writes.first?.client else { return }
       let parts = writes.map { ($0.offset, $0.value) }
-      if behaviour.streamSize != nil { return value.setStreamSize(parts, by: client) }
-      if let code = value.write(parts) { return code }
+      if behaviour.streamSize != nil {
+        if let code = value.setStreamSize(parts, by: client) { throw code }
+        return
+      }
+      if let code = value.write(parts) { throw code }
       for write in writes {
         if behaviour.isSink {
           value.sink(write.value.span.bytes, from: client, at: server.loop.now)
@@ -166,7 +166,6 @@ final class ProfilePlayer: Sendable {
         for write in writes { await self.echo(write.value, at: echo, to: client) }
       }
       if behaviour.burst?.trigger == .write { run { await $0.burst(value, to: client) } }
-      return nil
     }
   }
 

@@ -70,7 +70,7 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   public let name: String
   let stoppable: Bool
   /// The time of a loop in a test; nil: CLOCK_MONOTONIC.
-  let virtualTime: VirtualTime?
+  package let virtualTime: VirtualTime?
   /// The executor for tasks that should run on this loop.
   public var tasks: LoopTasks { taskExecutor! }
   /// Set once, by `init`. It refers to this loop, so it cannot be a constant.
@@ -167,6 +167,15 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   }
 
   func requireCurrent(_ function: StaticString = #function) {
-    precondition(isCurrent, "\(function) was called off the thread of loop \(name)")
+    if !isCurrent { refuse(function) }
+  }
+
+  /// Ends the process with a message, in optimised programs too.
+  @usableFromInline @inline(never) func refuse(_ function: StaticString) -> Never {
+    fatalError(
+      """
+      \(function) was used off the thread of the event loop "\(name)". Use its asynchronous form, or \
+      call it within loop.execute { }.
+      """)
   }
 }

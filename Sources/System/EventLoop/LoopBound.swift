@@ -17,8 +17,11 @@ public struct LoopBound<Value>: @unchecked Sendable {
   ///
   /// Inlinable because it is used for each value sent: unspecialised, it would copy with the help
   /// of the runtime.
-  @inlinable public var value: Value {
-    precondition(loop.isCurrent, "touched off the thread of loop \(loop.name)")
+  @inlinable public var value: Value { value(in: "a value of the loop") }
+
+  /// The value, for `function`; traps off the loop's thread with a message that names it.
+  @inlinable public func value(in function: StaticString) -> Value {
+    if !loop.isCurrent { loop.refuse(function) }
     return stored
   }
 

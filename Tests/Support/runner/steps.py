@@ -228,6 +228,12 @@ def surface():
     run(SYSTEM / "CoreBluetooth" / "surface", products())
 
 
+@step(60, after=["build"], load=0.25)
+def api():
+    """What `import Atto` offers is what is recorded."""
+    run("Tests/api", products())
+
+
 @step(60, after=["build"], load=0.5)
 def documentation():
     """Every public symbol is documented, and every function that throws says when."""

@@ -60,7 +60,7 @@ struct ClockTests {
     let loop = clock.loop
     thermometer.server.onRead(of: thermometer.unit) { _ in
       try? await loop.sleep(for: .seconds(60))
-      return .value([1])
+      return [1]
     }
     let connection = try await Connection.pair(server: thermometer.server)
     let reading = Task(executorPreference: loop.tasks) {

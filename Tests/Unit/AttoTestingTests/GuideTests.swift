@@ -27,9 +27,9 @@ func addSetting(to server: LocalServer) async throws -> AttributeHandle {
           0x2B00, properties: [.read, .write], value: .application(ValueLimits()))
       ]))
   let handle = layout[0x2B00].valueHandle
-  server.onRead(of: handle) { _ in .value([1]) }
-  server.onWrite(of: handle) { writes in
-    writes.contains { $0.value.count > 4 } ? .invalidAttributeValueLength : nil
+  server.onRead(of: handle) { _ in [1] }
+  server.onWrite(of: handle) { (writes) throws(ErrorCode) in
+    if writes.contains(where: { $0.value.count > 4 }) { throw .invalidAttributeValueLength }
   }
   return handle
 }

@@ -16,7 +16,7 @@ import Testing
     _ agent: Person
   ) async throws -> (Adapter, Adapter, AttributeHandle, ServerListener, TemporaryFolder) {
     let air = TemporaryFolder()
-    let server = LocalServer(loop: serverLoop)
+    let server = LocalServer(Database(), loop: serverLoop)
     let layout = try await server.add(
       ServiceDefinition(
         0xA000,

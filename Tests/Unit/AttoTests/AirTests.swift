@@ -12,7 +12,7 @@ import Testing
   @Test func connectsAndRaisesSecurity() async throws {
     try await withDeadline {
       let air = TemporaryFolder()
-      let server = LocalServer(loop: serverLoop)
+      let server = LocalServer(Database(), loop: serverLoop)
       let layout = try await server.add(Bench.service)
       let radio = try Adapter.virtual(name: "Strap", folder: air.path, loop: serverLoop)
       let listener = try await server.advertise(on: radio, advertising: strap())
@@ -66,7 +66,7 @@ import Testing
     try await withDeadline {
       let clock = TestClock()
       let air = TestAir()
-      let server = LocalServer(loop: clock.loop)
+      let server = LocalServer(Database(), loop: clock.loop)
       let radio = try air.adapter(named: "Open", maximumSecurity: .low, loop: clock.loop)
       let listener = try await server.advertise(on: radio, advertising: strap())
       let central = try air.adapter(loop: clock.loop)
@@ -86,7 +86,7 @@ import Testing
   @Test func severalCentrals() async throws {
     try await withDeadline {
       let air = TemporaryFolder()
-      let server = LocalServer(loop: serverLoop)
+      let server = LocalServer(Database(), loop: serverLoop)
       let layout = try await server.add(Bench.service)
       let radio = try Adapter.virtual(name: "Strap", folder: air.path, loop: serverLoop)
       let listener = try await server.advertise(on: radio, advertising: strap())

@@ -1,3 +1,4 @@
+import AttoGATT
 import Testing
 
 @testable import Atto
@@ -81,13 +82,11 @@ import Testing
       #expect(try await bench.server.value(of: bench.greeting) == [7])
       #expect(try await bench.server.value(of: bench.long) == [8, 8])
       let commands = Log<[UInt8]>()
-      bench.server.onWrite(
-        of: bench.application,
-        inline: { origin, value in
-          #expect(origin.isCommand)
-          commands.append(value.owned)
-          return .accepted
-        })
+      bench.server.onWriteInline(of: bench.application) { origin, value in
+        #expect(origin.isCommand)
+        commands.append(value.owned)
+        return .accepted
+      }
       try await bench.settle()
       for number in 0..<100 {
         try await connection.writeWithoutResponse(counted(number), to: bench.application)

@@ -1,3 +1,4 @@
+import AttoGATT
 import Testing
 
 @testable import Atto
@@ -78,12 +79,10 @@ import Testing
       let client = try await Client()
       let target = try client.characteristic(0x2B03)
       let commands = Log<[UInt8]>()
-      client.bench.server.onWrite(
-        of: target.valueHandle,
-        inline: { origin, value in
-          if origin.isCommand { commands.append(value.owned) }
-          return .accepted
-        })
+      client.bench.server.onWriteInline(of: target.valueHandle) { origin, value in
+        if origin.isCommand { commands.append(value.owned) }
+        return .accepted
+      }
       try await client.bench.settle()
       try await client.connection.writeWithoutResponse([1, 2], to: target)
       await commands.wait(count: 1)

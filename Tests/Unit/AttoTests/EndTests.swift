@@ -1,5 +1,6 @@
-import TestSupport
+import AttoATT
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Atto
@@ -22,7 +23,7 @@ import Testing
   func everyWaitEnds(_ call: Call, _ end: End) async throws {
     try await withDeadline("\(call) with \(end)") {
       let peer = RawPeer()
-      let server = LocalServer()
+      let server = LocalServer(Database())
       let layout = try await server.add(Bench.service)
       let handle = layout.characteristics[2].valueHandle
       let connection = try await peer.connect(server: server) {
@@ -117,7 +118,7 @@ import Testing
   func callsAfterTheEndEndAtOnce(_ call: Call) async throws {
     try await withDeadline {
       let peer = RawPeer()
-      let server = LocalServer()
+      let server = LocalServer(Database())
       let layout = try await server.add(Bench.service)
       let connection = try await peer.connect(server: server)
       connection.close()
@@ -136,7 +137,7 @@ import Testing
   @Test func releasedConnectionIsClosed() async throws {
     try await withDeadline {
       let peer = RawPeer()
-      let server = LocalServer()
+      let server = LocalServer(Database())
       let layout = try await server.add(Bench.service)
       var connection: Connection? = try await peer.connect(server: server)
       let configuration = UInt8(layout.characteristics[2].configurationHandle!.rawValue)
@@ -171,7 +172,7 @@ import Testing
       let folder = TemporaryFolder()
       let peer = RawPeer()
       let connection = try await peer.connect()
-      let server = LocalServer()
+      let server = LocalServer(Database())
       let gate = Gate()
       let task = Task {
         await gate.pass()
@@ -204,13 +205,11 @@ import Testing
       let values = try await bench.subscribe(connection)
       let server = bench.server
       // The handler of a request ends the connection on which it came.
-      server.onWrite(
-        of: bench.application,
-        inline: { origin, _ in
-          server.notifyNow(([1] as [UInt8]).span.bytes, of: bench.values)
-          server.disconnect(origin.client)
-          return .accepted
-        })
+      server.onWriteInline(of: bench.application) { origin, _ in
+        server.notifyNow(([1] as [UInt8]).span.bytes, of: bench.values)
+        server.disconnect(origin.client)
+        return .accepted
+      }
       try await bench.settle()
       #expect(
         isDisconnected(await failure { try await connection.write([1], to: bench.application) }))

@@ -1,6 +1,6 @@
 import AttoTesting
-import TestSupport
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Atto
@@ -61,7 +61,7 @@ import Testing
       #expect(
         await failure { try await Connection.connect(to: .air("")) }
           == .endpoint(EndpointError(text: "air:", .noPeer)))
-      let server = LocalServer()
+      let server = LocalServer(Database())
       let place = Endpoint.unix(path: folder.socket("no/such"))
       guard case .link(let other) = await failure({ try await server.listen(on: place) }) else {
         Issue.record("listened")

@@ -1,5 +1,6 @@
 import AttoATT
 import AttoEventLoop
+import AttoLinks
 import Glibc
 import Testing
 

@@ -1,3 +1,4 @@
+import AttoEventLoop
 import AttoLinks
 import Synchronization
 import Testing
@@ -112,7 +113,7 @@ import Testing
     let configuration: AttributeHandle
 
     init(_ memory: Memory, _ services: [ServiceDefinition] = []) async throws {
-      server = LocalServer(memory: memory)
+      server = LocalServer(Database(), memory: memory)
       try await server.add(
         ServiceDefinition(
           0x1801,
@@ -257,7 +258,7 @@ import Testing
     second.close()
 
     // The service was replaced: only the configuration of Service Changed is left.
-    let moved = LocalServer(memory: memory)
+    let moved = LocalServer(Database(), memory: memory)
     try await moved.add(
       ServiceDefinition(
         0x1801,

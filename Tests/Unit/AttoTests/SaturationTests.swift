@@ -1,4 +1,5 @@
 import AttoATT
+import AttoEventLoop
 import AttoLinks
 import Testing
 

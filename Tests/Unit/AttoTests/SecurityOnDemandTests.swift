@@ -1,8 +1,9 @@
-import AttoTesting
-import TestSupport
 import AttoATT
+import AttoEventLoop
 import AttoGATT
 import AttoLinks
+import AttoTesting
+import TestSupport
 import Testing
 
 @testable import Atto
@@ -44,7 +45,7 @@ final class GatedLink: Link, LinkObserver {
   private static func server(
     _ loop: Loop = .shared
   ) async throws -> (LocalServer, [AttributeHandle]) {
-    let server = LocalServer(loop: loop)
+    let server = LocalServer(Database(), loop: loop)
     let layout = try await server.add(
       ServiceDefinition(
         0xA000,

@@ -13,25 +13,25 @@ import Testing
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.application, code: .readNotPermitted)))
-      bench.server.onRead(of: bench.application, inline: { .value([1, UInt8($0.offset)]) })
+      bench.server.onReadInline(of: bench.application) { .value([1, UInt8($0.offset)]) }
       try await bench.settle()
       #expect(try await connection.read(bench.application) == [1, 0])
       bench.server.onRead(of: bench.application) { _ in
         await Task.yield()
-        return .value([2])
+        return [2]
       }
       try await bench.settle()
       #expect(try await connection.read(bench.application) == [2])
-      bench.server.onRead(of: bench.application) { _ in .refused(ErrorCode(0x80)) }
+      bench.server.onRead(of: bench.application) { (_) throws(ErrorCode) in throw ErrorCode(0x80) }
       try await bench.settle()
       #expect(
         await failure { try await connection.read(bench.application) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.application, code: ErrorCode(0x80))))
-      bench.server.onWrite(of: bench.second) { writes in
+      bench.server.onWrite(of: bench.second) { (writes) throws(ErrorCode) in
         await Task.yield()
-        return writes.map(\.value) == [[9]] ? nil : .valueNotAllowed
+        if writes.map(\.value) != [[9]] { throw .valueNotAllowed }
       }
       try await bench.settle()
       try await connection.write([9], to: bench.second)
@@ -51,7 +51,7 @@ import Testing
       bench.server.onRead(of: bench.application) { _ in
         asked.open()
         await gate.pass()
-        return .value([1])
+        return [1]
       }
       try await bench.settle()
       let slow = try await bench.connect()
@@ -74,7 +74,7 @@ import Testing
       bench.server.onRead(of: bench.application) { context in
         asked.append(context.client)
         await gate.pass()
-        return .value([1])
+        return [1]
       }
       try await bench.settle()
       let leaving = try await bench.connect()
@@ -107,9 +107,9 @@ import Testing
         asked.append(context.client)
         await gate.pass()
         ended.append(Task.isCancelled)
-        return .value([1])
+        return [1]
       }
-      bench.server.onWrite(of: bench.application) { _ in nil }
+      bench.server.onWrite(of: bench.application) { _ in }
       try await bench.settle()
       for number in 1...2 {
         let leaving = try await bench.connect()
@@ -146,7 +146,6 @@ import Testing
       bench.server.onWrite(of: bench.application) { writes in
         await gate.pass()
         written.append(writes[0].value)
-        return nil
       }
       try await bench.settle()
       let connection = try await bench.connect()
@@ -169,12 +168,10 @@ import Testing
       let connection = try await bench.connect()
       let value = (0..<100).map { UInt8($0) }
       let inline = Log<(Int, [UInt8])>()
-      bench.server.onWrite(
-        of: bench.application,
-        inline: { origin, value in
-          inline.append((origin.offset, value.owned))
-          return .accepted
-        })
+      bench.server.onWriteInline(of: bench.application) { origin, value in
+        inline.append((origin.offset, value.owned))
+        return .accepted
+      }
       try await bench.settle()
       try await connection.writeLong(value, to: bench.application)
       #expect(inline.all.map(\.0) == [0])
@@ -183,7 +180,6 @@ import Testing
       let later = Log<[WriteRequestContext]>()
       bench.server.onWrite(of: bench.application) { writes in
         later.append(writes)
-        return nil
       }
       try await bench.settle()
       try await connection.writeLong(value, to: bench.application)
@@ -191,7 +187,7 @@ import Testing
       #expect(later.all[0].flatMap(\.value) == value)
 
       // Refused: nothing has changed, not even values that the server stores.
-      bench.server.onWrite(of: bench.application) { _ in ErrorCode(0x81) }
+      bench.server.onWrite(of: bench.application) { (_) throws(ErrorCode) in throw ErrorCode(0x81) }
       try await bench.settle()
       #expect(
         await failure {
@@ -216,9 +212,7 @@ import Testing
             ErrorResponse(
               request: .readRequest, handle: bench.authorized,
               code: .insufficientAuthorization)))
-      bench.server.onAuthorize { question in
-        question.handle == bench.authorized ? .accepted : .refused(.insufficientAuthorization)
-      }
+      bench.server.onAuthorizeInline { $0.handle == bench.authorized && !$0.isWrite }
       try await bench.settle()
       #expect(try await connection.read(bench.authorized) == [6])
     }
@@ -229,11 +223,11 @@ import Testing
       let bench = try await Bench()
       let connection = try await bench.connect()
       let taken = Log<Int>()
-      bench.server.onWrite(of: bench.application) { writes in
+      bench.server.onWrite(of: bench.application) { (writes) throws(ErrorCode) in
         let value = number(writes[0].value)
         if value % 3 == 0 { await Task.yield() }
         taken.append(value)
-        return .valueNotAllowed
+        throw .valueNotAllowed
       }
       try await bench.settle()
       for number in 0..<1000 {
@@ -254,12 +248,11 @@ import Testing
         bench.server.onWrite(of: handle) { writes in
           for _ in 0..<3 { await Task.yield() }
           taken.append(number(writes[0].value))
-          return nil
         }
       }
       bench.server.onRead(of: bench.application) { _ in
         await Task.yield()
-        return .value(counted(taken.count))
+        return counted(taken.count)
       }
       try await bench.settle()
       var sent = 0
@@ -440,11 +433,13 @@ import Testing
       do {
         let strong = Held()
         held = strong
-        bench.server.onRead(
-          of: handle, inline: { _ in withExtendedLifetime(strong) { .value([1]) } })
-        bench.server.onWrite(
-          of: handle, inline: { _, _ in withExtendedLifetime(strong) { .accepted } })
-        bench.server.onRead(of: bench.application, inline: { _ in .value([2]) })
+        bench.server.onReadInline(of: handle) { _ in
+          withExtendedLifetime(strong) { .value([1]) }
+        }
+        bench.server.onWriteInline(of: handle) { _, _ in
+          withExtendedLifetime(strong) { .accepted }
+        }
+        bench.server.onReadInline(of: bench.application) { _ in .value([2]) }
       }
       let connection = try await bench.connect()
       #expect(try await connection.read(handle) == [1])

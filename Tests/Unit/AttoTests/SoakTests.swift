@@ -1,6 +1,8 @@
-import TestSupport
-import Glibc
+import AttoATT
+import AttoGATT
 import AttoLinks
+import Glibc
+import TestSupport
 import Testing
 
 @testable import Atto
@@ -85,19 +87,19 @@ import Testing
     of kind: String, _ folder: String, _ loops: Loops, _ witness: Witness,
     _ random: inout SplitMix64
   ) async throws {
-    let server = LocalServer(loop: loops.server)
+    let server = LocalServer(Database(), loop: loops.server)
     let layout = try await server.add(Bench.service)
     let (slow, quick) = (
       layout.characteristics[3].valueHandle, layout.characteristics[4].valueHandle
     )
-    server.onRead(of: slow) { (_: ReadRequestContext) async -> LateAnswer in
+    server.onRead(of: slow) { (_) throws(ErrorCode) in
       // As long as its client is connected.
       try? await loops.server.sleep(for: .seconds(600))
-      return .refused(.unlikelyError)
+      throw .unlikelyError
     }
-    server.onWrite(of: slow) { (_: [WriteRequestContext]) async -> ErrorCode? in nil }
-    server.onRead(of: quick) { (_: ReadRequestContext) async -> LateAnswer in .value([1]) }
-    server.onWrite(of: quick) { (_: [WriteRequestContext]) async -> ErrorCode? in nil }
+    server.onWrite(of: slow) { _ in }
+    server.onRead(of: quick) { _ in [1] }
+    server.onWrite(of: quick) { _ in }
     let observation = try await server.observe { _ in }
     witness.note(server, "a server")
     witness.note(observation, "an observation")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct StalledClientTests {
   @Test func othersGetTheirValuesWithoutIt() async throws {
     try await withDeadline {
-      let server = LocalServer()
+      let server = LocalServer(Database())
       let layout = try await server.add(Bench.service)
       let value = layout.characteristics[2].valueHandle
       let configuration = layout.characteristics[2].configurationHandle!

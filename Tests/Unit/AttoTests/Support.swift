@@ -1,6 +1,8 @@
-import TestSupport
+import AttoEventLoop
+import AttoGATT
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Atto
@@ -243,7 +245,7 @@ final class Bench: Sendable {
     loop: Loop? = nil, limits: ServerLimits = ServerLimits(),
     options: ConnectionOptions = ConnectionOptions()
   ) async throws {
-    server = LocalServer(loop: loop ?? serverLoop, limits: limits)
+    server = LocalServer(Database(), loop: loop ?? serverLoop, limits: limits)
     gatt = try await server.add(
       ServiceDefinition(
         .genericAttribute,

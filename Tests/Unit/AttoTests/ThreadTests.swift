@@ -49,11 +49,11 @@ import Testing
   @Test func everythingAtOnce() async throws {
     try await withDeadline {
       let bench = try await Bench()
-      bench.server.onWrite(of: bench.application) { _ in nil }
+      bench.server.onWrite(of: bench.application) { _ in }
       try await bench.settle()
       bench.server.onRead(of: bench.application) { _ in
         await Task.yield()
-        return .value([1])
+        return [1]
       }
       try await bench.settle()
       let connection = try await bench.connect { $0.valueLimit = 16 }

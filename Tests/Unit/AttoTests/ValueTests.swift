@@ -1,3 +1,4 @@
+import AttoLinks
 import AttoSimulation
 import Foundation
 import Glibc
@@ -204,11 +205,42 @@ import Testing
     }
   }
 
+  /// A notification or indication carries ATT_MTU - 3 octets at most: 20 without an exchange.
+  @Test(arguments: [20, 21, 512])
+  func tellsWhatWasCut(count: Int) async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let short = try await bench.connect()
+      let long = try await bench.connect {
+        $0.receiveMTU = 517
+        $0.exchangesMTU = true
+      }
+      let values = (try await bench.subscribe(short), try await bench.subscribe(long))
+      let value = [UInt8](repeating: 7, count: count)
+      let cut = count > 20 ? 1 : 0
+      let handle = bench.values
+      let expected = Delivered(count: 2, cut: cut)
+      #expect(try await bench.server.notify(value, of: handle) == expected)
+      #expect(try await bench.server.notifyIfRoom(value, of: handle) == expected)
+      #expect(
+        try await bench.server.onLoop { _ in
+          bench.server.notifyNow(value.span.bytes, of: handle)
+        } == expected)
+      let onTheLoop = Task(executorPreference: bench.server.loop.tasks) {
+        try await bench.server.notify(value, of: handle)
+      }
+      #expect(try await onTheLoop.value == expected)
+      var iterator = values.0.makeAsyncIterator()
+      #expect(try await iterator.next()?.value == Array(value.prefix(20)))
+      withExtendedLifetime(values) {}
+    }
+  }
+
   /// The confirmation comes after values that are not consumed.
   @Test func confirmationIsReadBehindUnconsumedValues() async throws {
     try await withDeadline {
       let peer = RawPeer()
-      let server = LocalServer()
+      let server = LocalServer(Database())
       let layout = try await server.add(Bench.service)
       let connection = try await peer.connect(server: server) { $0.valueLimit = 8 }
       let configuration = layout.characteristics[2].configurationHandle!

@@ -1,4 +1,5 @@
 import Atto
+import AttoRadio
 import Foundation
 import Testing
 

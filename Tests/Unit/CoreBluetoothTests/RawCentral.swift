@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 import Foundation
 
 @testable import CoreBluetooth

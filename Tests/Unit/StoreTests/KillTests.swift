@@ -1,6 +1,7 @@
-import TestSupport
 import Atto
+import AttoATT
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AttoStore

@@ -1,5 +1,7 @@
-import TestSupport
 import Atto
+import AttoGATT
+import AttoKernelRadio
+import TestSupport
 import Testing
 
 @testable import AttoStore

@@ -1,6 +1,8 @@
-import TestSupport
 import Atto
+import AttoATT
+import AttoKernelRadio
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AttoStore

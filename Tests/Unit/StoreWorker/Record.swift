@@ -1,4 +1,6 @@
 import Atto
+import AttoGATT
+import AttoKernelRadio
 import AttoStore
 
 /// Records whose fields are all derived from a number.

@@ -1,4 +1,5 @@
 internal import Atto
+import AttoGATT
 import Foundation
 
 /// The base class of services, characteristics and descriptors.

@@ -1,4 +1,5 @@
 internal import Atto
+import AttoGATT
 import Foundation
 
 extension CBPeripheral {

@@ -1,4 +1,6 @@
 internal import Atto
+import AttoGATT
+import AttoRadio
 import Foundation
 
 /// Whether the peer answers a write.

@@ -1,4 +1,5 @@
 internal import Atto
+import AttoEventLoop
 import Foundation
 
 /// The loop's side of a ``CBPeripheral``: the connection of one manager to one peer.

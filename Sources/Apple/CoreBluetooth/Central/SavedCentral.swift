@@ -1,4 +1,5 @@
 internal import Atto
+import AttoGATT
 import Foundation
 
 /// The saved state of a central manager: its scan and its peripherals with their subscriptions.

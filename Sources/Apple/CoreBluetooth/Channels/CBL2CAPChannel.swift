@@ -1,4 +1,5 @@
 internal import Atto
+import AttoRadio
 import Foundation
 
 /// The PSM of an L2CAP channel: 0x0080 to 0x00FF for Bluetooth LE.

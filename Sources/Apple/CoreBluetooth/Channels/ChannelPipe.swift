@@ -1,4 +1,7 @@
 internal import Atto
+import AttoEventLoop
+import AttoLinks
+import AttoRadio
 import Foundation
 
 /// A bounded buffer in each direction between a channel, which is used on the loop, and its two

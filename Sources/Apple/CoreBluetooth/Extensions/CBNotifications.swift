@@ -1,4 +1,5 @@
 internal import Atto
+import AttoGATT
 import Foundation
 
 /// The values that a peer notifies or indicates, each once, in order. Not in Apple's framework.

@@ -1,4 +1,5 @@
 internal import Atto
+import AttoGATT
 import Foundation
 
 // Calls that wait for their result; not in Apple's framework. They can be mixed with Apple's calls.

@@ -1,4 +1,5 @@
 internal import Atto
+import AttoGATT
 import Foundation
 
 /// A central's request that waits for the app's answer. If the app releases it without an answer, the

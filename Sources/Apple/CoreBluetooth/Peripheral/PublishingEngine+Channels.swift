@@ -1,4 +1,5 @@
 internal import Atto
+import AttoRadio
 import Foundation
 
 /// A published PSM and its open channels.

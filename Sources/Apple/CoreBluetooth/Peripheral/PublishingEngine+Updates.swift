@@ -1,4 +1,5 @@
 internal import Atto
+import AttoRadio
 import Foundation
 
 extension PublishingEngine {

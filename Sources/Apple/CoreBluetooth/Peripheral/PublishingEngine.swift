@@ -1,4 +1,5 @@
 internal import Atto
+import AttoGATT
 import Foundation
 
 /// The loop's side of a ``CBPeripheralManager``: its services, subscribers and advertisement.

@@ -1,4 +1,7 @@
 internal import Atto
+import AttoEventLoop
+import AttoGATT
+import AttoRadio
 import Foundation
 
 /// A publisher of services: the loop's side of a peripheral manager.

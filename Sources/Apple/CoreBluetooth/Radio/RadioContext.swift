@@ -24,7 +24,7 @@ import Foundation
   }
 
   let choice: CBRadio
-  let server = LocalServer(loop: RadioLoop.loop)
+  let server = LocalServer(Database(), loop: RadioLoop.loop)
   private(set) var state: CBManagerState = .unknown
   private(set) var adapter: Adapter?
   private(set) var address = BluetoothAddress(0)

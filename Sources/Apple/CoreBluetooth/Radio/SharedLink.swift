@@ -1,4 +1,6 @@
 internal import Atto
+import AttoEventLoop
+import AttoGATT
 import Foundation
 
 /// A user of a ``SharedLink``: the loop's side of a peripheral of one manager.

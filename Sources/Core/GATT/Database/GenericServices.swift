@@ -1,5 +1,24 @@
 import AttoATT
 
+extension Database {
+  /// Creates a database with the services that every device must have (Vol 3, Part C, 12 and Part G,
+  /// 7): Generic Access at handles 0x0001 to 0x0005, and Generic Attribute, through which bonded
+  /// clients learn of changes, at 0x0006 to 0x000D.
+  ///
+  /// - Parameters:
+  ///   - name: the device name, cut at 248 octets of UTF-8.
+  ///   - appearance: a number assigned by the SIG; 0 is unknown.
+  public init(name: String, appearance: UInt16 = 0) {
+    self.init()
+    do throws(DatabaseError) {
+      try add(.genericAccess(name: name, appearance: appearance))
+      try add(.genericAttribute())
+    } catch {
+      preconditionFailure("an empty database has room for these services")
+    }
+  }
+}
+
 extension ServiceDefinition {
   /// The Generic Access service, with Device Name and Appearance as constants. Vol 3, Part C, 12.
   ///

@@ -1,4 +1,5 @@
 import Atto
+import AttoEventLoop
 import CAttoLinux
 
 extension ProgressLine {

@@ -1,6 +1,9 @@
 import Atto
-import CAttoLinux
+import AttoATT
+import AttoEventLoop
 import AttoFormats
+import AttoGATT
+import CAttoLinux
 
 /// Runs one test over a connection. ``measurement`` has the results, also after an error. Used on the
 /// loop's thread only.

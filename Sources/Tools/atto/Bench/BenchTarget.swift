@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// The characteristic that a test uses.
 struct BenchTarget: Sendable {

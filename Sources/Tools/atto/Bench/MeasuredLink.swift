@@ -1,5 +1,6 @@
 import Atto
 import AttoLinkTiming
+import AttoLinks
 
 /// What is known about the link under a test.
 enum MeasuredLink: Sendable {

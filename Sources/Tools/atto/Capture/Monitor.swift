@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 
 /// The observer of a link's PDUs, for `--trace` and `--capture`.
 enum Monitor {

@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 
 extension Option where Value == String? {
   static func text(_ name: String, _ argument: String, _ summary: String) -> Option {

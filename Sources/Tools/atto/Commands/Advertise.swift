@@ -69,7 +69,7 @@ enum AdvertiseCommand: Command {
       let agent = ConsoleAgent(options: pairing, loop: loop) {
         results.print($0.text, json: $0.json)
       }
-      let listener = try await LocalServer(loop: loop).listen(
+      let listener = try await LocalServer(Database(), loop: loop).listen(
         on: endpoint, advertising: parameters,
         agent: endpoint.isAir && !pairing.isStated ? nil : agent,
         onEnd: { end.continuation.finish(throwing: $0) })

@@ -1,4 +1,5 @@
 import Atto
+import AttoEventLoop
 import AttoLinkTiming
 
 /// `atto bench`: throughput and latency.

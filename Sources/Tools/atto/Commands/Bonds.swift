@@ -1,4 +1,5 @@
 import Atto
+import AttoKernelRadio
 import AttoStore
 import Glibc
 

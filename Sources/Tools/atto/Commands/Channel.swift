@@ -1,4 +1,5 @@
 import Atto
+import AttoRadio
 
 /// `atto channel`: an L2CAP channel on standard input and output.
 enum ChannelCommand: Command {

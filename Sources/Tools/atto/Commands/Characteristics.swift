@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// `atto characteristics`: Discover All Characteristics of a Service, or by UUID. Vol 3, Part
 /// G, 4.6.

@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 import Glibc
 import Synchronization
 

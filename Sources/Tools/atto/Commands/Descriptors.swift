@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// `atto descriptors`: Discover All Characteristic Descriptors. Vol 3, Part G, 4.7.1.
 enum DescriptorsCommand: Command {

@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// `atto includes`: Find Included Services. Vol 3, Part G, 4.5.1.
 enum IncludesCommand: Command {

@@ -1,4 +1,5 @@
 import Atto
+import AttoKernelRadio
 
 /// `atto pair`: pairing, and the bond that results.
 enum PairCommand: Command {

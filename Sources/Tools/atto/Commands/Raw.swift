@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 
 /// `atto raw`: PDUs given in hex.
 enum RawCommand: Command {

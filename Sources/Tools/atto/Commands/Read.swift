@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// `atto read`: the reading procedures. Vol 3, Part G, 4.8.
 enum ReadCommand: Command {

@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// `atto services`: Discover All Primary Services, or by UUID. Vol 3, Part G, 4.4.
 enum ServicesCommand: Command {

@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 /// `atto subscribe`: notifications and indications. Vol 3, Part G, 4.10 and 4.11.
 enum SubscribeCommand: Command {

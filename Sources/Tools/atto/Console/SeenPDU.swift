@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import Glibc
 
 /// A captured PDU, as `atto capture` shows it.

@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import AttoFormats
 
 /// Values, UUIDs and names in results.

@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 
 // A server's database as `discover` and the commands for its parts show it: lines of text, and the
 // fields in JSON without the parts.

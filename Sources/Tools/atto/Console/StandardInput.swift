@@ -1,4 +1,5 @@
 import Atto
+import AttoEventLoop
 import Glibc
 
 /// The lines of standard input, read on the loop.

@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import AttoFormats
 
 /// The summary at the end of a capture: the records that are not shown, by kind.

@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import AttoConformance
 
 /// A decoded PDU: its text, as in `--trace`, and its errors.

@@ -28,7 +28,7 @@ final class DemoStrap: Sendable {
   }
 
   static func advertise(in folder: String) async throws -> DemoStrap {
-    let server = LocalServer(loop: .shared)
+    let server = LocalServer(Database(name: "Atto Strap", appearance: 0x0341), loop: .shared)
     let heart = try await server.add(
       ServiceDefinition(
         .heartRate,
@@ -51,7 +51,6 @@ final class DemoStrap: Sendable {
           CharacteristicDefinition(notes, properties: [.read, .write], value: .stored([])),
           CharacteristicDefinition(stream, properties: [.read, .notify], value: .stored([0])),
         ]))
-    try await server.add(.genericAttribute())
 
     var data = AdvertisingData()
     data.localName = "Atto Strap"

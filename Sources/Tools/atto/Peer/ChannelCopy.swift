@@ -1,4 +1,6 @@
 import Atto
+import AttoEventLoop
+import AttoRadio
 import Glibc
 
 /// Copies standard input to a channel, and the channel to standard output. Used on the loop's thread

@@ -1,4 +1,5 @@
 import Atto
+import AttoRadio
 
 /// A peer on a radio, named by the first argument of a command, and the adapter to reach it.
 struct RadioPeer {

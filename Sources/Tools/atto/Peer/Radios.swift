@@ -1,4 +1,5 @@
 import Atto
+import AttoRadio
 
 extension Endpoint {
   var isAir: Bool { if case .air = self { true } else { false } }

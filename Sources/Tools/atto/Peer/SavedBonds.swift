@@ -1,4 +1,5 @@
 import Atto
+import AttoKernelRadio
 import AttoStore
 
 /// The saved bonds of a command that talks to an LE peer. The kernel gets the saved keys, and new keys

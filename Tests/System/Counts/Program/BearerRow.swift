@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 
 /// Two bearers, a request and its response, and nothing above or below them.
 enum BearerRow {

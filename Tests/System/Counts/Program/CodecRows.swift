@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 
 /// One PDU encoded and decoded, again and again.
 enum CodecRows {

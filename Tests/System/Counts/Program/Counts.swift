@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 import Glibc
 
 /// What is counted by `Tests/System/Counts/run`, one row to a run:

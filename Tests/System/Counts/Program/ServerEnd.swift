@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 
 /// The server's end of all rows in which the peer is the client: as `atto serve` has it.
 struct ServerEnd {
@@ -14,22 +15,18 @@ struct ServerEnd {
   func run(_ descriptor: Int32) throws {
     let server = LocalServer(try Counted.database(), loop: loop)
     let gate = gate
-    server.onWrite(
-      of: Counted.gate,
-      inline: { _, _ in
-        gate.pass()
-        return .accepted
-      })
-    server.onWrite(
-      of: Counted.stream,
-      inline: { _, count in
-        let count = Int(count.unsafeLoad(as: UInt8.self))
-        Task(executorPreference: server.loop.tasks) {
-          let value = [UInt8](repeating: 0x34, count: 20)
-          for _ in 0..<count { try await server.notify(value, of: Counted.stream) }
-        }
-        return .accepted
-      })
+    server.onWriteInline(of: Counted.gate) { _, _ in
+      gate.pass()
+      return .accepted
+    }
+    server.onWriteInline(of: Counted.stream) { _, count in
+      let count = Int(count.unsafeLoad(as: UInt8.self))
+      Task(executorPreference: server.loop.tasks) {
+        let value = [UInt8](repeating: 0x34, count: 20)
+        for _ in 0..<count { try await server.notify(value, of: Counted.stream) }
+      }
+      return .accepted
+    }
     try loop.runBlocking {
       let connection = try await Connection.adopt(
         { () throws(LinkError) in try SocketLink.adopt(descriptor) }, server: server,

@@ -1,5 +1,7 @@
 import Atto
+import AttoATT
 import AttoFormats
+import AttoGATT
 
 /// Two sessions, one with a server, that hand each other what they want sent: no link, no loop.
 final class SessionPair {

@@ -1,4 +1,7 @@
 import Atto
+import AttoATT
+import AttoGATT
+import AttoLinks
 
 /// Both ends in one thread, on a pair of sockets and without a loop: a read in which neither end
 /// has to wait.
