@@ -22,7 +22,8 @@ SYSTEM = ROOT / "Tests" / "System"
 EXPECTED_WARNING = re.compile(r"Cannot export local symbol|ignoring '-enable-batch-mode'")
 
 # The tests whose threads and processes wait for each other.
-WAITING = "EventLoopTests|LinksTests|RadioTests|AttoTests|CoreBluetoothTests|StoreTests"
+WAITING = (
+    "EventLoopTests|LinksTests|RadioTests|AttoTests|AttoTestingTests|CoreBluetoothTests|StoreTests")
 
 
 @dataclass
