@@ -4,7 +4,8 @@ import AttoGATT
 import AttoLinks
 import AttoRadio
 
-/// An error, classified by whose fault it was.
+/// An error, classified by whose fault it was. ``endsConnection`` and ``isRetryable`` say what to do
+/// about it.
 public enum AttoError: WaitError, Equatable, Sendable {
   /// The peer answered with an ATT error. Unknown codes are kept.
   case refused(ErrorResponse)
@@ -14,7 +15,10 @@ public enum AttoError: WaitError, Equatable, Sendable {
   case bearer(BearerFailure)
   /// The link could not be opened, or was lost.
   case link(LinkError)
-  /// The link was closed normally, by this end or the other.
+  /// This end closed the connection: with ``Connection/close()``, by releasing it, or with
+  /// ``LocalServer/disconnect(_:)``.
+  case closed
+  /// The peer closed the link normally.
   case disconnected(peer: String)
   /// The radio failed.
   case radio(RadioError)
@@ -37,7 +41,10 @@ public enum AttoError: WaitError, Equatable, Sendable {
   case tooManyClients(limit: Int)
   /// The text is not an endpoint, or not one for this role.
   case endpoint(EndpointError)
-  /// The caller's task was cancelled.
+  /// The caller's task was cancelled. Nothing more is sent for its call.
+  ///
+  /// Not `CancellationError`, because a function that throws `AttoError` throws no other type. See
+  /// ``isCancellation``.
   case cancelled
 }
 
@@ -63,6 +70,7 @@ extension AttoError: CustomStringConvertible {
     case .violation(let violation): "the peer broke the protocol: \(violation)"
     case .bearer(let failure): failure.description
     case .link(let error): error.description
+    case .closed: "the connection was closed"
     case .disconnected(let peer): "\(peer) disconnected"
     case .radio(let error): error.description
     case .connectTimeout(let endpoint, let time):

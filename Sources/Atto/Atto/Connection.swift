@@ -65,8 +65,8 @@ public final class Connection: Sendable {
 
   /// Carries out a procedure, after the procedures that were started before.
   ///
-  /// - Throws: `refused`, `violation`, `misuse`, `bearer`, `link`, `disconnected`, `cancelled`.
-  ///   A procedure that is cancelled sends nothing more.
+  /// - Throws: `refused`, `violation`, `misuse`, `bearer`, `link`, `disconnected`, `closed`,
+  ///   `cancelled`. A procedure that is cancelled sends nothing more.
   public func perform<P: Procedure & Sendable>(
     _ procedure: P
   ) async throws(AttoError) -> P.Output {
@@ -163,7 +163,7 @@ public final class Connection: Sendable {
     get async throws(AttoError) { try await onLoop { $0.counters } }
   }
 
-  /// Closes the link. Waiting calls throw `disconnected`. Further calls do nothing.
+  /// Closes the link. Waiting and later calls throw `closed`. Further calls do nothing.
   public func close() {
     let core = core
     loop.inline { core.value.close() }

@@ -160,7 +160,7 @@ final class ConnectionCore {
   /// Closes the link, after what was gathered has been sent.
   func close() {
     if isGathering { flush() }
-    finish(nil)
+    finish(.closed)
   }
 
   func awaitClose(_ waiter: Waiter<Void, AttoError>) {
@@ -172,13 +172,12 @@ final class ConnectionCore {
   /// Why the connection has ended.
   var end: AttoError? { ending?.error }
   /// The same for consumers of values: nil if this end closed the connection.
-  var endOfValues: AttoError? { ending?.isLocal == true ? nil : end }
+  var endOfValues: AttoError? { end == .closed ? nil : end }
 
   /// Ends the connection. Everything that waits gets the reason, once.
-  func finish(_ reason: AttoError?) {
+  func finish(_ error: AttoError) {
     guard !hasEnded else { return }
-    let error = reason ?? .disconnected(peer: peerName)
-    ending = Ending(error, isLocal: reason == nil)
+    ending = Ending(error)
     watch.end()
     raising.finish()
     if let timer { loop.cancel(timer.id) }
@@ -212,11 +211,6 @@ extension ConnectionCore: TimerHandler {
 /// PDU whether there is one, and the reason is an enum that the check would copy.
 final class Ending {
   let error: AttoError
-  /// Whether this end closed the connection.
-  let isLocal: Bool
 
-  init(_ error: AttoError, isLocal: Bool = false) {
-    self.error = error
-    self.isLocal = isLocal
-  }
+  init(_ error: AttoError) { self.error = error }
 }

@@ -46,7 +46,7 @@ public final class RawConnection: Sendable {
 
   /// Sends octets as one PDU; waits for room if the link has none.
   ///
-  /// - Throws: `link` if the link refuses it, `disconnected` after its end, `cancelled`.
+  /// - Throws: `link` if the link refuses it, `disconnected` or `closed` after its end, `cancelled`.
   public func send(_ pdu: [UInt8]) async throws(AttoError) {
     let core = core
     try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in
@@ -56,7 +56,7 @@ public final class RawConnection: Sendable {
 
   /// Receives the next PDU; nil if none arrives in time.
   ///
-  /// - Throws: `disconnected` or `link` at the link's end.
+  /// - Throws: `disconnected`, `closed` or `link` at the link's end.
   public func receive(within time: Duration) async throws(AttoError) -> [UInt8]? {
     let core = core
     return try await loop.withWaiter { waiter in core.value.receive(within: time, waiter) }
@@ -172,7 +172,7 @@ private final class RawCore: ReadinessHandler, LinkObserver {
 
   func close(_ reason: AttoError?) {
     guard end == nil else { return }
-    let error = reason ?? .disconnected(peer: link.peerName)
+    let error = reason ?? .closed
     end = error
     if let watch { loop.unwatch(watch) }
     watch = nil

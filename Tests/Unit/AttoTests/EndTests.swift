@@ -63,6 +63,7 @@ import Testing
         case (_, .cancelled): .failed(.cancelled)
         case (.closed, _), (.next, .ownClose): .ended
         case (.indicate, _): .delivered(Delivered(count: 0, failures: 1))
+        case (_, .ownClose): .failed(.closed)
         case (_, .timeout): .failed(.bearer(.transactionTimeout(Self.request(of: call))))
         default: .failed(.disconnected(peer: connection.peerName))
         }
@@ -129,7 +130,7 @@ import Testing
       switch call {
       case .next, .closed: #expect(outcome == .ended)
       case .indicate: #expect(outcome == .delivered(Delivered()))
-      default: #expect(outcome == .failed(.disconnected(peer: connection.peerName)))
+      default: #expect(outcome == .failed(.closed))
       }
     }
   }

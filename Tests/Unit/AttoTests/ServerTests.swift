@@ -81,7 +81,7 @@ import Testing
       let read = Task { await failure { try await leaving.read(bench.application) } }
       await asked.wait(count: 1)
       leaving.close()
-      #expect(isDisconnected(await read.value))
+      #expect(await read.value == .closed)
       try await until { try await bench.server.clients.isEmpty }
       // An invalid request, and an immediate disconnection.
       let raw = try await RawConnection.connect(to: bench.endpoint)
@@ -116,7 +116,7 @@ import Testing
         let read = Task { await failure { try await leaving.read(bench.application) } }
         await asked.wait(count: number)
         leaving.close()
-        #expect(isDisconnected(await read.value))
+        #expect(await read.value == .closed)
       }
       try await until { try await bench.server.clients.isEmpty }
       let next = try await bench.connect()

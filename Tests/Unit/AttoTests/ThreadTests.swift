@@ -89,7 +89,7 @@ import Testing
         connection.close()
         return await group.reduce(into: []) { $0.append($1) }
       }
-      #expect(ends.allSatisfy { $0 == nil || isDisconnected($0) }, "\(ends)")
+      #expect(ends.allSatisfy { $0 == nil || $0 == .closed }, "\(ends)")
     }
   }
 }

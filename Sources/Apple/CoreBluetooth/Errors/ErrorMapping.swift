@@ -20,7 +20,7 @@ enum ErrorMapping {
   /// Maps the end of a connection that this side did not cancel.
   static func disconnection(_ end: AttoError?) -> CBError {
     switch end {
-    case nil, .disconnected: CBError(.peripheralDisconnected)
+    case nil, .closed, .disconnected: CBError(.peripheralDisconnected)
     case .link(let error):
       switch error.errno {
       case EACCES, EPERM: CBError(.peerRemovedPairingInformation)
