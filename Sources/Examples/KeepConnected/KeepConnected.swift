@@ -7,12 +7,12 @@ import Atto
   static func main() async throws {
     // One radio for all connections on the air; `le:` and `unix:` need none.
     let radio = try Adapter.virtual()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for text in CommandLine.arguments.dropFirst() {
-        let endpoint = try Endpoint(text)
-        group.addTask { await keep(endpoint, radio) }
+    let endpoints = try CommandLine.arguments.dropFirst().map { try Endpoint($0) }
+    // SIGINT and SIGTERM end the connections, and so the program.
+    try await untilTerminated {
+      await withTaskGroup { group in
+        for endpoint in endpoints { group.addTask { await keep(endpoint, radio) } }
       }
-      try await group.waitForAll()
     }
   }
 
@@ -23,11 +23,12 @@ import Atto
     var pause = Duration.milliseconds(250)
     while !Task.isCancelled {
       do {
-        // Waits for a peripheral that is not there yet. Releasing the connection closes it.
-        let connection = try await Connection.connect(
-          to: endpoint, options: options, adapter: radio)
-        pause = .milliseconds(250)
-        try await use(connection)
+        // Waits for a peripheral that is not there yet.
+        try await Connection.withConnection(to: endpoint, options: options, adapter: radio) {
+          connection in
+          pause = .milliseconds(250)
+          try await use(connection)
+        }
       } catch {
         print("\(endpoint): \(error)")
       }

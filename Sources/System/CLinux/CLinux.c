@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <stdatomic.h>
+
 #ifdef CLINUX_HAS_BLUETOOTH_HEADERS
 #define CHECK(type, name, value) \
   _Static_assert((type)name == (type)(value), #name " differs from the kernel's");
@@ -123,4 +125,59 @@ ssize_t clinux_monitor_receive(int fd, void *bytes, size_t capacity, int64_t *mi
     *microseconds = (int64_t)time.tv_sec * 1000000 + time.tv_usec;
   }
   return count;
+}
+
+// The eventfd that the handler writes; -1 before the first call. It is never closed, because a handler
+// may still run in another thread when the actions are restored.
+static _Atomic int termination = -1;
+static _Atomic int termination_active = 0;
+static const int terminating[] = {SIGINT, SIGTERM};
+static struct sigaction earlier[2];
+
+// Calls only what is safe in a signal handler.
+static void terminate(int number) {
+  (void)number;
+  const int error = errno;
+  for (int i = 0; i < 2; i++) {
+    struct sigaction action;
+    if (sigaction(terminating[i], (void *)0, &action) == 0 && action.sa_handler == terminate) {
+      signal(terminating[i], SIG_DFL);
+    }
+  }
+  clinux_eventfd_signal(termination);
+  errno = error;
+}
+
+int clinux_termination_begin(void) {
+  int inactive = 0;
+  if (!atomic_compare_exchange_strong(&termination_active, &inactive, 1)) return -EBUSY;
+  if (termination < 0) {
+    int fd = clinux_eventfd();
+    if (fd < 0) {
+      termination_active = 0;
+      return fd;
+    }
+    termination = fd;
+  }
+  uint64_t count;
+  // A signal of an earlier call, which came when it had ended.
+  while (read(termination, &count, sizeof count) < 0 && errno == EINTR) {}
+  for (int i = 0; i < 2; i++) {
+    struct sigaction action = {.sa_handler = terminate, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(terminating[i], (void *)0, &earlier[i]);
+    if (earlier[i].sa_handler != SIG_IGN) sigaction(terminating[i], &action, (void *)0);
+  }
+  return termination;
+}
+
+void clinux_termination_end(void) {
+  for (int i = 0; i < 2; i++) {
+    struct sigaction action;
+    if (sigaction(terminating[i], (void *)0, &action) != 0) continue;
+    if (action.sa_handler == terminate || action.sa_handler == SIG_DFL) {
+      sigaction(terminating[i], &earlier[i], (void *)0);
+    }
+  }
+  termination_active = 0;
 }

@@ -39,4 +39,5 @@
 #include "CLinuxManagement.h"
 #include "CLinuxSocket.h"
 #include "CLinuxSignal.h"
+#include "CLinuxTermination.h"
 #include "CLinuxThread.h"
