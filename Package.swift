@@ -25,8 +25,8 @@ extension Target {
   }
 
   /// A program for Atto's own API. Built without our settings, as applications are.
-  static func example(_ name: String) -> Target {
-    .executableTarget(name: name, dependencies: ["Atto"], path: "Sources/Examples/\(name)")
+  static func example(_ name: String, _ dependencies: [Dependency] = ["Atto"]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: "Sources/Examples/\(name)")
   }
 }
 
@@ -181,7 +181,7 @@ let package = Package(
     .appleExample("ChannelOpener"),
 
     // Programs for Atto's own API.
-    .example("KeepConnected"), .example("Strap"),
+    .example("KeepConnected", ["Atto", "AttoStore"]), .example("Strap"),
 
     // Unit tests, and what they share.
     .target(

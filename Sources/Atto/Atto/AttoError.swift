@@ -6,7 +6,7 @@ import AttoRadio
 
 /// An error, classified by whose fault it was. ``endsConnection`` and ``isRetryable`` say what to do
 /// about it.
-public enum AttoError: WaitError, Equatable, Sendable {
+@nonexhaustive public enum AttoError: WaitError, Equatable, Sendable {
   /// The peer answered with an ATT error. Unknown codes are kept.
   case refused(ErrorResponse)
   /// The peer's responses contradict themselves, the request or the specification.

@@ -224,4 +224,6 @@ public struct ConnectionCounters: Equatable, Sendable {
   public internal(set) var received: UInt64 = 0
   /// Values received without a consumer.
   public internal(set) var unclaimedValues: UInt64 = 0
+  /// Values received that wait for their consumers.
+  public internal(set) var waitingValues = 0
 }

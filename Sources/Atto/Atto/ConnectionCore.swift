@@ -113,7 +113,8 @@ final class ConnectionCore {
   var security: LinkSecurity { link.security }
   var counters: ConnectionCounters {
     ConnectionCounters(
-      sent: sender.count, received: receivedCount, unclaimedValues: values.unclaimed)
+      sent: sender.count, received: receivedCount, unclaimedValues: values.unclaimed,
+      waitingValues: values.waiting)
   }
 
   /// The kernel may have learnt since then who the peer is.

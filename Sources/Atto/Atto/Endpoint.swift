@@ -125,7 +125,7 @@ public struct EndpointError: Error, Equatable, Sendable {
   public let fault: Fault
 
   /// A fault of an endpoint.
-  public enum Fault: Equatable, Sendable {
+  @nonexhaustive public enum Fault: Equatable, Sendable {
     /// It begins with none of `unix:`, `fd:`, `le:`, `air:`.
     case unknownForm
     /// There is no path after `unix:`.

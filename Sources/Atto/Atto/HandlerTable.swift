@@ -8,11 +8,11 @@ final class HandlerTable: Application {
   typealias InlineRead = @Sendable (ReadRequestContext) -> ReadAnswer
   typealias AsyncRead = @Sendable (ReadRequestContext) async throws(ErrorCode) -> [UInt8]
   /// Runs at once, on the loop, with the value where it was received.
-  typealias InlineWrite = (WriteOrigin, RawSpan) -> WriteAnswer
+  typealias InlineWrite = @Sendable (WriteOrigin, RawSpan) -> WriteAnswer
   typealias AsyncWrite = @Sendable ([WriteRequestContext]) async throws(ErrorCode) -> Void
 
-  enum Read { case inline(InlineRead), later(AsyncRead) }
-  enum Write { case inline(InlineWrite), later(AsyncWrite) }
+  enum Read: Sendable { case inline(InlineRead), later(AsyncRead) }
+  enum Write: Sendable { case inline(InlineWrite), later(AsyncWrite) }
 
   @exclusivity(unchecked) var reads: [AttributeHandle: Read] = [:]
   @exclusivity(unchecked) var writes: [AttributeHandle: Write] = [:]

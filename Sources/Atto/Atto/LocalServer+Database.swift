@@ -77,7 +77,7 @@ extension LocalServer {
     try await onLoop { $0.server.database.configuration(ofValue: handle) }
   }
 
-  private func change<Value: Sendable>(
+  func change<Value: Sendable>(
     _ body: @escaping @Sendable (ServerCore) throws(DatabaseError) -> Value
   ) async throws(AttoError) -> Value {
     let core = core

@@ -1,7 +1,7 @@
 import AttoLinks
 
 /// The reason why a link's security could not be raised when a peer required it.
-public enum SecurityObstacle: Error, Equatable, Sendable {
+@nonexhaustive public enum SecurityObstacle: Error, Equatable, Sendable {
   /// The link cannot be encrypted, or its radio supports at most this level.
   case link(SecurityLevel)
   /// ``ConnectionOptions/securityOnDemand`` allows at most this level.

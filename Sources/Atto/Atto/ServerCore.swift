@@ -136,7 +136,7 @@ final class ServerCore {
 }
 
 /// An event at a server.
-public enum ServedEvent: Equatable, Sendable {
+@nonexhaustive public enum ServedEvent: Equatable, Sendable {
   /// A client has connected. With a ``ClientMemory``, after it was looked up.
   case connected(ClientID, peer: String)
   /// A client has disconnected, or was disconnected. With a ``ClientMemory``, after its record was

@@ -12,6 +12,9 @@ final class ValueConsumers {
   @inline(__always)
   var areFull: Bool { !queues.isEmpty && queues.contains(where: \.isFull) }
 
+  /// Values that consumers have not taken yet.
+  var waiting: Int { queues.reduce(0) { $0 + $1.count } }
+
   func add(_ queue: ValueQueue) { queues.append(queue) }
 
   func remove(_ queue: ValueQueue) { queues.removeAll { $0 === queue } }

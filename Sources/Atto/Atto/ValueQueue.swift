@@ -40,6 +40,7 @@ final class ValueQueue {
   }
 
   /// Whether the connection should stop reading.
+  var count: Int { queue.count }
   var isFull: Bool { queue.count >= limit }
 
   /// - Parameter isLimited: whether a value is dropped if too many wait.

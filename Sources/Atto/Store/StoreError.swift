@@ -2,7 +2,7 @@ import Atto
 import Glibc
 
 /// An error of a store. Descriptions name the file.
-public enum StoreError: Error, Equatable, Sendable {
+@nonexhaustive public enum StoreError: Error, Equatable, Sendable {
   /// SQLite's library is missing or incomplete; the text is the system's.
   case libraryMissing(String)
   /// There is no default path, because neither $XDG_STATE_HOME nor $HOME is set.

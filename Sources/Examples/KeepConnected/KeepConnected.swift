@@ -1,25 +1,34 @@
 import Atto
+import AttoStore
 
-/// A central that keeps each of its peripherals connected, and connects again when one is lost.
+/// A central that keeps its peripherals connected until SIGINT or SIGTERM, and connects again when one
+/// is lost. It stores what it has discovered, and bonds, in `$ATTO_STORE` or the usual place.
 ///
 ///     KeepConnected air:Strap le:AA:BB:CC:DD:EE:FF ...
 @main struct KeepConnected {
+  /// One radio for all connections on the air; `le:` and `unix:` need none.
+  let radio: Adapter
+  let store: StoreFile
+
   static func main() async throws {
-    // One radio for all connections on the air; `le:` and `unix:` need none.
-    let radio = try Adapter.virtual()
     let endpoints = try CommandLine.arguments.dropFirst().map { try Endpoint($0) }
-    // SIGINT and SIGTERM end the connections, and so the program.
+    let store = try await StoreFile()
+    // Loads bonds into the kernel and stores new ones; nil on a machine without Bluetooth.
+    let bonds = try? await BondKeeper.begin(store, ofAll: true)
+    let central = KeepConnected(radio: try Adapter.virtual(), store: store)
     try await untilTerminated {
       await withTaskGroup { group in
-        for endpoint in endpoints { group.addTask { await keep(endpoint, radio) } }
+        for endpoint in endpoints { group.addTask { await central.keep(endpoint) } }
       }
     }
+    await bonds?.close()
   }
 
   /// Connects again and again, with pauses from 0.25 to 30 seconds between failures.
-  static func keep(_ endpoint: Endpoint, _ radio: Adapter) async {
+  func keep(_ endpoint: Endpoint) async {
     var options = ConnectionOptions()
     options.exchangesMTU = true
+    options.securityOnDemand = .medium
     var pause = Duration.milliseconds(250)
     while !Task.isCancelled {
       do {
@@ -39,10 +48,11 @@ import Atto
 
   /// Prints heart rates as they arrive, and the sensor's location every ten seconds, until the
   /// connection ends.
-  static func use(_ connection: Connection) async throws {
-    let database = try await connection.discover()
-    guard let rate = database.characteristic(.heartRateMeasurement),
-      let location = database.characteristic(.bodySensorLocation)
+  func use(_ connection: Connection) async throws {
+    // One request instead of a discovery if the peer has not changed.
+    let database = try await connection.discover(keptIn: store).database
+    guard let rate = database.characteristics(.heartRateMeasurement).first,
+      let location = database.characteristics(.bodySensorLocation).first
     else { return print("\(connection.peerName) has no heart rate") }
     let values = try await connection.subscribe(to: rate)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -15,11 +15,13 @@ import Atto
           CharacteristicDefinition(
             .heartRateControlPoint, properties: .write,
             value: .application(ValueLimits(maximumLength: 1))),
-        ]))
-    // A handler may take its time: only its client waits.
-    server.onRead(of: heart[.bodySensorLocation].valueHandle) { _ in [.random(in: 0...6)] }
-    server.onWrite(of: heart[.heartRateControlPoint].valueHandle) { (writes) throws(ErrorCode) in
-      if writes[0].value != [1] { throw ErrorCode(0x80) }
+        ])
+    ) { handlers in
+      // A handler may take its time: only its client waits.
+      handlers.onRead(of: .bodySensorLocation) { _ in [.random(in: 0...6)] }
+      handlers.onWrite(of: .heartRateControlPoint) { (writes) throws(ErrorCode) in
+        if writes[0].value != [1] { throw ErrorCode(0x80) }
+      }
     }
     var data = AdvertisingData()
     data.localName = "Strap"

@@ -3,7 +3,7 @@ import Glibc
 /// A failed system call that a loop depends on.
 public struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The operation of a loop that failed.
-  public enum Operation: Hashable, Sendable {
+  @nonexhaustive public enum Operation: Hashable, Sendable {
     /// Creating the epoll instance: epoll_create1(2).
     case createPoll
     /// Creating the descriptor that wakes a sleeping loop: eventfd(2).

@@ -3,7 +3,7 @@ import Glibc
 /// An error of a link: it could not be opened, was lost, or does not support an operation.
 public struct LinkError: Error, Hashable, Sendable {
   /// The operations that can fail.
-  public enum Operation: Hashable, Sendable {
+  @nonexhaustive public enum Operation: Hashable, Sendable {
     /// Open a socket.
     case open
     /// Connect.
@@ -25,7 +25,7 @@ public struct LinkError: Error, Hashable, Sendable {
   }
 
   /// The reasons of failure.
-  public enum Reason: Hashable, Sendable {
+  @nonexhaustive public enum Reason: Hashable, Sendable {
     /// A system call failed with this `errno`.
     case system(Int32)
     /// This end has closed the link.

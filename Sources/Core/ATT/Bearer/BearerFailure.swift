@@ -1,5 +1,5 @@
 /// Why a bearer has failed. It sends nothing more, and all its transactions have ended.
-public enum BearerFailure: Error, Equatable, Sendable {
+@nonexhaustive public enum BearerFailure: Error, Equatable, Sendable {
   /// No response, or no confirmation, within the transaction timeout. Vol 3, Part F, 3.3.3.
   case transactionTimeout(Opcode)
   /// The peer answered a request with a response to another one.

@@ -1,7 +1,7 @@
 import AttoATT
 
 /// Why a procedure failed, by whose fault it was.
-public enum ProcedureError: Error, Equatable, Sendable {
+@nonexhaustive public enum ProcedureError: Error, Equatable, Sendable {
   /// The peer answered with an ATT error, whose code may be unknown.
   case refused(ErrorResponse)
   /// The peer broke the protocol.
@@ -15,7 +15,7 @@ public enum ProcedureError: Error, Equatable, Sendable {
 }
 
 /// How a response of the peer contradicts itself, the request or the specification.
-public enum ProtocolViolation: Error, Equatable, Sendable {
+@nonexhaustive public enum ProtocolViolation: Error, Equatable, Sendable {
   /// A handle is 0x0000 or outside the requested range.
   case handleOutOfRange(AttributeHandle, HandleRange)
   /// Handles do not increase, so that discovery might not end.
@@ -41,7 +41,7 @@ public enum ProtocolViolation: Error, Equatable, Sendable {
 }
 
 /// A limit of a procedure, so that the peer cannot make it grow without bound.
-public enum ProcedureLimit: Equatable, Sendable {
+@nonexhaustive public enum ProcedureLimit: Equatable, Sendable {
   /// ``DiscoveryLimits/services``.
   case services
   /// ``DiscoveryLimits/includes``.
@@ -57,7 +57,7 @@ public enum ProcedureLimit: Equatable, Sendable {
 }
 
 /// A call that is invalid, whatever the peer does.
-public enum Misuse: Error, Equatable, Sendable {
+@nonexhaustive public enum Misuse: Error, Equatable, Sendable {
   /// The value is too long for the PDU or the attribute.
   case valueTooLong(Int, limit: Int)
   /// ATT_MTU was already exchanged on this connection. Vol 3, Part F, 3.4.2.1.

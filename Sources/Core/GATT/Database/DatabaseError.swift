@@ -1,7 +1,7 @@
 import AttoATT
 
 /// Why a service cannot be added or removed, or a value not set. The database has not changed.
-public enum DatabaseError: Error, Equatable, Sendable {
+@nonexhaustive public enum DatabaseError: Error, Equatable, Sendable {
   /// The handle is in use or inside another service.
   case handleTaken(AttributeHandle)
   /// A handle in the definition is not after the previous ones of the service.
@@ -18,4 +18,6 @@ public enum DatabaseError: Error, Equatable, Sendable {
   case included(by: AttributeHandle)
   /// The database does not hold a value for this handle.
   case noSuchValue(AttributeHandle)
+  /// The application has the value with this UUID, and no handler for reading or writing it.
+  case noHandler(BluetoothUUID)
 }

@@ -1,7 +1,7 @@
 import AttoATT
 
 /// An event that a server reports.
-public enum ServerEvent: Equatable, Sendable {
+@nonexhaustive public enum ServerEvent: Equatable, Sendable {
   /// A client has written a value that the server holds.
   case valueWritten(AttributeHandle, by: ClientID)
   /// A client has configured a characteristic.

@@ -1,7 +1,7 @@
 import AttoATT
 
 /// Why advertising data cannot be built.
-public enum AdvertisingDataError: Error, Hashable, Sendable {
+@nonexhaustive public enum AdvertisingDataError: Error, Hashable, Sendable {
   /// A field of `length` octets, including length and type, exceeds the room by `lacking` octets.
   case doesNotFit(AdvertisingStructure.Kind, length: Int, lacking: Int)
 }

@@ -1,5 +1,5 @@
 /// Why pairing, or encrypting with the key of an earlier pairing, failed.
-public enum PairingFailure: Hashable, Sendable {
+@nonexhaustive public enum PairingFailure: Hashable, Sendable {
   /// The peers did not agree. The kernel reports no reason (MGMT_EV_AUTH_FAILED), but the last step
   /// at this end narrows it down.
   case disagreement(PairingStep)

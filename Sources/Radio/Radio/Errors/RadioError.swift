@@ -3,7 +3,7 @@ public import AttoLinks
 import Glibc
 
 /// An error of a radio.
-public enum RadioError: Error, Hashable, Sendable {
+@nonexhaustive public enum RadioError: Error, Hashable, Sendable {
   /// The folder of the virtual air cannot be used.
   case folder(path: String, FolderFault)
   /// A system call failed: what was to be done, and the `errno`.
@@ -86,7 +86,7 @@ public enum RadioError: Error, Hashable, Sendable {
   }
 
   /// Why a folder cannot be used.
-  public enum FolderFault: Hashable, Sendable {
+  @nonexhaustive public enum FolderFault: Hashable, Sendable {
     /// It is not a folder.
     case notFolder
     /// It is a symbolic link, which another user could redirect.

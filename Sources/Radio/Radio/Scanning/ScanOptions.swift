@@ -71,7 +71,7 @@ public struct Discovery: Hashable, Sendable {
 }
 
 /// An event of a scan.
-public enum ScanEvent: Hashable, Sendable {
+@nonexhaustive public enum ScanEvent: Hashable, Sendable {
   /// A device was received for the first time, or again after it was gone.
   case found(Discovery)
   /// A device that was found advertises something new or, with `reportsDuplicates`, advertises again.

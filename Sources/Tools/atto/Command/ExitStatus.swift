@@ -104,6 +104,7 @@ extension DatabaseError {
     case .noSuchService(let handle): "no service starts at \(handle)"
     case .included(let handle): "the service is included by the one at \(handle): remove that first"
     case .noSuchValue(let handle): "the server stores no value at \(handle)"
+    case .noHandler(let uuid): "the application has no handler for the value \(uuid)"
     }
   }
 }

@@ -1,0 +1,31 @@
+/// What a server has to do at the moment, and what it has dropped.
+public struct ServerCounters: Equatable, Sendable {
+  /// Clients that are connected.
+  public var clients = 0
+  /// Handlers that have begun and not ended.
+  public var handlers = 0
+  /// Commands dropped since the start, because 4096 of their client waited for a handler.
+  public var droppedCommands: UInt64 = 0
+
+  /// Creates counters.
+  public init(clients: Int = 0, handlers: Int = 0, droppedCommands: UInt64 = 0) {
+    self.clients = clients
+    self.handlers = handlers
+    self.droppedCommands = droppedCommands
+  }
+}
+
+extension LocalServer {
+  /// The counters now.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  public var counters: ServerCounters {
+    get async throws(AttoError) {
+      try await onLoop { core in
+        ServerCounters(
+          clients: core.connections.count, handlers: core.handlers.runningCount,
+          droppedCommands: core.handlers.droppedCommands)
+      }
+    }
+  }
+}
