@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 import Glibc
 
 /// Client rows with the async API, as an app writes them.

@@ -1,4 +1,8 @@
 import Atto
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
 import Glibc
 
 /// The engine without the async API, as an embedder would drive it: a session, a link, and the

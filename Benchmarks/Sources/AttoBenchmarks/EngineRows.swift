@@ -1,4 +1,5 @@
 import Atto
+import AttoGATT
 import Glibc
 
 /// A procedure that is carried out again and again, as one object and without a task.

@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 import Glibc
 
 /// Holds connections at which nothing happens and says what they cost: resident memory, and how

@@ -1,4 +1,7 @@
 import Atto
+import AttoATT
+import AttoGATT
+import AttoLinks
 import Glibc
 
 /// Reads with both ends in one thread and no loop: what the engine adds to four system calls.

@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 import Synchronization
 
 /// Prints the exchanges of a row once, for the bare program to do again.

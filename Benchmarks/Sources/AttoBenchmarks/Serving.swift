@@ -1,4 +1,5 @@
 import Atto
+import AttoLinks
 import Glibc
 
 /// A server until its peer closes: with the async floor's server, as `atto serve` has it.
