@@ -72,9 +72,10 @@ def air(b):
         expect(time.monotonic() < deadline, f"never served again: {read}")
     equal(read.json, [{"handle": 3, "value": "0048"}])
     for central in centrals[10:]:
-        # Served, or an error.
+        # Served, refused, or still waiting.
         ended = central.stop()
-        expect(ended.code == 0 or ended.code == 3 and "limited resources" in ended.err, ended)
+        expect(ended.code == 0 or ended.code == 3 and (
+            "limited resources" in ended.err or "interrupted" in ended.err), ended)
     ended = server.stop()
     equal(ended.code, 0)
 

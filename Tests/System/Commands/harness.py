@@ -1,7 +1,9 @@
 """Shared by the tests of the command: processes with deadlines, scripted peers, a test runner."""
 
 import fcntl
+import functools
 import json
+import multiprocessing
 import os
 import pathlib
 import queue
@@ -20,6 +22,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 FIXTURES = FOLDER.parents[2] / "Fixtures"
 # Seconds before a test counts as hanging.
 PATIENCE = 60
+# Tests that run at the same time.
+JOBS = 3
 
 TESTS = []
 
@@ -393,29 +397,38 @@ def script(*pairs):
     return lambda pdu: table.get(pdu)
 
 
+def run_one(atto, number):
+    """Whether a test passed, and what to print."""
+    name, body = TESTS[number]
+    # A short path: Unix sockets have at most 107 octets of it.
+    folder = tempfile.mkdtemp(prefix="atto-", dir="/tmp")
+    bench = Bench(atto, folder)
+    begun = time.monotonic()
+    fault = None
+    try:
+        body(bench)
+    except Failed as failure:
+        fault = f"FAILED {name}: {failure}\n"
+    except Exception:
+        fault = f"FAILED {name}:\n{traceback.format_exc()}"
+    finally:
+        bench.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    took = f"{time.monotonic() - begun:6.2f} s  {name}\n" if os.environ.get("ATTO_TIMES") else ""
+    return fault is None, (fault or "") + took
+
+
 def run_all(atto, wanted):
-    passed = failed = 0
+    """Runs tests side by side, because they wait most of the time."""
     start = time.monotonic()
-    for name, body in TESTS:
-        if wanted and not any(part in name for part in wanted):
-            continue
-        # A short path: Unix sockets have at most 107 octets of it.
-        folder = tempfile.mkdtemp(prefix="atto-", dir="/tmp")
-        bench = Bench(atto, folder)
-        begun = time.monotonic()
-        try:
-            body(bench)
-            passed += 1
-        except Failed as failure:
-            failed += 1
-            print(f"FAILED {name}: {failure}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAILED {name}:\n{traceback.format_exc()}", flush=True)
-        finally:
-            bench.close()
-            shutil.rmtree(folder, ignore_errors=True)
-        if os.environ.get("ATTO_TIMES"):
-            print(f"{time.monotonic() - begun:6.2f} s  {name}")
+    chosen = [
+        number for number, (name, _) in enumerate(TESTS)
+        if not wanted or any(part in name for part in wanted)]
+    passed = 0
+    with multiprocessing.get_context("fork").Pool(JOBS) as pool:
+        for is_passed, text in pool.imap(functools.partial(run_one, atto), chosen):
+            passed += is_passed
+            print(text, end="", flush=True)
+    failed = len(chosen) - passed
     print(f"{passed} passed, {failed} failed ({time.monotonic() - start:.1f} s)")
     return 1 if failed or not passed else 0
