@@ -5,8 +5,11 @@ import AttoGATT
 /// Notified and indicated values, in order of arrival. For one consumer.
 ///
 /// When ``ConnectionOptions/valueLimit`` values wait, the peer is held back. If that is impossible,
-/// values may be lost, and ``ReceivedValue/missed`` says how many and where. Release the sequence,
-/// or cancel its task, to stop receiving.
+/// values may be lost, and ``ReceivedValue/missed`` says how many and where: with the next value, so a
+/// loss at the end of a stream is not told. Release the sequence, or cancel its task, to stop receiving.
+///
+/// Releasing it does not end the subscription at the peer: that takes a request, which may fail, and
+/// other sequences may use the subscription. See ``Connection/unsubscribe(from:)``.
 ///
 /// The sequence ends when this end closes the connection, and throws when the connection ends
 /// otherwise.
