@@ -159,7 +159,7 @@ def architecture():
     run("Tests/architecture")
 
 
-@step(300, after=["tools"], is_patient=True)
+@step(1800, after=["tools"], is_patient=True)
 def format():
     """The sources are formatted."""
     status = subprocess.run(
@@ -283,7 +283,7 @@ def leaks():
     run(SYSTEM / "Leaks" / "run", atto())
 
 
-@step(1200, after=["tools"], is_patient=True, is_quick=False)
+@step(1800, after=["tools"], is_patient=True, is_quick=False)
 def build_thread():
     """The tests with threads, for ThreadSanitizer."""
     build(
@@ -301,32 +301,32 @@ def thread():
         ["--no-parallel", "--skip", "CoreBluetoothTests"])
 
 
-@step(1200, after=["tools"], is_patient=True, is_quick=False, shows=r" executions, ")
+@step(1800, after=["tools"], is_patient=True, is_quick=False, shows=r" executions, ")
 def fuzz():
     """Code that reads octets from outside, five seconds for each target, with AddressSanitizer."""
     run(SYSTEM / "Fuzz" / "run", "--address")
 
 
-@step(1200, after=["tools"], is_patient=True, is_quick=False)
+@step(1800, after=["tools"], is_patient=True, is_quick=False)
 def broken():
     """Atto broken on purpose, one line at a time: a transcript and a seed of the simulator must
     notice each."""
     run(SYSTEM / "Broken" / "run")
 
 
-@step(900, after=["tools"], load=0.75, is_patient=True)
+@step(1800, after=["tools"], load=0.75, is_patient=True)
 def embedded():
     """ATT and GATT in Embedded Swift, on three processors."""
     run(SYSTEM / "Embedded" / "run")
 
 
-@step(900, after=["release"], load=0.75, is_patient=True, is_quick=False)
+@step(1800, after=["release"], load=0.75, is_patient=True, is_quick=False)
 def counts():
     """Allocations, system calls and instructions of the hot paths, against recorded numbers."""
     run(SYSTEM / "Counts" / "run")
 
 
-@step(900, after=["release"], is_patient=True, shows=r"^seeds simulated: ", is_quick=False)
+@step(1800, after=["release"], is_patient=True, shows=r"^seeds simulated: ", is_quick=False)
 def simulation():
     """Clients and servers in virtual time. A seed that breaks a rule is reduced and printed with its
     transcript. Repeat one with `.build/release/simulate --seed N --trace`."""
