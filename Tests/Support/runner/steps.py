@@ -145,6 +145,12 @@ def build_all():
           *([] if is_quick_run else ADDRESS))
 
 
+@step(1500, after=["release"], is_quick=False, shows=r".")
+def lab():
+    """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too."""
+    run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
+
+
 @step(60, after=["tools"], load=0.25)
 def abi():
     """CLinux's statement of the kernel's Bluetooth ABI agrees with <bluetooth/bluetooth.h>: static
@@ -207,12 +213,6 @@ def demo():
         raise Failure(f"atto demo ended with {done.returncode}")
     if not re.search(r"^throughput: ", done.stdout, re.MULTILINE):
         raise Failure("atto demo printed no throughput")
-
-
-@step(1500, after=["release"], load=1.25, is_quick=False, shows=r".")
-def lab():
-    """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too."""
-    run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
 
 
 @step(900, after=["build"], load=0.75, shows=r"^attacks: ")
