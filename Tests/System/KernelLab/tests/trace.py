@@ -30,7 +30,8 @@ steps: list[str] = []
 direction = None
 decoded = run(["btmon", "-r", "own.btsnoop"])
 for line in decoded.output.splitlines():
-    head = re.match(r"([<>]) (.*?)\s+#\d+ \[hci(\d+)\]", line)
+    # btmon leaves the number of a frame out where the line has no room for it.
+    head = re.match(r"([<>]) (.*?)\s+(?:#\d+ )?\[hci(\d+)\]", line)
     if head:
         direction = head[1] if head[3] == "0" else None
         if direction and "ACL Data" not in head[2]:
