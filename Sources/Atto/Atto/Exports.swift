@@ -2,7 +2,7 @@
 // one, so that no other name of the modules below clashes with an application's. Code that works on
 // the protocol itself imports AttoATT or AttoGATT too.
 //
-// Tests/public-names.txt lists all top-level names that applications see.
+// Tests/api.txt lists all names and declarations that applications see.
 
 @_exported import struct AttoATT.AttributeHandle
 @_exported import struct AttoATT.BluetoothUUID

@@ -26,9 +26,9 @@ package final class VirtualTime: Sendable {
 }
 
 extension Loop {
-  /// Advances virtual time, to 146 years in all, and calls `done` when the timers that became due have fired and
-  /// everything that waits on the loop is done. Advances that overlap end in the order of their
-  /// ends. Traps off the loop's thread, in real time, and for a negative duration.
+  /// Advances virtual time, to 146 years in all, and calls `done` when the timers that became due
+  /// have fired and everything that waits on the loop is done. Advances that overlap end in the order
+  /// of their ends. Traps off the loop's thread, in real time, and for a negative duration.
   package func advance(by duration: Duration, _ done: @escaping () -> Void) {
     requireCurrent()
     guard let virtualTime else { preconditionFailure("loop \(name) runs in real time") }

@@ -31,7 +31,8 @@ public final class TestAir: Sendable {
     do {
       folder = try AirFolder(path: path)
     } catch {
-      fatalError("\(error)")
+      // As for the folder itself: a test cannot go on without it.
+      fatalError("cannot use the folder \(path) for simulated radios: \(error)")
     }
   }
 
