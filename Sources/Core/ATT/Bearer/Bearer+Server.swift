@@ -28,8 +28,8 @@ extension Bearer {
     serverIsBusy = false
   }
 
-  /// Dequeues a request that was held while an earlier one was unanswered. Decode it and pass it to
-  /// ``receive(_:octets:at:)`` again.
+  /// Dequeues a request that was held while an earlier one was unanswered. Decode it without a limit,
+  /// since ATT_MTU applied when it arrived, and pass it to ``receive(_:octets:at:)`` again.
   ///
   /// - Returns: false if no request is held, or the earlier one is still unanswered.
   public mutating func dequeueHeldRequest(into octets: inout [UInt8]) -> Bool {

@@ -62,7 +62,8 @@ extension Session {
     held = []
     while bearer.dequeueHeldRequest(into: &request) {
       let octets = request.span.bytes
-      let pdu = PDU(octets, mtu: bearer.mtu)
+      // It was measured against ATT_MTU when it arrived, which may have been larger.
+      let pdu = PDU(octets)
       switch bearer.receive(pdu, octets: octets, at: now) {
       case .request: respond(to: pdu, octets)
       default: break

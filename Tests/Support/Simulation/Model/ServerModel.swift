@@ -18,7 +18,11 @@ final class ServerModel {
   /// only with the structure.
   var databaseHash: () -> [UInt8] = { [] }
 
-  init(limits: ServerLimits) { self.limits = limits }
+  /// - Parameter rows: the attributes that it begins with.
+  init(limits: ServerLimits, rows: [ModelRow] = []) {
+    self.limits = limits
+    self.rows = rows
+  }
 
   func row(_ handle: UInt16) -> Int? {
     var low = 0

@@ -1,3 +1,4 @@
+import AttoATT
 import Testing
 
 /// Every input that once broke a target, and every seed, without libFuzzer: in each run of the
@@ -13,6 +14,14 @@ import Testing
     let folder = FixtureFolder(path: Self.fixtures)
     for name in folder.names("crashers/\(target)") {
       target.take(folder.octets("crashers/\(target)/\(name)"))
+    }
+  }
+
+  /// What long runs have reached.
+  @Test(arguments: FuzzTarget.allCases) func corpus(of target: FuzzTarget) {
+    for line in FixtureFolder(path: Self.fixtures).octets("corpus/\(target)").split(separator: 10) {
+      guard let input = Hex.octets(line) else { Issue.record("not hex"); continue }
+      target.take(input)
     }
   }
 

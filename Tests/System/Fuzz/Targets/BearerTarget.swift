@@ -234,7 +234,7 @@ final class BearerTarget {
     while bearer.dequeueHeldRequest(into: &held) {
       let octets = held.span.bytes
       take(
-        bearer.receive(PDU(octets, mtu: bearer.mtu), octets: octets, at: now), held,
+        bearer.receive(PDU(octets), octets: octets, at: now), held,
         wasDead: false, isHeld: true)
       check()
     }

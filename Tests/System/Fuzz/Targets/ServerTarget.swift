@@ -121,10 +121,15 @@ final class ServerTarget {
 
   /// The client writes signed, with a signature that is right.
   private func sign(_ argument: UInt8, _ conversation: Conversation) {
-    let head: [UInt8] = [0xD2] + octets(UInt16(0x10 + UInt16(argument & 31))) + [argument]
+    conversation.arrive(Self.signedWrites[Int(argument)])
+  }
+
+  /// By the argument of the step. Made once, since signing was a tenth of the time of an input.
+  private static let signedWrites: [[UInt8]] = (0...255).map { argument in
+    let head: [UInt8] = [0xD2] + octets(UInt16(0x10 + (argument & 31))) + [UInt8(argument)]
     let signature = Signature.compute(
-      over: head.span.bytes, counter: UInt32(argument >> 5) + 1, key: Self.key)
-    conversation.arrive(head + signature)
+      over: head.span.bytes, counter: UInt32(argument >> 5) + 1, key: key)
+    return head + signature
   }
 
   private func wait(_ duration: Duration) {

@@ -214,6 +214,25 @@ import Testing
     #expect(station.mtu == 100)
   }
 
+  /// Pipelined requests that fitted ATT_MTU when they arrived are executed, although an exchange
+  /// before them has lowered it.
+  @Test func pipelinedRequestsBehindALowerMTU() {
+    var configuration = BearerConfiguration(receiveMTU: 48)
+    configuration.linkMayBeReused = true
+    let station = TestSession(server, configuration)
+    application.reads[3] = .later
+    let rest = " 00" + String(repeating: " 01", count: 22)
+    for pdu in ["02 ff01", "0a 0300", "02 0000", "00" + rest, "12 0300" + rest] {
+      station.send(pdu)
+    }
+    application.writes[3] = .accepted
+    #expect(
+      station.answer(last, .value([1])) == [
+        "0b 01", "03 30 00", "01 00 00 00 06", "01 12 03 00 0d",
+      ])
+    #expect(station.mtu == 23)
+  }
+
   @Test func tooManyPipelinedRequests() {
     let station = TestSession(server)
     application.reads[3] = .later
