@@ -16,6 +16,8 @@ import Glibc
     let words = Array(CommandLine.arguments.dropFirst())
     // Writing to a closed pipe fails with EPIPE instead of killing the process.
     signal(SIGPIPE, SIG_IGN)
+    // Files of this command may hold keys, and values that are not for everybody.
+    umask(0o077)
     Terminal.fillStandardStreams()
     guard let first = words.first else {
       Terminal.note(overview)

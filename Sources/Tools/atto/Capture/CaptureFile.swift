@@ -10,7 +10,8 @@ import Synchronization
 /// them; a relay gives each client its own.
 ///
 /// Each PDU is written at once, so that a crash loses nothing. The first PDU replaces an existing
-/// file, so that a command that fails to connect leaves it unchanged.
+/// file, so that a command that fails to connect leaves it unchanged. PDUs may carry keys, so an
+/// existing file is closed to others first.
 final class CaptureFile: Sendable {
   private let path: String
   private let writer: CaptureWriter
@@ -24,8 +25,7 @@ final class CaptureFile: Sendable {
         message: "invalid value \"\(path)\" for --capture: expected a name that ends in "
           + CaptureWriter.extensions)
     }
-    descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw .cannot("write", path, errno: errno) }
+    descriptor = try WrittenFile.open(path)
     self.path = path
     self.writer = writer
   }
@@ -35,6 +35,7 @@ final class CaptureFile: Sendable {
   /// Replaces an existing file now, before the first PDU. Has an effect once.
   func begin() {
     guard !isBegun.exchange(true, ordering: .relaxed) else { return }
+    if let errno = WrittenFile.closeToOthers(descriptor) { return stop(errno) }
     // Fails on a device, which has no length.
     _ = ftruncate(descriptor, 0)
     write(writer.header)
@@ -65,10 +66,14 @@ final class CaptureFile: Sendable {
       if count > 0 {
         rest = rest.dropFirst(count)
       } else if errno != EINTR {
-        isBroken.store(true, ordering: .relaxed)
-        let reason = String(cString: strerror(errno))
-        return Terminal.note("capture stopped: cannot write \(path): \(reason)")
+        return stop(errno)
       }
     }
+  }
+
+  private func stop(_ errno: Int32) {
+    isBroken.store(true, ordering: .relaxed)
+    let reason = String(cString: strerror(errno))
+    Terminal.note("capture stopped: cannot write \(path): \(reason)")
   }
 }
