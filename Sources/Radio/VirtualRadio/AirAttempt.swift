@@ -75,7 +75,9 @@ final class AirAttempt {
       case .address(let address): address
       case .name(let name): BluetoothAddress.staticRandom(name: name)
       }
-    if let record = AirRecord.read(address, in: folder), record.isConnectable {
+    if address != radio.address, let record = AirRecord.read(address, in: folder),
+      record.isConnectable
+    {
       dial(address, record)
     } else {
       observe()
@@ -97,12 +99,17 @@ final class AirAttempt {
 
   /// Dials if the radio is on the air.
   private func consider() {
-    guard completion != nil, dialled == nil, timer == nil, let observer else { return }
-    let matching = matching(observer.records)
+    guard completion != nil, dialled == nil, timer == nil else { return }
+    let matching = matching(heard)
     if matching.count > 1, case .name(let name) = target {
       return end(.ambiguous(name, Self.bystanders(matching)))
     }
     if let (address, record) = matching.first, record.isConnectable { dial(address, record) }
+  }
+
+  /// The radios on the air except this one, which does not hear itself.
+  private var heard: [BluetoothAddress: AirRecord] {
+    (observer?.records ?? [:]).filter { $0.key != radio.address }
   }
 
   /// The radios that match the target: at most one by its name or address, else those with the local
@@ -184,7 +191,7 @@ final class AirAttempt {
   private func expired() {
     guard let timeout else { return }
     if let dialled { return end(.timedOut(dialled.address, after: timeout)) }
-    let records = observer?.records ?? [:]
+    let records = heard
     if let (address, record) = matching(records).first, !record.isConnectable {
       return end(.notConnectable(address))
     }

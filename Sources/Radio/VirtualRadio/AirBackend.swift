@@ -7,7 +7,7 @@ import Glibc
 extension Adapter {
   /// Opens a radio of the virtual air: radios of processes on this machine find each other in a
   /// folder and connect over Unix sockets, without a daemon and without Bluetooth. A process that
-  /// ends, however it does, takes its radios off the air.
+  /// ends, however it does, takes its radios off the air. A radio does not hear itself.
   ///
   /// With a name or an address the address is claimed at once. Without, the radio has a random
   /// address, which is claimed when it first advertises.
@@ -104,7 +104,7 @@ final class AirBackend: RadioBackend {
   var peers: [BluetoothAddress: AirControlSocket] = [:]
   /// The newest link with each peer.
   private var links: [BluetoothAddress: WeakLink] = [:]
-  private lazy var scanner = AirScanner(folder, on: loop, host: host)
+  private lazy var scanner = AirScanner(folder, for: address, on: loop, host: host)
 
   private struct WeakLink {
     weak var link: AirLink?

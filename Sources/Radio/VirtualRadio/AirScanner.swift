@@ -3,12 +3,14 @@ import AttoEventLoop
 import AttoLinks
 import AttoRadio
 
-/// Receives advertisements of the virtual air for the scans of one radio. The loop's thread only.
+/// Receives advertisements of the virtual air for the scans of one radio, which does not hear itself.
+/// The loop's thread only.
 ///
 /// Advertisements are repeated only if duplicates are in demand, each by a timer of its own. Otherwise
 /// nothing runs while nothing changes.
 final class AirScanner {
   private let folder: AirFolder
+  private let own: BluetoothAddress
   private let loop: Loop
   private let host: RadioHost
   private var demand = ScanDemand.nothing
@@ -16,15 +18,18 @@ final class AirScanner {
   /// Empty unless duplicates are in demand.
   private var repetitions: [BluetoothAddress: LoopTimer] = [:]
 
-  init(_ folder: AirFolder, on loop: Loop, host: RadioHost) {
+  /// - Parameter own: the address of the radio.
+  init(_ folder: AirFolder, for own: BluetoothAddress, on loop: Loop, host: RadioHost) {
     self.folder = folder
+    self.own = own
     self.loop = loop
     self.host = host
   }
 
   /// The devices that are on the air.
   var devices: [Discovery] {
-    (observer?.records ?? [:]).sorted { $0.key.value < $1.key.value }.map { Discovery($0, $1) }
+    (observer?.records ?? [:]).filter { $0.key != own }.sorted { $0.key.value < $1.key.value }
+      .map { Discovery($0, $1) }
   }
 
   func scan(_ demand: ScanDemand) throws(RadioError) {
@@ -56,6 +61,7 @@ final class AirScanner {
 
   private func receive(_ change: AirObserver.Change) {
     switch change {
+    case .shown(own, _), .left(own): break
     case .shown(let address, let record):
       repeatLater(address, record)
       host.saw(Discovery(address, record))
@@ -68,7 +74,7 @@ final class AirScanner {
 
   /// Reports a device again after its interval, and so on, if duplicates are in demand.
   private func repeatLater(_ address: BluetoothAddress, _ record: AirRecord) {
-    guard demand == .duplicates else { return }
+    guard demand == .duplicates, address != own else { return }
     repetitions[address]?.cancel()
     let interval = Duration.microseconds(record.interval)
     repetitions[address] = LoopTimer(after: interval, on: loop) { [unowned self] in

@@ -36,6 +36,38 @@ import Testing
     withExtendedLifetime(second) {}
   }
 
+  /// A radio neither finds itself nor connects to itself, with duplicates and by name too.
+  @Test func aRadioDoesNotHearItself() async throws {
+    let radio = try air.adapter("Strap")
+    var parameters = strap()
+    parameters.interval = .milliseconds(20)
+    let own = try await radio.advertise(parameters)
+    var options = ScanOptions()
+    options.reportsDuplicates = true
+    var events = radio.scan(options).makeAsyncIterator()
+    let other = try air.adapter("Belt")
+    parameters.interval = .seconds(10)
+    let advertisement = try await other.advertise(parameters)
+    guard case .found(let discovery) = try await events.next() else {
+      Issue.record("not found")
+      return
+    }
+    #expect(discovery.address == other.address)
+    own.stop()
+    advertisement.stop()
+    #expect(try await events.next() == .gone(other.address))
+    let again = try await radio.advertise(strap())
+    for target in [PeerTarget.address(radio.address), .name("Strap")] {
+      await #expect {
+        _ = try await radio.connect(to: target, timeout: .milliseconds(50))
+      } throws: { error in
+        guard case RadioError.notFound(_, _, let onAir) = error else { return false }
+        return onAir.isEmpty
+      }
+    }
+    withExtendedLifetime(again) {}
+  }
+
   @Test func releasingAScanAndARadio() async throws {
     let scanner = try air.adapter()
     var events = scanner.scan().makeAsyncIterator()
