@@ -13,7 +13,7 @@ public final class RecordFile: Sendable {
   ///
   /// - Throws: ``StoreError``. A file that is not a store is never changed.
   public init(path: String) throws(StoreError) {
-    _ = try StorePlace.prepare(path, isNamed: true, creates: true)
+    let (path, _) = try StorePlace.prepare(path, isNamed: true, creates: true)
     let opened = try SQLiteDatabase(path: path)
     try Schema.establish(opened)
     // Not part of the schema: stores of bonds do not have it.

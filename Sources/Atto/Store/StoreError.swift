@@ -11,11 +11,12 @@ import Glibc
   case missing(path: String)
   /// A system call failed: the intended operation as a participle, the path, and the `errno`.
   case system(String, path: String, errno: Int32)
-  /// The path is not that of a regular file.
+  /// The path is not that of a regular file; symbolic links are not followed.
   case notAFile(path: String)
-  /// The file or its directory belongs to another user.
+  /// The file, a file beside it, or a directory above it belongs to another user.
   case foreignOwner(path: String, user: UInt32)
-  /// Other users may write to the directory, and so replace the store; with its permission bits.
+  /// Other users may write to a directory above the file, and so replace the store; with its
+  /// permission bits. A sticky directory such as /tmp is refused only if it holds the file itself.
   case writableFolder(path: String, mode: UInt32)
   /// The file is not a store; the text says what it is.
   case foreign(path: String, String)
@@ -51,7 +52,7 @@ extension StoreError: CustomStringConvertible {
     case .missing(let path): "no such store: \(path)"
     case .system(let operation, let path, let errno):
       "the store \(path) cannot be \(operation): \(Self.text(errno))"
-    case .notAFile(let path): "the store \(path) is not a regular file"
+    case .notAFile(let path): "\(path) is not a regular file"
     case .foreignOwner(let path, let user): "\(path) belongs to user \(user)"
     case .writableFolder(let path, let mode):
       "other users may write to \(path) (mode \(String(mode, radix: 8))) and replace the store"
@@ -81,8 +82,11 @@ extension StoreError: CustomStringConvertible {
     case .noPlace: "name a file with $ATTO_STORE"
     case .missing: "the first bond creates it"
     case .notAFile, .foreign: "name another file"
-    case .foreignOwner: "work as that user, or name another file"
-    case .writableFolder(let path, _): "chmod go-w \(path), or name another file"
+    case .foreignOwner: "work as that user, or name a file in a directory of your own"
+    case .writableFolder(_, let mode) where mode & S_ISVTX != 0:
+      "name a file in a directory of your own"
+    case .writableFolder(let path, _):
+      "chmod go-w \(path), or name a file in a directory of your own"
     case .corrupt: "move it away and pair again, or try sqlite3's .recover on a copy"
     case .newer: "use that version, or name another file"
     case .busy: "try again when the process has ended"

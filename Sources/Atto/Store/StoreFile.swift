@@ -133,7 +133,7 @@ private final class OpenDatabase: Sendable {
   let value: Mutex<SQLiteDatabase>
 
   init(_ path: String, isNamed: Bool, creates: Bool) throws(StoreError) {
-    let notices = try StorePlace.prepare(path, isNamed: isNamed, creates: creates)
+    let (path, notices) = try StorePlace.prepare(path, isNamed: isNamed, creates: creates)
     let opened = try SQLiteDatabase(path: path)
     try Schema.establish(opened)
     let closed = try StorePlace.closeToOthers(path)

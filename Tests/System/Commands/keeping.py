@@ -94,7 +94,8 @@ def files(b):
     b.refuses(2, [other, "was not changed"], "discover", at, "--cache", "--store", other)
     with open(other) as file:
         equal(file.read(), "not a database\n" * 100)
-    b.refuses(2, ["is not a regular file"], "bonds", "--store", b.path(""))
+    os.mkdir(b.path("directory"))
+    b.refuses(2, ["is not a regular file"], "bonds", "--store", b.path("directory"))
 
 
 @test("keeping: without SQLite the other commands work, and the error names the package")

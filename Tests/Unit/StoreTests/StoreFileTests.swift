@@ -50,23 +50,71 @@ import Testing
     await #expect(throws: StoreError.writableFolder(path: folder.path, mode: 0o777)) {
       try await StoreFile(path: folder.file())
     }
-    // Like /tmp.
+    // Like /tmp, where others could put a journal beside the store.
     chmod(folder.path, 0o1777)
-    _ = try await StoreFile(path: folder.file())
+    let error = await #expect(throws: StoreError.writableFolder(path: folder.path, mode: 0o1777)) {
+      try await StoreFile(path: folder.file())
+    }
+    #expect(error?.hint == "name a file in a directory of your own")
+    #expect(folder.entries.isEmpty)
+    // A directory of one's own there is well.
+    mkdir(folder.file("own"), 0o700)
+    _ = try await StoreFile(path: folder.file("own/store"))
+    // Those above it count as well, also where a symbolic link leads into it.
+    let above = StoreError.writableFolder(path: folder.path, mode: 0o770)
+    chmod(folder.path, 0o770)
+    symlink(folder.file("own"), folder.file("link"))
+    for path in [folder.file("own/store"), folder.file("link/store")] {
+      await #expect(throws: above) { try await StoreFile(path: path) }
+      #expect(throws: above) { try RecordFile(path: path) }
+      #expect(throws: above) { try StorePlace.prepare(path, isNamed: false, creates: true) }
+    }
     // A directory named by the user may be readable by others.
     chmod(folder.path, 0o755)
     #expect(try await StoreFile(path: folder.file()).notices.isEmpty)
     #expect(mode(folder.path) == 0o755)
   }
 
+  @Test func aDirectoryOfAnotherUserIsRefused() throws {
+    // Another user owns it, or this one seems to be another.
+    let isGiven = chown(folder.path, 12345, 12345) == 0
+    let user = isGiven ? geteuid() : geteuid() + 1
+    let owner = isGiven ? 12345 : geteuid()
+    for isNamed in [true, false] {
+      #expect(throws: StoreError.foreignOwner(path: folder.path, user: owner)) {
+        try StorePlace.prepare(folder.file(), isNamed: isNamed, creates: true, user: user)
+      }
+    }
+    #expect(folder.entries.isEmpty)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+  func aFileOfAnotherUserIsRefused() async throws {
+    _ = try await StoreFile(path: folder.file())
+    for path in [folder.file(), folder.file() + "-journal", folder.file() + "-wal"] {
+      if access(path, F_OK) != 0 { write([], to: path) }
+      chown(path, 12345, 12345)
+      await #expect(throws: StoreError.foreignOwner(path: path, user: 12345)) {
+        try await StoreFile(path: folder.file())
+      }
+      chown(path, 0, 0)
+    }
+    // The directory above, although the one that holds the store is ours.
+    mkdir(folder.file("own"), 0o700)
+    chown(folder.path, 12345, 12345)
+    await #expect(throws: StoreError.foreignOwner(path: folder.path, user: 12345)) {
+      try await StoreFile(path: folder.file("own/store"))
+    }
+  }
+
   @Test func theDefaultDirectoryIsCreatedAndClosed() throws {
     let before = umask(0)
     defer { umask(before) }
     let path = folder.file("atto") + "/store.sqlite"
-    #expect(try StorePlace.prepare(path, isNamed: false, creates: true).isEmpty)
+    #expect(try StorePlace.prepare(path, isNamed: false, creates: true).notices.isEmpty)
     #expect(mode(folder.file("atto")) == 0o700)
     chmod(folder.file("atto"), 0o755)
-    #expect(try StorePlace.prepare(path, isNamed: false, creates: true).count == 1)
+    #expect(try StorePlace.prepare(path, isNamed: false, creates: true).notices.count == 1)
     #expect(mode(folder.file("atto")) == 0o700)
     unlink(path)
   }
@@ -85,8 +133,24 @@ import Testing
   }
 
   @Test func otherKindsOfFilesAreRefused() async throws {
-    await #expect(throws: StoreError.notAFile(path: folder.path)) {
-      try await StoreFile(path: folder.path, creates: false)
+    mkdir(folder.file("directory"), 0o700)
+    await #expect(throws: StoreError.notAFile(path: folder.file("directory"))) {
+      try await StoreFile(path: folder.file("directory"), creates: false)
+    }
+    _ = try await StoreFile(path: folder.file())
+    symlink(folder.file(), folder.file("link"))
+    symlink(folder.file("none"), folder.file("dangling"))
+    for name in ["link", "dangling"] {
+      await #expect(throws: StoreError.notAFile(path: folder.file(name))) {
+        try await StoreFile(path: folder.file(name))
+      }
+    }
+    for ending in ["-journal", "-wal", "-shm"] {
+      symlink("/nowhere", folder.file() + ending)
+      await #expect(throws: StoreError.notAFile(path: folder.file() + ending)) {
+        try await StoreFile(path: folder.file())
+      }
+      unlink(folder.file() + ending)
     }
     await #expect(throws: StoreError.system("created", path: "/nowhere/store", errno: ENOENT)) {
       try await StoreFile(path: "/nowhere/store")

@@ -89,7 +89,7 @@ final class SavedState: Sendable {
     _ operation: String, _ body: (RecordFile) throws(StoreError) -> Value
   ) -> Value? {
     let problem: String
-    var hint = "set ATTO_STATE to a folder that this user may write to"
+    var hint = "set ATTO_STATE to a folder that this user, and nobody else, may write to"
     do {
       return try body(try opened())
     } catch let error as StoreError {

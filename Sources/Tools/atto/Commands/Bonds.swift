@@ -17,7 +17,8 @@ enum BondsCommand: Command {
       Bonds, the subscriptions of bonded clients and the databases of peers are saved in one file, which
       only its owner can read: --store FILE, or $ATTO_STORE, or /var/lib/atto/store.sqlite for root and
       atto/store.sqlite under $XDG_STATE_HOME (~/.local/state) for other users. This requires SQLite's
-      library (libsqlite3-0) at run time. Adapters are listed by their addresses.
+      library (libsqlite3-0) at run time. A file in a directory that others may write to is refused.
+      Adapters are listed by their addresses.
 
       --remove does not change the keys that the kernel has loaded; atto unpair ends a bond in both.
       While bluetoothd runs, atto does not load saved keys into the kernel, because that would remove
