@@ -162,7 +162,8 @@ let package = Package(
       dependencies: [
         "Atto", "AttoATT", "AttoConformance", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
         "AttoFuzzing", "AttoGATT", "AttoKernelRadio", "AttoLinkTiming", "AttoLinks",
-        "AttoProfileServer", "AttoRadio", "AttoRelay", "AttoStore", "CAttoLinux",
+        "AttoProfileServer", "AttoRadio", "AttoRelay", "AttoStore", "AttoVirtualRadio",
+        "CAttoLinux",
       ],
       path: "Sources/Tools/atto", swiftSettings: common),
 

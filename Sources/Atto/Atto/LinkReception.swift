@@ -25,18 +25,19 @@ package struct LinkReception: Sendable {
   }
 
   /// Listens at an endpoint, as described at
-  /// ``LocalServer/listen(on:options:advertising:agent:onFailure:onEnd:)``.
+  /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)``.
   ///
   /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one
   ///   to listen at; for `fd:` what `accept` throws.
   package func listen(
-    on endpoint: Endpoint, advertising: AdvertisingParameters, agent: (any PairingAgent)?
+    on endpoint: Endpoint, unixGroup: UInt32? = nil, advertising: AdvertisingParameters,
+    agent: (any PairingAgent)?
   ) async throws(AttoError) -> ServerListener {
     switch endpoint {
     case .unix(let path):
       let address = UnixAddress(path: path)
       return try await listen(endpoint) {
-        () throws(LinkError) in try SocketListener(address)
+        () throws(LinkError) in try SocketListener(address, group: unixGroup)
       }
     case .leAny(let source):
       return try await listen(kernel: source, advertising, agent) {

@@ -32,6 +32,8 @@ extension LocalServer {
   /// endpoints (see ``ServerListener/notice``).
   ///
   /// - Parameters:
+  ///   - unixGroup: the ID of a group whose members may connect to a `unix:` endpoint, mode 0660; nil:
+  ///     only this user and root, mode 0600.
   ///   - advertising: the advertising data and parameters, for `air:` and `le:` endpoints.
   ///   - agent: answers when centrals pair, on `le:` and `air:` endpoints, and makes the kernel's
   ///     adapter bondable. nil leaves the adapter as it is, see ``Adapter/setAgent(_:)``;
@@ -43,13 +45,14 @@ extension LocalServer {
   ///   listen at.
   public func listen(
     on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
+    unixGroup: UInt32? = nil,
     advertising parameters: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
     agent: (any PairingAgent)? = nil,
     onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
     onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     try await reception(options, onFailure, onEnd).listen(
-      on: endpoint, advertising: parameters, agent: agent)
+      on: endpoint, unixGroup: unixGroup, advertising: parameters, agent: agent)
   }
 
   /// Advertises on a radio and serves the centrals that connect. The radio must be on the

@@ -48,7 +48,7 @@ public final class ProfileServer: Sendable {
   /// Creates a server for a profile that listens at an endpoint and advertises what the profile states.
   ///
   /// - Throws: what ``init(_:loop:memory:onEvent:)`` and
-  ///   ``listen(on:options:agent:onFailure:onEnd:)`` throw.
+  ///   ``listen(on:options:unixGroup:agent:onFailure:onEnd:)`` throw.
   public static func serve(
     _ profile: Profile, on endpoint: Endpoint, loop: Loop = .shared
   ) async throws -> ProfileServer {
@@ -61,6 +61,8 @@ public final class ProfileServer: Sendable {
   ///
   /// - Parameters:
   ///   - options: the connections' options; nil for the defaults with the profile's MTU.
+  ///   - unixGroup: the ID of a group whose members may connect to a `unix:` endpoint; nil: only this
+  ///     user and root.
   ///   - agent: answers when centrals pair, as for `LocalServer.listen`.
   ///   - onFailure: called on the loop when a client cannot be served.
   ///   - onEnd: called on the loop when no more clients can connect because the adapter was removed.
@@ -68,12 +70,13 @@ public final class ProfileServer: Sendable {
   /// - Throws: what `LocalServer.listen` throws.
   @discardableResult
   public func listen(
-    on endpoint: Endpoint, options: ConnectionOptions? = nil, agent: (any PairingAgent)? = nil,
+    on endpoint: Endpoint, options: ConnectionOptions? = nil, unixGroup: UInt32? = nil,
+    agent: (any PairingAgent)? = nil,
     onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
     onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     let listener = try await server.listen(
-      on: endpoint, options: options ?? profile.connectionOptions,
+      on: endpoint, options: options ?? profile.connectionOptions, unixGroup: unixGroup,
       advertising: profile.advertisingParameters, agent: agent, onFailure: onFailure, onEnd: onEnd)
     state.withLock { $0.listeners.append(listener) }
     return listener

@@ -69,12 +69,16 @@ final class AirAttempt {
 
   // MARK: Searching
 
+  /// The address of the target, unless it is the radio's local name.
+  private var likelyAddress: BluetoothAddress {
+    switch target {
+    case .address(let address): address
+    case .name(let name): .staticRandom(name: name)
+    }
+  }
+
   private func search() {
-    let address =
-      switch target {
-      case .address(let address): address
-      case .name(let name): BluetoothAddress.staticRandom(name: name)
-      }
+    let address = likelyAddress
     if address != radio.address, let record = AirRecord.read(address, in: folder),
       record.isConnectable
     {
@@ -117,11 +121,10 @@ final class AirAttempt {
   private func matching(
     _ records: [BluetoothAddress: AirRecord]
   ) -> [BluetoothAddress: AirRecord] {
+    if let record = records[likelyAddress] { return [likelyAddress: record] }
     switch target {
-    case .address(let address): return records.filter { $0.key == address }
+    case .address: return [:]
     case .name(let name):
-      let own = BluetoothAddress.staticRandom(name: name)
-      if let record = records[own] { return [own: record] }
       let named = records.filter { $0.value.name == name }
       return named.isEmpty ? records.filter { $0.value.localName == name } : named
     }
@@ -142,6 +145,10 @@ final class AirAttempt {
       case ENOENT, ECONNREFUSED: return observer == nil ? observe() : rest()
       default: return end(.system("connect to \(address.digits)", errno: -result))
       }
+    }
+    if let user = AirFolder.stranger(at: socket) {
+      _ = close(socket)
+      return end(.system("connect to \(address.digits), a radio of user \(user)", errno: EPERM))
     }
     do {
       let control = try AirControlSocket(socket, on: loop, takesChannel: true)
@@ -191,9 +198,14 @@ final class AirAttempt {
   private func expired() {
     guard let timeout else { return }
     if let dialled { return end(.timedOut(dialled.address, after: timeout)) }
-    let records = heard
-    if let (address, record) = matching(records).first, !record.isConnectable {
-      return end(.notConnectable(address))
+    var records = heard
+    // A radio whose file was read, and whose queue was full since, is not observed.
+    if observer == nil, likelyAddress != radio.address {
+      records[likelyAddress] = AirRecord.read(likelyAddress, in: folder)
+    }
+    if let (address, record) = matching(records).first {
+      return end(
+        record.isConnectable ? .timedOut(address, after: timeout) : .notConnectable(address))
     }
     let label =
       switch target {

@@ -26,15 +26,19 @@ extension AirBackend {
   }
 
   private static func accept(_ listener: Int32, _ endpoint: String) throws(LinkError) -> Int32? {
-    while true {
+    // More connections die in the queue, or are strangers', only under attack.
+    for _ in 0..<64 {
       let socket = clinux_accept(listener)
       switch -socket {
       case EAGAIN: return nil
       case EINTR, ECONNABORTED: continue
       case 1...: throw LinkError(.accept, .system(-socket), endpoint: endpoint)
-      default: return socket
+      default:
+        if AirFolder.stranger(at: socket) == nil { return socket }
+        _ = Glibc.close(socket)
       }
     }
+    throw LinkError(.accept, .system(EAGAIN), endpoint: endpoint)
   }
 
   private func greet(_ socket: Int32) {

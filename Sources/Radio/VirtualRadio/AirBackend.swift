@@ -60,6 +60,21 @@ extension PeerTarget {
     }
   }
 
+  /// Whether a radio with this name or address is on the virtual air now, in its default folder.
+  package var isOnAir: Bool {
+    guard let folder = try? AirFolder() else { return false }
+    return folder.entries().contains { entry in
+      guard let (address, part) = AirFolder.parse(entry), part == .advertisement,
+        let record = AirRecord.read(address, in: folder),
+        case .alive = AirLife.state(at: folder.entry(address, .life))
+      else { return false }
+      return switch onAir {
+      case .address(let wanted): address == wanted
+      case .name(let name): [record.name, record.localName].contains(name)
+      }
+    }
+  }
+
   /// An address of the virtual air is always a random one.
   var onAir: PeerTarget {
     guard case .address(let address) = self else { return self }

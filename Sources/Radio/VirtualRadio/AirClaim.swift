@@ -31,6 +31,8 @@ final class AirClaim {
     var result = clinux_seqpacket_socket(AF_UNIX, 0)
     if result >= 0 {
       let socket = OwnedDescriptor(owning: result)
+      // The file gets this mode less the umask.
+      _ = fchmod(socket.rawValue, 0o600)
       result = clinux_unix_bind(socket.rawValue, path, path.utf8.count)
       if result >= 0 { result = clinux_listen(socket.rawValue, Self.backlog) }
       listener = consume socket

@@ -7,7 +7,9 @@ import AttoRadio
 /// The folder in which the radios of the virtual air find each other.
 ///
 /// It is opened once and then accessed through its descriptor. So it cannot be replaced by another
-/// folder, and its path may be longer than the address of a socket. For a radio with the address
+/// folder, and its path may be longer than the address of a socket. Only its owner may enter it, and
+/// its files have mode 0600 at most. Since the owner may open the folder later, the user at the other
+/// end of each socket is checked too. For a radio with the address
 /// `d413f6fbacef` it holds
 /// - `d413f6fbacef.life`: a FIFO that the process of the radio holds open. See `AirLife`.
 /// - `d413f6fbacef.sock`: the socket to which centrals connect.
@@ -42,7 +44,7 @@ package final class AirFolder: Sendable {
   /// Opens the folder. Creates it, for its owner only, if it is missing.
   ///
   /// - Throws: `folder` if it is not a folder, is a symbolic link, belongs to another user, or is
-  ///   writable by others.
+  ///   open to others.
   package init(path: String? = nil) throws(RadioError) {
     let path = path ?? Self.defaultPath()
     self.path = path
@@ -63,13 +65,20 @@ package final class AirFolder: Sendable {
     let fault: RadioError.FolderFault? =
       switch clinux_fstat(opened, &status) {
       case 0 where status.st_uid != geteuid(): .foreignOwner(status.st_uid)
-      case 0 where status.st_mode & 0o022 != 0: .writableByOthers(status.st_mode & 0o777)
+      case 0 where status.st_mode & 0o077 != 0: .openToOthers(status.st_mode & 0o777)
       case 0: nil
       case let error: .system("examined", errno: -error)
       }
     if let fault { throw .folder(path: path, fault) }
     let own = "/proc/self/fd/\(opened)/"
     prefix = access(own, F_OK) == 0 ? own : path + "/"
+  }
+
+  /// Returns the user at the other end of a socket if it may not take part: only this user and root
+  /// may. nil if it may.
+  static func stranger(at socket: Int32, own: UInt32 = geteuid()) -> Int64? {
+    let user = clinux_peer_user(socket)
+    return user == Int64(own) || user == 0 ? nil : user
   }
 
   /// The path of an entry, valid as long as this value.

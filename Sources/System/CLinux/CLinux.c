@@ -3,6 +3,7 @@
 #include "CLinux.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #ifdef CLINUX_HAS_BLUETOOTH_HEADERS
 #define CHECK(type, name, value) \
@@ -46,6 +47,31 @@ int clinux_thread_number(void) { return (int)syscall(SYS_gettid); }
 int clinux_accept(int fd) {
   int accepted = accept4(fd, (void *)0, (void *)0, SOCK_NONBLOCK | SOCK_CLOEXEC);
   return accepted < 0 ? -errno : accepted;
+}
+
+int64_t clinux_peer_user(int fd) {
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ? -errno : (int64_t)peer.uid;
+}
+
+int clinux_open_socket_file(const char *path, unsigned int mode, int64_t group) {
+  int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  struct stat status;
+  char name[32];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  int result = fstat(fd, &status);
+  if (result == 0 && (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid())) {
+    errno = EPERM;
+    result = -1;
+  }
+  // The group first: until then the mode is for the owner only.
+  if (result == 0 && group >= 0) result = fchownat(fd, "", (uid_t)-1, (gid_t)group, AT_EMPTY_PATH);
+  if (result == 0) result = chmod(name, mode);
+  result = result < 0 ? -errno : 0;
+  close(fd);
+  return result;
 }
 
 int clinux_send_entries(int fd, const void *entries, size_t length) {

@@ -36,6 +36,8 @@ public struct LinkError: Error, Hashable, Sendable {
     case pathTooLong(length: Int, limit: Int)
     /// Another process listens at the path.
     case alreadyListening
+    /// The socket at the path belongs to this other user, so it cannot be replaced.
+    case belongsToOther(user: UInt32)
     /// The file or descriptor is not a socket.
     case notASocket(found: String)
     /// The socket is not a connected SOCK_SEQPACKET socket.

@@ -13,6 +13,7 @@ extension LinkError: CustomStringConvertible {
       (isBluetooth ? bluetoothExplanation(errno) : unixExplanation(errno)).hint
     case .pathTooLong: "use a shorter path, for instance in /tmp or $XDG_RUNTIME_DIR"
     case .alreadyListening: "stop that process or choose another path"
+    case .belongsToOther: "choose another path"
     case .notASocket where operation != .adopt: "remove the file or choose another path"
     case .noPublicAddress: "name the random address that the adapter uses"
     default: nil
@@ -49,6 +50,8 @@ extension LinkError: CustomStringConvertible {
       return "path too long: \(length) bytes (the limit is \(limit))"
     case .alreadyListening:
       return "another process listens there"
+    case .belongsToOther(let user):
+      return "the socket there belongs to user \(user), whether a process listens or not"
     case .notASocket(let found):
       return "it is \(found), not a socket"
     case .wrongSocket(let found):
@@ -74,6 +77,7 @@ extension LinkError: CustomStringConvertible {
       (nil, "the socket must be writable and its directories searchable for this user")
     case (.listen, EACCES), (.listen, EPERM):
       (nil, "the directory must be writable for this user")
+    case (.option, EPERM): (nil, "name a group of which this user is a member")
     case (.listen, ENOENT): ("no such directory", "create the directory first")
     case (.adopt, EBADF):
       ("no such descriptor was inherited", "open it in the parent process without close-on-exec")

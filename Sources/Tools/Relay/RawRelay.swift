@@ -78,6 +78,8 @@ public final class RawRelay: Sendable {
   /// - Parameters:
   ///   - options: for the links to the peer. Only `connectTimeout`, `security` and `sendBuffer` are
   ///     used. The security level is reached before anything is sent to the peer.
+  ///   - unixGroup: the ID of a group whose members may connect at a `unix:` place; nil: only this user
+  ///     and root.
   ///   - advertising: what is advertised at `air:` and `le:` endpoints.
   ///   - agent: answers when clients pair, as for `LocalServer.listen`.
   ///   - adapter: the radio for links to an `air:` peer; nil for one radio for each link.
@@ -86,6 +88,7 @@ public final class RawRelay: Sendable {
   ///   endpoint to listen at, or `peer` not one to connect to.
   public static func listen(
     on place: Endpoint, to peer: Endpoint, options: ConnectionOptions = ConnectionOptions(),
+    unixGroup: UInt32? = nil,
     advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
     agent: (any PairingAgent)? = nil, adapter: Adapter? = nil, loop: Loop = .shared,
     _ onEvent: @escaping @Sendable (RelayEvent) -> Void
@@ -102,7 +105,8 @@ public final class RawRelay: Sendable {
     ) {
       (link) throws(AttoError) in try bound.value.accept(link)
     }
-    let listener = try await reception.listen(on: place, advertising: advertising, agent: agent)
+    let listener = try await reception.listen(
+      on: place, unixGroup: unixGroup, advertising: advertising, agent: agent)
     return RawRelay(listener, core)
   }
 

@@ -249,7 +249,7 @@ def local_names(b):
     for name in ("My Strap", ADDRESS, f"My Strap{timed}"):
         equal(b.run("read", f"air:{name}", "3", "--json").json, [{"handle": 3, "value": "00"}])
         ended = b.run("pair", f"air:{name}", "--json")
-        equal((ended.code, ended.json), (0, [{"event": "paired", "peer": f"{ADDRESS}/random"}]),
+        equal((ended.code, ended.json), (0, [{"event": "paired", "peer": f"{ADDRESS}/random", "saved": False}]),
               ended.err)
         # The radio is found, but accepts no channels.
         b.refuses(3, [ADDRESS, "PSM 128", "nothing is published there"],

@@ -166,6 +166,53 @@ struct UnixTests {
     #expect(access(folder("s").path, F_OK) != 0)
   }
 
+  @Test("Whatever the umask, a socket file is at no time wider than asked for")
+  func modeFromTheBeginning() throws {
+    let before = umask(0)
+    defer { umask(before) }
+    let folder = TemporaryFolder()
+    func status(_ name: String) -> (mode: UInt32, group: UInt32) {
+      var status = stat()
+      #expect(lstat(folder(name).path, &status) == 0)
+      return (status.st_mode & 0o777, status.st_gid)
+    }
+    // The file has the descriptor's mode when it appears.
+    let bound = clinux_seqpacket_socket(AF_UNIX, 0)
+    defer { close(bound) }
+    #expect(fchmod(bound, 0o600) == 0)
+    let path = folder("bound").path
+    #expect(clinux_unix_bind(bound, path, path.utf8.count) == 0)
+    #expect(status("bound").mode == 0o600)
+    let own = try SocketListener(folder("own"))
+    #expect(status("own").mode == 0o600)
+    let shared = try SocketListener(folder("shared"), group: getegid())
+    #expect(status("shared") == (0o660, getegid()))
+    withExtendedLifetime((own, shared)) {}
+    // No member of this group.
+    umask(0o777)
+    let other: UInt32 = 54321
+    do {
+      let listener = try SocketListener(folder("other"), group: other)
+      #expect(geteuid() == 0 && status("other") == (0o660, other))
+      listener.close()
+    } catch {
+      #expect(error.errno == EPERM && error.hint?.contains("group") == true)
+    }
+    #expect(access(folder("other").path, F_OK) != 0)
+  }
+
+  @Test("A file that is no socket of this user is not opened to others in its place")
+  func replacedSocketFile() throws {
+    let folder = TemporaryFolder()
+    close(open(folder("file").path, O_CREAT | O_WRONLY, 0o600))
+    symlink(folder("file").path, folder("link").path)
+    #expect(clinux_open_socket_file(folder("file").path, 0o666, -1) == -EPERM)
+    #expect(clinux_open_socket_file(folder("link").path, 0o666, -1) == -EPERM)
+    #expect(clinux_open_socket_file(folder("none").path, 0o666, -1) == -ENOENT)
+    var status = stat()
+    #expect(stat(folder("file").path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+  }
+
   @Test("A listener does not remove the socket file of another")
   func removesOnlyItsOwn() throws {
     let folder = TemporaryFolder()
@@ -196,6 +243,25 @@ struct UnixTests {
     #expect(
       failure { () throws(LinkError) in _ = try SocketListener(folder("s")) }?.reason
         == .alreadyListening)
+  }
+
+  @Test("A lock that another user can hold does not prevent listening")
+  func foreignLock() throws {
+    let folder = TemporaryFolder()
+    let path = folder("s").path + ".atto-lock"
+    // A file that others can open, one with another name, and one of another user.
+    for prepare: (Int32) -> Bool in [
+      { fchmod($0, 0o644) == 0 }, { _ in link(path, path + "2") == 0 },
+      { fchown($0, 12345, 12345) == 0 },
+    ] {
+      let held = open(path, O_CREAT | O_RDONLY, 0o600)
+      defer { close(held) }
+      guard prepare(held) else { continue }
+      #expect(clinux_flock(held, LOCK_EX) == 0)
+      try SocketListener(folder("s")).close()
+      #expect(access(path, F_OK) == 0)
+      unlink(path)
+    }
   }
 
   @Test("Of listeners that find a dead socket at once, one listens and the others fail")

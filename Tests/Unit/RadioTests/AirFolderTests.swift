@@ -1,4 +1,5 @@
 import AttoATT
+import CAttoLinux
 import Foundation
 import Glibc
 import Testing
@@ -48,16 +49,43 @@ import Testing
     chown(air.path, geteuid(), getegid())
   }
 
-  @Test func aWritableFolderIsRefused() throws {
-    chmod(air.path, 0o777)
-    let error = #expect(throws: RadioError.folder(path: air.path, .writableByOthers(0o777))) {
-      try AirFolder(path: air.path)
+  @Test func aFolderThatIsOpenToOthersIsRefused() throws {
+    for mode in [0o701, 0o704, 0o710, 0o755, 0o777] as [UInt32] {
+      chmod(air.path, mode)
+      let error = #expect(throws: RadioError.folder(path: air.path, .openToOthers(mode))) {
+        try AirFolder(path: air.path)
+      }
+      #expect(
+        error?.description == """
+          the virtual air's folder \(air.path) is open to others (mode \(String(mode, radix: 8)))
+          """)
     }
-    #expect(
-      error?.description == """
-        the virtual air's folder \(air.path) is writable by others (mode 777)
-        """)
     chmod(air.path, 0o700)
+  }
+
+  @Test func filesAreForTheirOwnerOnly() async throws {
+    let before = umask(0)
+    defer { umask(before) }
+    let radio = try air.adapter("Strap")
+    let advertisement = try await radio.advertise(strap())
+    let names = air.entries
+    #expect(names.count == AirFolder.Part.allCases.count)
+    for name in names {
+      var status = stat()
+      #expect(lstat(air.file(name), &status) == 0 && status.st_mode & 0o7777 == 0o600, "\(name)")
+    }
+    withExtendedLifetime(advertisement) {}
+  }
+
+  @Test func strangersAreKnownByTheirSocket() throws {
+    var ends: [Int32] = [-1, -1]
+    try #require(clinux_seqpacket_pair(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    let own = geteuid()
+    #expect(AirFolder.stranger(at: ends[0]) == nil)
+    // Root may take part in any air.
+    #expect(AirFolder.stranger(at: ends[0], own: own + 1) == (own == 0 ? nil : Int64(own)))
+    #expect(AirFolder.stranger(at: -1) == -Int64(EBADF))
   }
 
   @Test func otherFilesAreRefused() throws {

@@ -91,10 +91,10 @@ import Glibc
     case notFolder
     /// It is a symbolic link, which another user could redirect.
     case symbolicLink
-    /// It belongs to this user.
+    /// It belongs to this other user.
     case foreignOwner(UInt32)
-    /// Users other than the owner can write to it: its permission bits.
-    case writableByOthers(UInt32)
+    /// Users other than the owner can read, write or enter it: its permission bits.
+    case openToOthers(UInt32)
     /// It could not be created, opened or examined.
     case system(String, errno: Int32)
     /// It was removed or renamed while in use.
@@ -167,7 +167,7 @@ extension RadioError.FolderFault: CustomStringConvertible {
     case .notFolder: "is not a folder"
     case .symbolicLink: "is a symbolic link"
     case .foreignOwner(let user): "belongs to user \(user)"
-    case .writableByOthers(let mode): "is writable by others (mode \(String(mode, radix: 8)))"
+    case .openToOthers(let mode): "is open to others (mode \(String(mode, radix: 8)))"
     case .system(let operation, let errno): "cannot be \(operation): \(errorText(errno))"
     case .vanished: "was removed or renamed"
     }

@@ -160,6 +160,14 @@ static inline int clinux_unix_connect(int fd, const char *path, size_t length) {
   }
 }
 
+// The user ID of the process at the other end: of the one that connected, or of the one that called
+// listen (SO_PEERCRED). -errno if it is not known.
+int64_t clinux_peer_user(int fd);
+
+// Sets the group, unless it is negative, and then the mode of a socket file. Not by its path, which may
+// lead elsewhere by now: only a socket of this user is changed (EPERM). Needs /proc.
+int clinux_open_socket_file(const char *path, unsigned int mode, int64_t group);
+
 // Sends one PDU together with a descriptor (SCM_RIGHTS); `bytes` must not be empty.
 static inline ssize_t clinux_send_descriptor(
     int fd, const void *bytes, size_t count, int descriptor) {

@@ -7,21 +7,27 @@ extension SocketListener where Connection == SocketLink {
   /// A socket file on which nothing listens, left by a process that died, is replaced; any other
   /// file at the path is left alone. The file is removed when the listener closes.
   ///
+  /// The kernel lets a process connect if it may write to the socket file, and at no time is that
+  /// wider than asked for. Root may always connect.
+  ///
   /// - Parameters:
-  ///   - mode: permission bits of the socket file; connecting requires write permission.
+  ///   - mode: permission bits of the socket file; nil: 0600, or 0660 with a group.
+  ///   - group: the ID of the group of the socket file; nil: the one that the system chooses.
   ///   - backlog: connections that may wait to be accepted, limited by sysctl net.core.somaxconn
   ///     (4096).
   ///   - options: applied to each accepted connection.
   /// - Throws: ``LinkError``: ``LinkError/Reason/alreadyListening``, `notASocket`, `pathTooLong`,
-  ///   EACCES, or ENOENT for a directory that does not exist.
+  ///   `belongsToOther`, EACCES, ENOENT for a directory that does not exist, or EPERM for a group of
+  ///   which this user is no member.
   public convenience init(
-    _ address: UnixAddress, mode: UInt32 = 0o600, backlog: Int32 = 4096,
+    _ address: UnixAddress, mode: UInt32? = nil, group: UInt32? = nil, backlog: Int32 = 4096,
     options: SocketOptions = SocketOptions()
   ) throws(LinkError) {
     let endpoint = address.description
     let socket = try address.open(.listen)
     let lock = try UnixSocketLock(address)
-    let file = try address.bind(socket.rawValue, mode: mode)
+    let file = try address.bind(
+      socket.rawValue, mode: mode ?? (group == nil ? 0o600 : 0o660), group: group)
     let listening = clinux_listen(socket.rawValue, backlog)
     guard listening == 0 else {
       _ = clinux_unlink(address.path)
@@ -46,17 +52,24 @@ extension UnixAddress {
   /// Binds a socket, replacing a dead socket file.
   ///
   /// - Returns: the file that was made, so that no other is removed later.
-  fileprivate func bind(_ socket: Int32, mode: UInt32) throws(LinkError) -> FileIdentity? {
+  fileprivate func bind(
+    _ socket: Int32, mode: UInt32, group: UInt32?
+  ) throws(LinkError) -> FileIdentity? {
     // A socket file gets its descriptor's mode less the umask, so its permissions are at no time
     // wider than requested.
-    _ = fchmod(socket, mode)
+    _ = fchmod(socket, mode & 0o700)
     var result = clinux_unix_bind(socket, path, path.utf8.count)
     if result == -EADDRINUSE {
       try removeDeadSocket()
       result = clinux_unix_bind(socket, path, path.utf8.count)
     }
     try LinkError.check(result, .listen, description)
-    _ = chmod(path, mode)
+    let opened = clinux_open_socket_file(path, mode, group.map(Int64.init) ?? -1)
+    // Where /proc is missing, the socket is this user's only.
+    guard opened == 0 || mode & 0o077 == 0 && group == nil else {
+      _ = clinux_unlink(path)
+      throw LinkError(.option("the group and mode"), result: opened, endpoint: description)
+    }
     return FileIdentity(path)
   }
 
@@ -70,13 +83,24 @@ extension UnixAddress {
     case -ECONNREFUSED:
       let removed = clinux_unlink(path)
       guard removed == 0 || removed == -ENOENT else {
+        try refuseSocketOfOther()
         throw LinkError(.listen, result: removed, endpoint: description)
       }
     // Removed in the meantime.
     case -ENOENT: break
-    // Connected, a full queue, another type, no permission: a process listens.
+    // No permission: whether a process listens there is not known.
+    case -EACCES:
+      try refuseSocketOfOther()
+      throw LinkError(.listen, .alreadyListening, endpoint: description)
+    // Connected, a full queue, another type: a process listens.
     default: throw LinkError(.listen, .alreadyListening, endpoint: description)
     }
+  }
+
+  private func refuseSocketOfOther() throws(LinkError) {
+    var status = stat()
+    guard clinux_lstat(path, &status) == 0, status.st_uid != geteuid() else { return }
+    throw LinkError(.listen, .belongsToOther(user: status.st_uid), endpoint: description)
   }
 }
 
@@ -85,13 +109,14 @@ extension UnixAddress {
 ///
 /// It is a file of its own beside the socket, `PATH.atto-lock`, so that only listeners on the same path
 /// compete for it: a lock on the directory could be held by any user who may read the directory.
-/// It is never waited for, because its holder is about to listen on the path.
+/// It is never waited for, because its holder is about to listen on the path. Only a file that no
+/// other user can open counts: another user could hold the lock of any other for ever.
 private struct UnixSocketLock: ~Copyable {
   private let path: String
   private let owner: OwnedDescriptor?
 
-  /// Takes the lock. Where no lock file can be made, or the file system has no locks, there is no
-  /// protection.
+  /// Takes the lock. Where no lock file can be made, another user has made one, or the file system
+  /// has no locks, there is no protection.
   ///
   /// Throws ``LinkError`` with `alreadyListening` if the lock is held.
   init(_ address: UnixAddress) throws(LinkError) {
@@ -104,6 +129,10 @@ private struct UnixSocketLock: ~Copyable {
         return
       }
       let opened = OwnedDescriptor(owning: result)
+      guard Self.isOwn(opened.rawValue) else {
+        owner = nil
+        return
+      }
       switch clinux_flock(opened.rawValue, LOCK_EX | LOCK_NB) {
       case 0:
         guard let file = FileIdentity(opened.rawValue), FileIdentity(path) == file else { continue }
@@ -118,6 +147,12 @@ private struct UnixSocketLock: ~Copyable {
       }
     }
     throw LinkError(.listen, .alreadyListening, endpoint: address.description)
+  }
+
+  private static func isOwn(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    return clinux_fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
+      && status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 == 0 && status.st_nlink <= 1
   }
 
   deinit {

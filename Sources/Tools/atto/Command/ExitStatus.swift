@@ -139,7 +139,7 @@ extension RadioError {
     case .noAdapter(""): "endpoints that begin with air: need no adapter"
     case .noAdapter: "atto adapters lists the adapters"
     case .addressInUse: "choose another name or address"
-    case .folder(let path, .writableByOthers):
+    case .folder(let path, .openToOthers):
       "chmod 700 \(path), or set ATTO_AIR to another folder"
     case .folder: "set ATTO_AIR to another folder"
     case .poweredOff(let name): "atto adapters \(name) --power on"

@@ -32,7 +32,8 @@ enum CaptureCommand: Command {
       overflows, records are lost and the command reports it.
       """,
     options: [
-      listen, peer, once, timeout, CommonOptions.security, CommonOptions.sendBuffer,
+      listen, ListeningGroup.option, peer, once, timeout, CommonOptions.security,
+      CommonOptions.sendBuffer,
       CommonOptions.json, CommonOptions.capture,
     ], groups: [PairingOptions.group],
     examples: [
@@ -45,7 +46,7 @@ enum CaptureCommand: Command {
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     guard let place = arguments[listen] else {
       try arguments.forbid(
-        [once, timeout, CommonOptions.security, CommonOptions.sendBuffer]
+        [ListeningGroup.option, once, timeout, CommonOptions.security, CommonOptions.sendBuffer]
           + PairingOptions.group.options, "requires --listen")
       return try await MonitorCapture(arguments).run(on: loop)
     }

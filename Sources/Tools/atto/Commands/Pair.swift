@@ -13,7 +13,8 @@ enum PairCommand: Command {
       Without --io the peers pair with Just Works, and the link reaches security medium. With --io the
       command asks for what a person has to compare or enter, the key is authenticated, and the link
       reaches high, or fips with Secure Connections. Answers are lines of standard input; --passkey and
-      --yes give them in advance.
+      --yes give them in advance. On the virtual air the bond ends with the command; on the kernel's
+      radio it is saved.
 
       atto bonds lists the saved bonds. atto serve --io display is a peer to pair with.
       """,
@@ -59,9 +60,17 @@ enum PairCommand: Command {
     // The keys have been reported on another socket.
     await keyring?.catchUp()
     await bonds.end(on: loop)
-    let place = bonds.store.map { "; saved the bond in \($0.path)" } ?? ""
+    let place =
+      if let store = bonds.store {
+        "saved the bond in \(store.path)"
+      } else if peer.kernel != nil {
+        "the bond is not saved"
+      } else {
+        "the bond is not saved: on the virtual air it ends with this command"
+      }
     results.print(
-      "paired with \(address)\(place)", json: ["event": "paired", "peer": address.description])
+      "paired with \(address); \(place)",
+      json: ["event": "paired", "peer": address.description, "saved": bonds.store != nil])
     await peer.radio.close()
   }
 

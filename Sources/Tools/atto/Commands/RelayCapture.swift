@@ -5,6 +5,7 @@ import Synchronization
 /// `atto capture --listen`: a relay between clients and a peer.
 final class RelayCapture: Sendable {
   private let place: Endpoint
+  private let group: UInt32?
   private let connecting: Connecting
   private let pairing: PairingOptions
   private let isOnce: Bool
@@ -16,6 +17,7 @@ final class RelayCapture: Sendable {
 
   init(_ arguments: Arguments, place text: String) throws {
     place = try Endpoint(argument: text)
+    group = try ListeningGroup.id(arguments, for: place)
     connecting = try Connecting(arguments, isMonitored: false)
     switch place {
     case connecting.endpoint:
@@ -37,7 +39,7 @@ final class RelayCapture: Sendable {
     defer { withExtendedLifetime(radio) {} }
     let agent = ConsoleAgent(options: pairing, loop: loop) { Terminal.note($0.text) }
     let relay = try await RawRelay.listen(
-      on: place, to: connecting.endpoint, options: connecting.options,
+      on: place, to: connecting.endpoint, options: connecting.options, unixGroup: group,
       agent: place.isAir && !pairing.isStated ? nil : agent, adapter: radio, loop: loop
     ) { self.happened($0, on: loop) }
     defer { relay.stop() }

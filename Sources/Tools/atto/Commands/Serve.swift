@@ -41,7 +41,8 @@ enum ServeCommand: Command {
         remove HANDLE        remove the service at HANDLE
       """,
     options: [
-      listen, once, control, mtu, timeout, CommonOptions.security, CommonOptions.sendBuffer,
+      listen, ListeningGroup.option, once, control, mtu, timeout, CommonOptions.security,
+      CommonOptions.sendBuffer,
       CommonOptions.json, CommonOptions.capture, CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
     examples: [
@@ -53,6 +54,7 @@ enum ServeCommand: Command {
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let profile = try Profile(contentsOfFile: arguments.word(0, "PROFILE.json"))
     let endpoint = try await Radios.endpoint(arguments[listen], on: loop)
+    let group = try ListeningGroup.id(arguments, for: endpoint)
     var options = profile.connectionOptions
     if let mtu = arguments[mtu] { options.receiveMTU = mtu }
     if let timeout = arguments[timeout] { options.transactionTimeout = timeout }
@@ -86,7 +88,8 @@ enum ServeCommand: Command {
       profile.advertisingParameters.noteShortenedName(description.name)
     }
     let listener = try await served.listen(
-      on: endpoint, options: options, agent: endpoint.isAir && !pairing.isStated ? nil : agent,
+      on: endpoint, options: options, unixGroup: group,
+      agent: endpoint.isAir && !pairing.isStated ? nil : agent,
       onFailure: { report.failed($0) }, onEnd: { firstClient.continuation.finish(throwing: $0) })
     defer { listener.stop() }
     if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }

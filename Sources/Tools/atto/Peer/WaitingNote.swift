@@ -1,4 +1,5 @@
 import Atto
+import AttoVirtualRadio
 import Glibc
 import Synchronization
 
@@ -49,6 +50,8 @@ struct WaitingNote {
 
   private static func text(_ endpoint: Endpoint) -> String? {
     switch endpoint {
+    case .air where (try? endpoint.airPeer())??.isOnAir == true:
+      return "waiting for \(endpoint), which is on the air but has not accepted the connection yet"
     case .air:
       return "waiting for \(endpoint), which is not on the air yet\n"
         + "hint: atto scan air: lists the radios on the air"
