@@ -251,6 +251,7 @@ def local_names(b):
         ended = b.run("pair", f"air:{name}", "--json")
         equal((ended.code, ended.json), (0, [{"event": "paired", "peer": f"{ADDRESS}/random", "saved": False}]),
               ended.err)
+        contains(b.run("pair", f"air:{name}").out, f"paired with {ADDRESS}", "the bond is not saved")
         # The radio is found, but accepts no channels.
         b.refuses(3, [ADDRESS, "PSM 128", "nothing is published there"],
                   "channel", f"air:{name}", "--psm", 128)
