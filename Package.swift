@@ -242,6 +242,9 @@ let package = Package(
     .executableTarget(
       name: "counts", dependencies: ["Atto", "AttoFormats"], path: "Tests/System/Counts/Program",
       swiftSettings: common),
+    .executableTarget(
+      name: "soak", dependencies: ["Atto", "AttoGATT", "AttoKernelRadio", "AttoStore"],
+      path: "Tests/System/Soak/Program", swiftSettings: common),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,9 +1,11 @@
 """The one test command: installs what is missing, builds Atto and checks everything.
 
-    Tests/run            everything
+    Tests/run            everything but the soak
     Tests/run --quick    the debug build and the steps that it is enough for: no Bumble, no kernel with
                          Bluetooth, no simulation, counts, leaks, fuzzing or sanitizers
     Tests/run STEP...    these steps and the builds that they need; Tests/run --steps lists them
+    Tests/run soak [--minutes N]
+                         an hour, or N minutes, of clients that come and go; only where it is named
 
 Debian packages that are missing are installed with apt-get, as root or through sudo where that asks
 for no password. Otherwise the line to run is printed, and each step that needs one of them counts as
@@ -119,7 +121,8 @@ def chosen_steps(parser, names: list, is_quick: bool) -> list:
         for step in steps.STEPS:
             step.after = ["build" if name == "release" else name for name in step.after]
     if not names:
-        return [step for step in steps.STEPS if step.is_quick or not is_quick]
+        return [
+            step for step in steps.STEPS if step.is_default and (step.is_quick or not is_quick)]
     wanted = set()
 
     def add(name: str) -> None:
@@ -160,9 +163,10 @@ def run_inside(name: str) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="Tests/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="Tests/run [--quick] [STEP...]")
+        usage="Tests/run [--quick] [--minutes N] [STEP...]")
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--steps", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--minutes", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="STEP", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -175,6 +179,10 @@ def main() -> int:
     if arguments.steps:
         print("\n".join(step.name for step in steps.STEPS))
         return 0
+    if arguments.minutes is not None:
+        os.environ["ATTO_SOAK_MINUTES"] = str(arguments.minutes)
+        soak = next(step for step in steps.STEPS if step.name == "soak")
+        soak.limit = int(60 * (arguments.minutes + 30))
     run = Run(chosen_steps(parser, arguments.names, arguments.quick))
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -40,6 +40,8 @@ class Step:
     # other.
     is_patient: bool = False
     is_quick: bool = True
+    # Whether it runs also where no step is named.
+    is_default: bool = True
     # The lines of its log that are printed also if it passed.
     shows: str = ""
 
@@ -281,6 +283,15 @@ def interoperability():
 def leaks():
     """Memory that a server loses with its clients, or a client when it ends."""
     run(SYSTEM / "Leaks" / "run", atto())
+
+
+# Half an hour more than the minutes that it takes by default; see main.py for others.
+@step(90 * 60, after=["release"], is_patient=True, is_quick=False, is_default=False,
+      shows=r"^minute |^growth |^FAILED ")
+def soak():
+    """An hour of clients that come and go, in which nothing may grow or be lost."""
+    run(SYSTEM / "Soak" / "run", atto(), ROOT / ".build" / "release" / "soak",
+        "--minutes", os.environ.get("ATTO_SOAK_MINUTES", "60"))
 
 
 @step(1800, after=["tools"], is_patient=True, is_quick=False)
