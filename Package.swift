@@ -206,9 +206,13 @@ let package = Package(
       "AttoTests", ["Atto", "AttoTesting", "AttoEventLoop", "AttoRelay", "AttoSimulation"]),
     // StoreTests kills this again and again while it writes records.
     .executableTarget(
-      name: "StoreWorker", dependencies: ["AttoStore"], path: "Tests/Unit/StoreWorker",
+      name: "StoreWorker", dependencies: ["AttoStore", "AttoLinks"], path: "Tests/Unit/StoreWorker",
       swiftSettings: common),
-    .unitTests("StoreTests", ["AttoStore", "StoreWorker", "CAttoSQLite", "CAttoLinux"]),
+    // A disk that loses what was not synced.
+    .target(
+      name: "CPowerLoss", path: "Tests/Support/PowerLoss", linkerSettings: [.linkedLibrary("dl")]),
+    .unitTests(
+      "StoreTests", ["AttoStore", "StoreWorker", "CAttoSQLite", "CAttoLinux", "CPowerLoss"]),
     .unitTests(
       "FuzzingTests", ["AttoFuzzing", "AttoConformance", "AttoFormats", "AttoATT", "AttoGATT"]),
     .unitTests("ProfileServerTests", ["AttoProfileServer", "AttoFormats", "Atto"]),

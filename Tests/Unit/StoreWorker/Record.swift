@@ -1,6 +1,7 @@
 import Atto
 import AttoGATT
 import AttoKernelRadio
+import AttoLinks
 import AttoStore
 
 /// Records whose fields are all derived from a number.
@@ -62,38 +63,76 @@ enum Record {
     return RemoteDatabase(services: services, databaseHash: key(number))
   }
 
-  /// Stores the record of a step. Returns the number that the store must now contain.
-  static func keep(
-    _ kind: Kind, _ peer: Int, _ number: UInt32, in store: StoreFile
-  ) async throws(StoreError) -> UInt32 {
+  static func signatureKey(_ peer: Int, _ kind: UInt8) -> SignatureKey {
+    SignatureKey(peer: Self.peer(peer), kind: kind, value: key(UInt32(kind)))
+  }
+
+  /// Does a step. What a server must have stored before it responds is stored as a server does.
+  static func keep(_ step: Step, in store: StoreFile) async throws(StoreError) {
+    let (peer, number) = (step.peer, step.number)
     let address = Self.peer(peer)
-    switch kind {
+    let memory = StoreMemory(store)
+    let addresses = LinkAddresses(own: adapter, peer: address)
+    switch step.kind {
     case .longTermKey: try await store.keep(.longTerm(longTermKey(peer, number)), adapter: adapter)
     case .identity:
       try await store.keep(
         .identity(IdentityResolvingKey(peer: address, value: key(number))), adapter: adapter)
     case .signature:
       // Always the same keys: their counters must last as long as the bond.
-      for kind in [0, 1] as [UInt8] {
-        try await store.keep(
-          .signature(SignatureKey(peer: address, kind: kind, value: key(UInt32(kind)))),
-          adapter: adapter)
+      try await store.keep(
+        [0, 1].map { (.signature(signatureKey(peer, $0)), adapter: adapter) })
+    case .client:
+      await withCheckedContinuation { continuation in
+        memory.remember(client(number), of: addresses) { continuation.resume() }
       }
-    case .client: try await store.keep(client(number), adapter: adapter, peer: address)
     case .counter:
       do throws(StoreError) {
-        return try await store.reserveSignCounters(adapter: adapter, peer: address, count: 3)
-          .counters
-          .upperBound
-      } catch .noSigningKey {
-        return 0
-      }
+        _ = try await store.reserveSignCounters(
+          adapter: adapter, peer: address, count: Contents.reserved)
+      } catch .noSigningKey {}
     case .accepted:
-      let isAccepted = try await store.acceptSignCounter(number, adapter: adapter, peer: address)
-      return isAccepted ? number : 0
+      _ = await withCheckedContinuation { continuation in
+        memory.accept(signCounter: number, of: addresses) { continuation.resume(returning: $0) }
+      }
     case .database: try await store.keep(database(number), of: PeerName(address))
     case .removal: try await store.removeBond(adapter: adapter, peer: address)
     }
-    return number
+  }
+}
+
+/// One change of a store: a record of a peer, or its removal.
+struct Step {
+  var kind: Record.Kind
+  var peer: Int
+  var number: UInt32
+}
+
+/// What a store holds of a peer, as the numbers of the records.
+struct Contents {
+  /// How many counters a step reserves.
+  static let reserved: UInt32 = 3
+
+  var longTermKey: UInt32?
+  var identity: UInt32?
+  var isSigning = false
+  var counter: UInt32 = 0
+  var accepted: UInt32 = 0
+  var client: UInt32?
+  var database: UInt32?
+
+  var isBonded: Bool { longTermKey != nil || identity != nil || isSigning }
+
+  mutating func apply(_ step: Step) {
+    switch step.kind {
+    case .longTermKey: longTermKey = step.number
+    case .identity: identity = step.number
+    case .signature: isSigning = true
+    case .client: if isBonded { client = step.number }
+    case .counter: if isSigning { counter += Self.reserved }
+    case .accepted: if isSigning { accepted = max(accepted, step.number) }
+    case .database: database = step.number
+    case .removal: self = Contents()
+    }
   }
 }

@@ -24,8 +24,8 @@ import AttoStore
       let peer = Int(random(4))
       let kind = Record.Kind.allCases[Int(random(UInt64(Record.Kind.allCases.count)))]
       say("begin \(kind) \(peer) \(number)")
-      let told = try await Record.keep(kind, peer, number, in: store)
-      say("done \(kind) \(peer) \(told)")
+      try await Record.keep(Step(kind: kind, peer: peer, number: number), in: store)
+      say("done \(kind) \(peer) \(number)")
       number += 1
     }
   }
