@@ -60,8 +60,20 @@ extension BondKey {
 }
 
 extension Bond {
+  /// Reads the bond of an adapter with a peer; nil if there is none.
+  ///
+  /// - Throws: also `damagedRecord`.
+  static func read(
+    _ adapter: BluetoothAddress, _ peer: BluetoothAddress, in database: borrowing SQLiteDatabase
+  ) throws(StoreError) -> Bond? {
+    try database.reading { () throws(StoreError) in
+      guard let id = try StoreFile.find(adapter, peer, in: database) else { return nil }
+      return try read(id, in: database)
+    }
+  }
+
   /// Reads the bonds of an adapter and a peer, or of all where they are nil, in the order of the
-  /// adapters and then of age.
+  /// adapters and then of age. Damaged bonds are left out.
   static func read(
     adapter: BluetoothAddress? = nil, peer: BluetoothAddress? = nil,
     in database: borrowing SQLiteDatabase
@@ -69,20 +81,32 @@ extension Bond {
     let chosen = [("adapter", adapter), ("peer", peer)].filter { $0.1 != nil }
     let condition =
       chosen.isEmpty ? "" : "WHERE " + chosen.map { "\($0.0) = ?" }.joined(separator: " AND ")
-    var found: [(id: Int64, bond: Bond)] = []
-    let path = database.path
-    try database.run(
-      "SELECT id, adapter, peer, since FROM bond \(condition) ORDER BY adapter, id",
-      chosen.map { .text("\($0.1!)") }
-    ) { (row) throws(StoreError) in
-      guard let own = BluetoothAddress(row.text(1)), let peer = BluetoothAddress(row.text(2))
-      else { throw .corrupt(path: path, "invalid address") }
-      found.append((row.integer(0), Bond(adapter: own, peer: peer, since: row.integer(3))))
+    return try database.reading { () throws(StoreError) in
+      var ids: [SQLValue] = []
+      try database.run(
+        "SELECT id FROM bond \(condition) ORDER BY adapter, id", chosen.map { .text("\($0.1!)") }
+      ) { (row) throws(StoreError) in ids.append(.integer(row.integer(0))) }
+      var found: [Bond] = []
+      for id in ids where try SealedTable.bonds.isSound(id, in: database) {
+        found.append(try read(id, in: database))
+      }
+      return found
     }
-    for index in found.indices {
-      try found[index].bond.readContents(of: .integer(found[index].id), in: database)
+  }
+
+  private static func read(
+    _ id: SQLValue, in database: borrowing SQLiteDatabase
+  ) throws(StoreError) -> Bond {
+    var found: Bond?
+    try database.run("SELECT adapter, peer, since FROM bond WHERE id = ?", id) {
+      (row) throws(StoreError) in
+      guard let own = BluetoothAddress(row.text(0)), let peer = BluetoothAddress(row.text(1))
+      else { return }
+      found = Bond(adapter: own, peer: peer, since: row.integer(2))
     }
-    return found.map(\.bond)
+    guard var found else { throw .corrupt(path: database.path, "invalid address") }
+    try found.readContents(of: id, in: database)
+    return found
   }
 
   private mutating func readContents(

@@ -16,16 +16,7 @@ public final class RecordFile: Sendable {
     let (path, _) = try StorePlace.prepare(path, isNamed: true, creates: true)
     let opened = try SQLiteDatabase(path: path)
     try Schema.establish(opened)
-    // Not part of the schema: stores of bonds do not have it.
-    try opened.run(
-      """
-      CREATE TABLE IF NOT EXISTS record(
-        id INTEGER PRIMARY KEY,
-        kind TEXT NOT NULL,
-        name TEXT NOT NULL,
-        content BLOB NOT NULL,
-        UNIQUE(kind, name))
-      """)
+    try opened.run(Schema.recordTable)
     _ = try StorePlace.closeToOthers(path)
     database = Mutex(opened)
   }
@@ -33,14 +24,19 @@ public final class RecordFile: Sendable {
   /// Reads a record; nil if there is none.
   ///
   /// - Throws: ``StoreError``: `busy` if another process holds the file for longer than 2 s,
-  ///   `system`, `corrupt`.
+  ///   `system`, `corrupt`, `damagedRecord`.
   public func record(_ kind: String, _ name: String) throws(StoreError) -> [UInt8]? {
     try database.withLock { (database) throws(StoreError) in
-      var content: [UInt8]?
-      try database.run(
-        "SELECT content FROM record WHERE kind = ? AND name = ?", .text(kind), .text(name)
-      ) { (row) throws(StoreError) in content = row.octets(0) }
-      return content
+      try database.reading { () throws(StoreError) in
+        var found: (id: Int64, content: [UInt8])?
+        try database.run(
+          "SELECT id, content FROM record WHERE kind = ? AND name = ?", .text(kind), .text(name)
+        ) { (row) throws(StoreError) in found = (row.integer(0), row.octets(1)) }
+        if let found, try !SealedTable.records.isSound(.integer(found.id), in: database) {
+          throw .damagedRecord(path: database.path, "the record \"\(name)\"")
+        }
+        return found?.content
+      }
     }
   }
 
@@ -76,6 +72,8 @@ public final class RecordFile: Sendable {
           try database.run(
             "INSERT OR REPLACE INTO record(kind, name, content) VALUES(?, ?, ?)",
             .text(change.kind), .text(change.name), .octets(content))
+          let id = try database.integer("SELECT last_insert_rowid()") ?? 0
+          try SealedTable.records.seal(.integer(id), in: database)
         }
         for kind in Set(changes.map(\.kind)) {
           try database.run(

@@ -102,6 +102,13 @@ package struct SQLiteDatabase: ~Copyable {
     }
   }
 
+  /// Runs `body`, which reads. Other processes change nothing meanwhile.
+  func reading<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+    try run("BEGIN")
+    defer { _ = try? run("ROLLBACK") }
+    return try body()
+  }
+
   private func error(_ result: Int32) -> StoreError { Self.error(result, of: database, path) }
 
   private static func error(
@@ -111,7 +118,9 @@ package struct SQLiteDatabase: ~Copyable {
     switch result & 0xFF {
     case CSQLITE_BUSY, CSQLITE_LOCKED:
       return .busy(path: path, process: StorePlace.holder(of: path))
-    case CSQLITE_CORRUPT: return .corrupt(path: path, text)
+    case CSQLITE_CORRUPT: return .corrupt(path: path, "its structure is inconsistent")
+    case CSQLITE_ERROR, CSQLITE_CONSTRAINT, CSQLITE_MISMATCH:
+      return .corrupt(path: path, "its tables are not those of a store")
     case CSQLITE_NOTADB: return .foreign(path: path, "is not an SQLite database")
     case CSQLITE_FULL: return .full(path: path)
     case CSQLITE_READONLY: return .readOnly(path: path)

@@ -14,6 +14,7 @@ enum Schema {
       adapter TEXT NOT NULL,
       peer TEXT NOT NULL,
       since INTEGER NOT NULL,
+      sum INTEGER NOT NULL DEFAULT 0,
       UNIQUE(adapter, peer))
     """,
     """
@@ -60,9 +61,32 @@ enum Schema {
     CREATE TABLE peer_database(
       peer TEXT PRIMARY KEY,
       used INTEGER NOT NULL,
-      content BLOB NOT NULL) WITHOUT ROWID
+      content BLOB NOT NULL,
+      sum INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID
     """,
   ]
+
+  /// Records of applications, see ``RecordFile``. Stores of bonds do not have this table.
+  static let recordTable = """
+    CREATE TABLE IF NOT EXISTS record(
+      id INTEGER PRIMARY KEY,
+      kind TEXT NOT NULL,
+      name TEXT NOT NULL,
+      content BLOB NOT NULL,
+      sum INTEGER NOT NULL DEFAULT 0,
+      UNIQUE(kind, name))
+    """
+
+  private static let columns = [
+    "bond": "id adapter peer since sum",
+    "long_term_key": "bond central kind size diversifier random value",
+    "identity_key": "bond value",
+    "signature_key": "bond is_ours kind value counter",
+    "client": "bond features hash",
+    "configuration": "bond handle value service_hash",
+    "peer_database": "peer used content sum",
+  ]
+  private static let recordColumns = "id kind name content sum"
 
   /// Checks the file, and creates the tables in an empty one.
   static func establish(_ database: borrowing SQLiteDatabase) throws(StoreError) {
@@ -108,23 +132,82 @@ enum Schema {
     guard version <= StoreFile.schemaVersion else {
       throw .newer(path: path, version: version)
     }
-    guard version == StoreFile.schemaVersion else {
-      throw .corrupt(path: path, "unknown schema \(version)")
+    guard version > 0 else { throw .corrupt(path: path, "unknown schema \(version)") }
+    try checkStructure(database)
+    if version == 1 { try sealFirstVersion(database) }
+    try checkTables(database)
+  }
+
+  private static func checkStructure(
+    _ database: borrowing SQLiteDatabase
+  ) throws(StoreError) {
+    func isWell(_ check: String) throws(StoreError) -> Bool {
+      var verdict = ""
+      try database.run("PRAGMA \(check)(1)") { (row) throws(StoreError) in verdict = row.text(0) }
+      return verdict == "ok"
     }
-    var verdict = ""
-    try database.run("PRAGMA integrity_check(1)") { (row) throws(StoreError) in
-      verdict = row.text(0)
+    // The checksums cover the content of a record, and a wrong one is no reason to refuse the others.
+    try database.run("PRAGMA ignore_check_constraints = ON")
+    if try !isWell("integrity_check"), try isWell("quick_check") {
+      // Only an index differs from its table.
+      try database.run("REINDEX")
     }
-    guard verdict == "ok" else { throw .corrupt(path: path, verdict) }
-    var names: Set<String> = []
+    guard try isWell("integrity_check") else {
+      throw .corrupt(path: database.path, "its structure is inconsistent")
+    }
+    try database.run("PRAGMA ignore_check_constraints = OFF")
+  }
+
+  /// Gives the records of a store of version 1 their checksums. Databases of peers, which cost one
+  /// discovery each, are dropped: nothing vouches for them.
+  private static func sealFirstVersion(
+    _ database: borrowing SQLiteDatabase
+  ) throws(StoreError) {
+    try database.transaction { () throws(StoreError) in
+      // Another process may have done it meanwhile.
+      guard try database.integer("PRAGMA user_version") == 1 else { return }
+      try database.run("DELETE FROM peer_database")
+      let tables: [SealedTable] =
+        try columns(of: database)["record"] == nil
+        ? [.databases, .bonds] : [.databases, .bonds, .records]
+      for table in tables {
+        try database.run("ALTER TABLE \(table.name) ADD COLUMN sum INTEGER NOT NULL DEFAULT 0")
+        for key in try table.keys(in: database) { try table.seal(key, in: database) }
+      }
+      try database.run("PRAGMA user_version = 2")
+    }
+  }
+
+  private static func checkTables(_ database: borrowing SQLiteDatabase) throws(StoreError) {
+    let found = try columns(of: database)
+    for (table, expected) in columns {
+      guard let there = found[table] else {
+        throw .corrupt(path: database.path, "missing table \(table)")
+      }
+      guard there == expected else {
+        throw .corrupt(path: database.path, "wrong columns in table \(table)")
+      }
+    }
+    guard found["record", default: recordColumns] == recordColumns else {
+      throw .corrupt(path: database.path, "wrong columns in table record")
+    }
+  }
+
+  /// The columns of each table, in their order.
+  private static func columns(
+    of database: borrowing SQLiteDatabase
+  ) throws(StoreError) -> [String: String] {
+    var found: [String: String] = [:]
     try database.run("SELECT name FROM sqlite_master WHERE type = 'table'") {
-      (row) throws(StoreError) in names.insert(row.text(0))
+      (row) throws(StoreError) in found[row.text(0)] = ""
     }
-    for name in [
-      "bond", "long_term_key", "identity_key", "signature_key", "client", "configuration",
-      "peer_database",
-    ] where !names.contains(name) {
-      throw .corrupt(path: path, "missing table \(name)")
+    for table in found.keys {
+      var names: [String] = []
+      try database.run("SELECT name FROM pragma_table_info(?) ORDER BY cid", .text(table)) {
+        (row) throws(StoreError) in names.append(row.text(0))
+      }
+      found[table] = names.joined(separator: " ")
     }
+    return found
   }
 }

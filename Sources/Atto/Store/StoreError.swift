@@ -1,4 +1,5 @@
 import Atto
+import CAttoSQLite
 import Glibc
 
 /// An error of a store. Descriptions name the file.
@@ -22,6 +23,8 @@ import Glibc
   case foreign(path: String, String)
   /// The store is damaged; the text says how.
   case corrupt(path: String, String)
+  /// One record of the store is damaged, and not used; the text names it. The others are intact.
+  case damagedRecord(path: String, String)
   /// A later version of Atto wrote the file.
   case newer(path: String, version: Int64)
   /// Another process held the file for longer than ``StoreFile/busyTime``; with its number, if the
@@ -58,6 +61,8 @@ extension StoreError: CustomStringConvertible {
       "other users may write to \(path) (mode \(String(mode, radix: 8))) and replace the store"
     case .foreign(let path, let text): "\(path) \(text); it was not changed"
     case .corrupt(let path, let text): "the store \(path) is damaged (\(text)); it was not changed"
+    case .damagedRecord(let path, let text):
+      "\(text) in \(path) is damaged and is not used; all others are intact"
     case .newer(let path, let version):
       "the store \(path) was written by a newer version (schema \(version), this one knows"
         + " \(StoreFile.schemaVersion))"
@@ -66,6 +71,11 @@ extension StoreError: CustomStringConvertible {
         + " and was not free within \(StoreFile.busyTime)"
     case .full(let path): "no space left on the disk for the store \(path)"
     case .readOnly(let path): "the store \(path) is read-only"
+    case .sqlite(let path, CSQLITE_NOMEM, _): "not enough memory to use the store \(path)"
+    case .sqlite(let path, CSQLITE_IOERR, _):
+      "the disk reports an error for the store \(path) or its journal"
+    case .sqlite(let path, CSQLITE_CANTOPEN, _):
+      "the store \(path) or its journal cannot be opened"
     case .sqlite(let path, let code, let text):
       "cannot use the store \(path): \(text) (SQLite error \(code))"
     case .tooManyBonds(let limit): "too many bonds: the limit of an adapter is \(limit)"
@@ -88,6 +98,7 @@ extension StoreError: CustomStringConvertible {
     case .writableFolder(let path, _):
       "chmod go-w \(path), or name a file in a directory of your own"
     case .corrupt: "move it away and pair again, or try sqlite3's .recover on a copy"
+    case .damagedRecord: "pair again, or remove it"
     case .newer: "use that version, or name another file"
     case .busy: "try again when the process has ended"
     case .full: "free some space; everything stored before is intact"
@@ -97,8 +108,19 @@ extension StoreError: CustomStringConvertible {
     case .tooManyBonds: "remove a bond"
     case .noSigningKey: "pair first; not every peer supports signing"
     case .countersExhausted: "remove the bond and pair again"
-    case .system, .sqlite, .noAddress: nil
+    case .sqlite(_, CSQLITE_NOMEM, _): "end other programs, or raise the limit (ulimit -v)"
+    case .sqlite(_, CSQLITE_IOERR, _): "look for errors of the disk (dmesg) and check its cables"
+    case .sqlite(_, CSQLITE_CANTOPEN, _):
+      "make the directory writable for this user, and check the limit of open files (ulimit -n)"
+    case .sqlite: "try again; if it fails again, move the store away and pair again"
+    case .system, .noAddress: nil
     }
+  }
+
+  static func damagedBond(
+    _ adapter: BluetoothAddress, _ peer: BluetoothAddress, _ path: String
+  ) -> StoreError {
+    .damagedRecord(path: path, "the bond of \(adapter) with \(peer)")
   }
 
   private static func text(_ number: Int32) -> String {

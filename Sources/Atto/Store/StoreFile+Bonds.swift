@@ -34,13 +34,19 @@ extension StoreFile {
           "INSERT OR REPLACE INTO identity_key VALUES(?, ?)", bond, .octets(key.value))
       case .signature(let key): try keep(key, bond, in: database)
       }
+      try SealedTable.bonds.seal(bond, in: database)
     }
   }
 
   private static func makeBond(
     _ adapter: BluetoothAddress, _ peer: BluetoothAddress, in database: borrowing SQLiteDatabase
   ) throws(StoreError) -> SQLValue {
-    if let bond = try find(adapter, peer, in: database) { return bond }
+    do throws(StoreError) {
+      if let bond = try find(adapter, peer, in: database) { return bond }
+    } catch .damagedRecord {
+      // The new pairing replaces it.
+      try removeBond(adapter, peer, in: database)
+    }
     var count: Int64 = 0
     try database.run("SELECT count(*) FROM bond WHERE adapter = ?", .text("\(adapter)")) {
       (row) throws(StoreError) in count = row.integer(0)
@@ -49,12 +55,12 @@ extension StoreFile {
     try database.run(
       "INSERT INTO bond(adapter, peer, since) VALUES(?, ?, ?)", .text("\(adapter)"),
       .text("\(peer)"), .integer(Int64(time(nil))))
-    guard let bond = try find(adapter, peer, in: database) else {
-      throw .corrupt(path: database.path, "an inserted bond is missing")
-    }
-    return bond
+    return .integer(try database.integer("SELECT last_insert_rowid()") ?? 0)
   }
 
+  /// Returns the row of a bond; nil if there is none.
+  ///
+  /// - Throws: `damagedRecord` for a bond that is not as it was stored.
   static func find(
     _ adapter: BluetoothAddress, _ peer: BluetoothAddress, in database: borrowing SQLiteDatabase
   ) throws(StoreError) -> SQLValue? {
@@ -62,7 +68,11 @@ extension StoreFile {
     try database.run(
       "SELECT id FROM bond WHERE adapter = ? AND peer = ?", .text("\(adapter)"), .text("\(peer)")
     ) { (row) throws(StoreError) in found = row.integer(0) }
-    return found.map { .integer($0) }
+    guard let found else { return nil }
+    guard try SealedTable.bonds.isSound(.integer(found), in: database) else {
+      throw .damagedBond(adapter, peer, database.path)
+    }
+    return .integer(found)
   }
 
   private static func keep(
@@ -99,7 +109,8 @@ extension StoreFile {
       bond, .integer(key.isOurs ? 1 : 0), .integer(Int64(key.kind)), .octets(key.value))
   }
 
-  /// Returns the bonds of an adapter and with a peer, by adapter and then by age; nil for any.
+  /// Returns the bonds of an adapter and with a peer, by adapter and then by age; nil for any. Bonds
+  /// that are damaged are left out; ``notices`` names them.
   ///
   /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
   ///   than 2 s, `full`, `system`, `corrupt`.
@@ -107,18 +118,19 @@ extension StoreFile {
     of adapter: BluetoothAddress? = nil, with peer: BluetoothAddress? = nil
   ) async throws(StoreError) -> [Bond] {
     try await use { (database) throws(StoreError) in
-      // One transaction, so that other processes do not change the bonds meanwhile.
-      try database.run("BEGIN")
-      defer { _ = try? database.run("ROLLBACK") }
-      return try Bond.read(adapter: adapter, peer: peer, in: database)
+      try Bond.read(adapter: adapter, peer: peer, in: database)
     }
   }
 
-  /// Returns the bond with a peer; nil if there is none. Throws as ``bonds(of:with:)`` does.
+  /// Returns the bond with a peer; nil if there is none.
+  ///
+  /// - Throws: as ``bonds(of:with:)`` does, and `damagedRecord` for a damaged bond.
   public func bond(
     adapter: BluetoothAddress, peer: BluetoothAddress
   ) async throws(StoreError) -> Bond? {
-    try await bonds(of: adapter, with: peer).first
+    try await use { (database) throws(StoreError) in
+      try Bond.read(adapter, peer, in: database)
+    }
   }
 
   /// Removes a bond and everything stored for the peer.
@@ -137,9 +149,15 @@ extension StoreFile {
       guard let adapter else {
         return try database.run("DELETE FROM bond WHERE peer = ?", .text("\(peer)")) > 0
       }
-      return try database.run(
-        "DELETE FROM bond WHERE adapter = ? AND peer = ?", .text("\(adapter)"), .text("\(peer)"))
-        > 0
+      return try Self.removeBond(adapter, peer, in: database) > 0
     }
+  }
+
+  @discardableResult
+  private static func removeBond(
+    _ adapter: BluetoothAddress, _ peer: BluetoothAddress, in database: borrowing SQLiteDatabase
+  ) throws(StoreError) -> Int64 {
+    try database.run(
+      "DELETE FROM bond WHERE adapter = ? AND peer = ?", .text("\(adapter)"), .text("\(peer)"))
   }
 }

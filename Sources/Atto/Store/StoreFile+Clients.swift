@@ -33,6 +33,7 @@ extension ClientRecord {
         "INSERT INTO configuration VALUES(?, ?, ?, ?)", bond, .integer(Int64(handle.rawValue)),
         .integer(Int64(value.rawValue)), .octets(serviceHashes[handle] ?? []))
     }
+    try SealedTable.bonds.seal(bond, in: database)
     return true
   }
 

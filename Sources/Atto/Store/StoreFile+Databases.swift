@@ -21,17 +21,20 @@ public struct PeerName: Hashable, Sendable {
 /// Databases of peers. By the Database Hash a client finds with one request that a stored database is
 /// still valid. Vol 3, Part G, 2.5.2.1.
 extension StoreFile {
-  /// Returns the stored database of a peer; nil if there is none, or it cannot be decoded.
+  /// Returns the stored database of a peer; nil if there is none, or it is damaged.
   ///
   /// - Throws: ``StoreError``: most often `busy` while another process holds the file for longer
   ///   than 2 s, `full`, `system`, `corrupt`.
   public func database(of peer: PeerName) async throws(StoreError) -> RemoteDatabase? {
     try await use { (database) throws(StoreError) in
-      var content: [UInt8]?
-      try database.run("SELECT content FROM peer_database WHERE peer = ?", .text(peer.text)) {
-        (row) throws(StoreError) in content = row.octets(0)
+      try database.reading { () throws(StoreError) in
+        guard try SealedTable.databases.isSound(.text(peer.text), in: database) else { return nil }
+        var content: [UInt8]?
+        try database.run("SELECT content FROM peer_database WHERE peer = ?", .text(peer.text)) {
+          (row) throws(StoreError) in content = row.octets(0)
+        }
+        return content.flatMap { RemoteDatabase(stored: $0) }
       }
-      return content.flatMap { RemoteDatabase(stored: $0) }
     }
   }
 
@@ -55,6 +58,7 @@ extension StoreFile {
       try database.run(
         "INSERT OR REPLACE INTO peer_database(peer, used, content) VALUES(?, ?, ?)",
         .text(peer.text), .integer(Int64(time(nil))), .octets(content))
+      try SealedTable.databases.seal(.text(peer.text), in: database)
       try database.run(
         """
         DELETE FROM peer_database WHERE peer IN

@@ -68,6 +68,7 @@ extension StoreFile {
     try database.run(
       "UPDATE signature_key SET counter = ? WHERE bond = ? AND is_ours = ?",
       .integer(Int64(counter)), bond, .integer(isOurs ? 1 : 0))
+    try SealedTable.bonds.seal(bond, in: database)
   }
 
   private static func signing(

@@ -20,7 +20,7 @@ import Synchronization
 /// All functions may be called from any thread.
 public final class StoreFile: Sendable {
   /// The version of the tables.
-  public static let schemaVersion: Int64 = 1
+  public static let schemaVersion: Int64 = 2
   /// How long a function waits for another process.
   public static let busyTime: Duration = .seconds(2)
   /// The most bonds of one adapter, which is what the kernel accepts.
@@ -32,7 +32,8 @@ public final class StoreFile: Sendable {
 
   /// The path, for messages.
   public let path: String
-  /// Messages for the user, for instance that the file was readable by others.
+  /// Messages for the user, for instance that the file was readable by others, or that a bond in it
+  /// is damaged.
   public let notices: [String]
   private let database: OpenDatabase
   private let thread: Loop
@@ -137,7 +138,7 @@ private final class OpenDatabase: Sendable {
     let opened = try SQLiteDatabase(path: path)
     try Schema.establish(opened)
     let closed = try StorePlace.closeToOthers(path)
-    self.notices = notices + (closed.map { [$0] } ?? [])
+    self.notices = notices + (closed.map { [$0] } ?? []) + (try Damage.notices(in: opened))
     value = Mutex(opened)
   }
 }

@@ -69,8 +69,7 @@ public struct StoreMemory: ClientMemory {
   private static func recall(
     _ addresses: LinkAddresses, in database: borrowing SQLiteDatabase
   ) throws(StoreError) -> RememberedClient? {
-    let bonds = try Bond.read(adapter: addresses.own, peer: addresses.peer, in: database)
-    return bonds.first.map { bond in
+    try Bond.read(addresses.own, addresses.peer, in: database).map { bond in
       RememberedClient(
         record: bond.client, signingKey: bond.peerSignature?.key.mostSignificantFirst,
         signCounter: bond.peerSignature?.counter ?? 0)

@@ -15,6 +15,10 @@ def store(b, name="store.sqlite"):
     equal(b.run("discover", at, "--cache", "--store", b.path(name)).code, 0)
     server.stop()
     with sqlite3.connect(b.path(name)) as database:
+        # A store of the first version, which had no checksums.
+        database.execute("PRAGMA user_version = 1")
+        for table in ("bond", "peer_database"):
+            database.execute(f"ALTER TABLE {table} DROP COLUMN sum")
         database.execute("INSERT INTO bond VALUES(1, ?, ?, 1700000000)", (ADAPTER, PEER))
         database.execute(
             "INSERT INTO long_term_key VALUES(1, 0, 2, 16, 0, 0, ?)", (KEY,))
@@ -56,6 +60,26 @@ def table(b):
         contains(b.run("bonds", "--show-keys", *words).out, "LTK", "CSRK", shown)
     equal(b.run("bonds", "--adapter", PEER, "--json").out, "")
     equal(len(b.run("bonds", "--adapter", ADAPTER, "--json").json), 1)
+
+
+@test("bonds: a damaged bond is named, and is not listed")
+def damaged(b):
+    path = store(b)
+    equal(len(b.run("bonds", "--json").json), 1)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE signature_key SET counter = 40")
+    database.close()
+    for words in (["bonds"], ["discover", b.serve("heart-rate.json")[1], "--cache"]):
+        ended = b.run(*words)
+        equal(ended.code, 0)
+        contains(ended.err, f"the bond of {ADAPTER} with {PEER}", path, "damaged", "hint: pair again")
+    equal(b.run("bonds", "--json").out, "")
+    equal(b.run("bonds", "--remove", PEER).code, 0)
+    expect("damaged" not in b.run("bonds").err, "it is still there")
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE client RENAME COLUMN hash TO other")
+    database.close()
+    b.refuses(2, ["damaged", "wrong columns in table client", "hint: "], "bonds")
 
 
 @test("bonds: --remove removes all data of a peer")

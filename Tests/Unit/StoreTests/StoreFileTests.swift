@@ -21,7 +21,7 @@ import Testing
     // The application ID and the version of the schema in the header.
     let header = octets(of: folder.file())
     #expect(header[68..<72] == [0x41, 0x74, 0x74, 0x6F])
-    #expect(header[60..<64] == [0, 0, 0, 1])
+    #expect(header[60..<64] == [0, 0, 0, 2])
   }
 
   @Test func aMissingStoreIsCreatedOnlyOnRequest() async throws {
@@ -193,9 +193,9 @@ import Testing
   @Test func aNewerSchemaIsRefused() async throws {
     let path = folder.file()
     _ = try await StoreFile(path: path)
-    try execute("PRAGMA user_version = 2", on: path)
+    try execute("PRAGMA user_version = 3", on: path)
     let content = octets(of: path)
-    let error = await #expect(throws: StoreError.newer(path: path, version: 2)) {
+    let error = await #expect(throws: StoreError.newer(path: path, version: 3)) {
       try await StoreFile(path: path)
     }
     #expect(error?.description.contains("newer version") == true)

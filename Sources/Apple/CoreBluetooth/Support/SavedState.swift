@@ -94,7 +94,11 @@ final class SavedState: Sendable {
       return try body(try opened())
     } catch let error as StoreError {
       problem = "\(error)"
-      if case .libraryMissing = error { hint = "sudo apt-get install libsqlite3-0" }
+      switch error {
+      case .libraryMissing: hint = "sudo apt-get install libsqlite3-0"
+      case .damagedRecord: hint = "none is needed: the next change replaces it"
+      default: break
+      }
     } catch {
       problem = error.localizedDescription
     }

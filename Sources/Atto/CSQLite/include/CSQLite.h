@@ -11,11 +11,17 @@ typedef struct csqlite_statement csqlite_statement;
 
 // Results (SQLITE_...); others are reported by number.
 static const int32_t CSQLITE_OK = 0;
+static const int32_t CSQLITE_ERROR = 1;
 static const int32_t CSQLITE_BUSY = 5;
 static const int32_t CSQLITE_LOCKED = 6;
+static const int32_t CSQLITE_NOMEM = 7;
 static const int32_t CSQLITE_READONLY = 8;
+static const int32_t CSQLITE_IOERR = 10;
 static const int32_t CSQLITE_CORRUPT = 11;
 static const int32_t CSQLITE_FULL = 13;
+static const int32_t CSQLITE_CANTOPEN = 14;
+static const int32_t CSQLITE_CONSTRAINT = 19;
+static const int32_t CSQLITE_MISMATCH = 20;
 static const int32_t CSQLITE_NOTADB = 26;
 static const int32_t CSQLITE_ROW = 100;
 static const int32_t CSQLITE_DONE = 101;

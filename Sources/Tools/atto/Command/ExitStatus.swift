@@ -173,6 +173,7 @@ extension StoreError {
     case .noPlace, .notAFile, .foreign, .foreignOwner, .writableFolder, .newer, .readOnly:
       hint.map { $0 + " (--store)" }
     case .tooManyBonds: "remove a bond: atto bonds --remove ADDRESS"
+    case .damagedRecord: "pair again, or remove it: atto bonds --remove ADDRESS"
     case .noSigningKey:
       "pair first (atto pair), or give --key and --counter; not every peer supports signing"
     case .noAddress: "give --key and --counter"
