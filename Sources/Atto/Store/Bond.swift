@@ -94,7 +94,8 @@ extension Bond {
     }
   }
 
-  private static func read(
+  /// Reads a sound bond by its row.
+  static func read(
     _ id: SQLValue, in database: borrowing SQLiteDatabase
   ) throws(StoreError) -> Bond {
     var found: Bond?

@@ -2,7 +2,8 @@
 ///
 /// Addresses are stored as text, `AA:BB:CC:DD:EE:FF` with `/random` behind random ones. Keys are in
 /// the kernel's order, least significant octet first. Adapters are named by their identity address,
-/// so that a bond does not depend on the adapter's number.
+/// so that a bond does not depend on the adapter's number. The column `sum` is the checksum of a
+/// record, see ``SealedTable``; that of a bond covers its rows in all tables.
 enum Schema {
   /// The application ID in the header of the file: "Atto".
   static let applicationID: Int64 = 0x4174_746F

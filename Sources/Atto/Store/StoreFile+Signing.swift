@@ -76,16 +76,7 @@ extension StoreFile {
     in database: borrowing SQLiteDatabase
   ) throws(StoreError) -> (SQLValue, Bond.SigningState)? {
     guard let id = try find(adapter, peer, in: database) else { return nil }
-    var state: Bond.SigningState?
-    try database.run(
-      "SELECT kind, value, counter FROM signature_key WHERE bond = ? AND is_ours = ?", id,
-      .integer(isOurs ? 1 : 0)
-    ) { (row) throws(StoreError) in
-      state = Bond.SigningState(
-        key: SignatureKey(
-          peer: peer, kind: UInt8(truncatingIfNeeded: row.integer(0)), value: row.octets(1)),
-        counter: UInt32(clamping: row.integer(2)))
-    }
-    return state.map { (id, $0) }
+    let bond = try Bond.read(id, in: database)
+    return (isOurs ? bond.ownSignature : bond.peerSignature).map { (id, $0) }
   }
 }

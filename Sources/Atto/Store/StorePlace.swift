@@ -70,14 +70,21 @@ enum StorePlace {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Creates a directory and its parents, for their owner only.
+  /// Creates a directory and its parents, for their owner only. Their names have reached the disk when
+  /// this returns; SQLite syncs only the directory of the file.
   private static func makeFolder(_ path: String) throws(StoreError) {
     var status = stat()
     if stat(path, &status) == 0 { return }
-    if path != "/", path != "." { try makeFolder(folder(of: path)) }
+    let parent = folder(of: path)
+    if path != "/", path != "." { try makeFolder(parent) }
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw .system("created", path: path + "/", errno: errno)
     }
+    let descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    // Fails where a file system cannot do it, which is no reason not to store.
+    _ = fsync(descriptor)
+    _ = close(descriptor)
   }
 
   /// Returns the process that holds SQLite's lock on a file, from /proc/locks; nil if unknown.

@@ -93,13 +93,14 @@ import Testing
     "INSERT INTO record VALUES(1, 'state', 'a', x'0102')",
   ]
 
-  private func make(_ count: Int) throws {
-    for sql in Self.statements.prefix(count) { try execute(sql, on: folder.file()) }
-    chmod(folder.file(), 0o600)
+  /// Makes a store of bonds, or with the records of an application.
+  static func make(_ path: String, withRecords: Bool = false) throws {
+    for sql in statements.dropLast(withRecords ? 0 : 2) { try execute(sql, on: path) }
+    chmod(path, 0o600)
   }
 
-  private func check() async throws {
-    let store = try await StoreFile(path: folder.file())
+  static func check(_ path: String) async throws {
+    let store = try await StoreFile(path: path)
     #expect(store.notices == [])
     var bonds = try await store.bonds()
     #expect(bonds.map(\.since) == [1_795_362_227, 1_795_362_228])
@@ -119,21 +120,21 @@ import Testing
   }
 
   @Test func bondsOfTheFirstVersionStay() async throws {
-    try make(Self.statements.count - 2)
-    try await check()
+    try Self.make(folder.file())
+    try await Self.check(folder.file())
     #expect(octets(of: folder.file())[60..<64] == [0, 0, 0, 2])
   }
 
   @Test func recordsOfTheFirstVersionStay() async throws {
-    try make(Self.statements.count)
+    try Self.make(folder.file(), withRecords: true)
     #expect(try RecordFile(path: folder.file()).record("state", "a") == [1, 2])
-    try await check()
+    try await Self.check(folder.file())
     #expect(try RecordFile(path: folder.file()).record("state", "a") == [1, 2])
   }
 
   /// A damaged store of that version is not changed.
   @Test func aDamagedFirstVersionIsNotChanged() async throws {
-    try make(Self.statements.count - 2)
+    try Self.make(folder.file())
     try execute("DROP TABLE client", on: folder.file())
     let content = octets(of: folder.file())
     await #expect(throws: StoreError.self) { try await StoreFile(path: folder.file()) }

@@ -18,6 +18,28 @@ import Testing
     print("power loss: 1000 cuts, \(acknowledged) records, \(wrong.count) losses")
   }
 
+  /// The change of a store to this version's tables is done or not done.
+  @Test func powerFailsWhileTheVersionChanges() async throws {
+    let seed = testSeed()
+    var cuts = 0
+    defer { power_loss_disarm() }
+    for operations in 1...60 as ClosedRange<Int32> {
+      let (disk, image) = (
+        TemporaryFolder(isInMemory: true), TemporaryFolder(isInMemory: true)
+      )
+      try FirstVersionTests.make(disk.file())
+      let armed = power_loss_arm(
+        disk.path, image.path, seed &+ UInt64(operations), operations, 0)
+      try #require(armed == 0)
+      _ = try await StoreFile(path: disk.file())
+      let isCut = power_loss_is_cut() != 0
+      power_loss_disarm()
+      try await FirstVersionTests.check(isCut ? image.file() : disk.file())
+      cuts += isCut ? 1 : 0
+    }
+    #expect(cuts > 20, "seed \(seed)")
+  }
+
   /// If the disk is not waited for, this test notices.
   @Test(arguments: [POWER_LOSS_LIES_ABOUT_FILES, POWER_LOSS_LIES_ABOUT_FOLDERS])
   func aDiskThatLiesIsNoticed(_ lies: Int32) async throws {
