@@ -13,8 +13,8 @@ extension AttoError {
     // The link refuses to be secured, and stays as it is.
     case .link(let error): error.operation != .raiseSecurity
     case .radio, .connectTimeout, .loop, .tooManyClients, .endpoint: true
-    case .refused, .insufficientSecurity, .securityTimeout, .violation, .misuse, .database,
-      .cancelled:
+    case .refused, .insufficientSecurity, .securityTimeout, .violation, .limit, .procedureTimeout,
+      .misuse, .database, .cancelled:
       false
     }
   }
@@ -27,11 +27,11 @@ extension AttoError {
   public var isRetryable: Bool {
     switch self {
     case .refused(let response): response.code.isTemporary
-    case .disconnected, .bearer, .connectTimeout, .loop, .tooManyClients: true
+    case .disconnected, .bearer, .connectTimeout, .procedureTimeout, .loop, .tooManyClients: true
     case .link(let error): error.isTemporary
     case .radio(let error): error.isTemporary
     case .pairing(_, let failure): failure == .linkLost || failure == .timeout
-    case .closed, .insufficientSecurity, .securityTimeout, .violation, .misuse, .database,
+    case .closed, .insufficientSecurity, .securityTimeout, .violation, .limit, .misuse, .database,
       .endpoint, .cancelled:
       false
     }

@@ -11,6 +11,10 @@ import AttoRadio
   case refused(ErrorResponse)
   /// The peer's responses contradict themselves, the request or the specification.
   case violation(ProtocolViolation)
+  /// The peer has more of something than ``DiscoveryLimits`` allow, which is no fault of the peer.
+  case limit(ProcedureLimit, Int)
+  /// The procedure did not end within ``ConnectionOptions/procedureTimeout``.
+  case procedureTimeout(after: Duration)
   /// The bearer cannot be used any more: a transaction timed out, or a response was invalid.
   case bearer(BearerFailure)
   /// The link could not be opened, or was lost.
@@ -55,6 +59,7 @@ extension AttoError {
       self = obstacle.map { .insufficientSecurity(response, $0) } ?? .refused(response)
     case .refused(let response): self = .refused(response)
     case .violation(let violation): self = .violation(violation)
+    case .limit(let what, let limit): self = .limit(what, limit)
     case .misuse(let misuse): self = .misuse(misuse)
     case .bearer(.linkEnded): self = end ?? .bearer(.linkEnded)
     case .bearer(let failure): self = .bearer(failure)
@@ -68,6 +73,10 @@ extension AttoError: CustomStringConvertible {
     switch self {
     case .refused(let response): "the peer answered \(response)"
     case .violation(let violation): "the peer broke the protocol: \(violation)"
+    case .limit(let what, let limit):
+      "the peer has more \(what) than this end's limit of \(limit)"
+    case .procedureTimeout(let time):
+      "the procedure did not end within this end's limit of \(time)"
     case .bearer(let failure): failure.description
     case .link(let error): error.description
     case .closed: "the connection was closed"

@@ -49,7 +49,7 @@ extension Connection {
   ///     round trip.
   ///   - readsDatabaseHash: whether to read the peer's hash.
   ///   - limits: what a peer may list.
-  /// - Throws: `violation` where the peer contradicts itself or a limit is reached, and what
+  /// - Throws: `violation` where the peer contradicts itself, `limit` where one is reached, and what
   ///   ``perform(_:)`` throws.
   public func discover(
     cached: RemoteDatabase? = nil, readsDatabaseHash: Bool = false,

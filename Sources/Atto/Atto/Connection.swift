@@ -65,8 +65,8 @@ public final class Connection: Sendable {
 
   /// Carries out a procedure, after the procedures that were started before.
   ///
-  /// - Throws: `refused`, `violation`, `misuse`, `bearer`, `link`, `disconnected`, `closed`,
-  ///   `cancelled`. A procedure that is cancelled sends nothing more.
+  /// - Throws: `refused`, `violation`, `limit`, `procedureTimeout`, `misuse`, `bearer`, `link`,
+  ///   `disconnected`, `closed`, `cancelled`. A procedure that is cancelled sends nothing more.
   public func perform<P: Procedure & Sendable>(
     _ procedure: P
   ) async throws(AttoError) -> P.Output {
@@ -74,6 +74,8 @@ public final class Connection: Sendable {
       let operation = AwaitedOperation(procedure, core, waiter)
       let id = core.start(operation)
       waiter.whenCancelled = { core.cancel(id) }
+      guard let limit = core.options.procedureTimeout else { return }
+      waiter.end(.failure(.procedureTimeout(after: limit)), after: limit)
     }
   }
 

@@ -12,6 +12,11 @@ public struct ConnectionOptions: Sendable {
   public var connectTimeout: Duration = .seconds(30)
   /// The time limit for a response or confirmation: 30 s in Vol 3, Part F, 3.3.3.
   public var transactionTimeout: Duration = .seconds(30)
+  /// The time limit for a whole procedure of several requests, from the call that starts it; nil for
+  /// none. ``transactionTimeout`` bounds each of its requests, of which a discovery may take
+  /// thousands. A procedure that reaches the limit throws ``AttoError/procedureTimeout(after:)`` and
+  /// sends nothing more; the connection stays open.
+  public var procedureTimeout: Duration?
   /// The security level that the link must reach before the first request.
   public var security: SecurityLevel = .low
   /// The highest level to which the link is raised when the peer refuses a request because of

@@ -42,7 +42,6 @@ extension ProtocolViolation: CustomStringConvertible {
     case .contradiction(let handle):
       "a response about handle \(handle) contradicts an earlier one"
     case .outsideServices(let handle): "handle \(handle) is not in any service"
-    case .limit(let what, let limit): "it listed more than \(limit) \(what)"
     }
   }
 }

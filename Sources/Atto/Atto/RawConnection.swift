@@ -70,13 +70,14 @@ public final class RawConnection: Sendable {
 }
 
 /// The part of a raw connection on the loop's thread.
-private final class RawCore: ReadinessHandler, LinkObserver {
+private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
   let loop: Loop
   private let link: any Link
   private let monitor: (@Sendable (MonitoredPDU) -> Void)?
   private let buffer = ReceiveBuffer(capacity: 65536)
   private var watch: WatchID?
   private var received: [[UInt8]] = []
+  private var receivedOctets = 0
   /// Callers that wait for the next PDU.
   private let readers = WaiterList<Void, [UInt8]?, AttoError>()
   /// Callers that wait until the link accepts their PDU.
@@ -85,8 +86,13 @@ private final class RawCore: ReadinessHandler, LinkObserver {
   /// Why nothing can be sent any more. All that is left is received then, without a limit.
   private var sendFailure: AttoError?
 
-  /// PDUs that may wait before the peer is held back.
+  /// PDUs that may wait before the peer is held back, and their octets.
   static let limit = 1024
+  static let octetLimit = 1 << 20
+  /// PDUs that callers get without waiting for the next turn. A caller that gets its PDU at once does
+  /// not leave the loop's thread, so that a flood would keep timers and signals waiting.
+  private static let turnLimit = 64
+  private var givenAtOnce = 0
 
   init(_ link: any Link, on loop: Loop, monitor: (@Sendable (MonitoredPDU) -> Void)?) {
     self.link = link
@@ -114,7 +120,7 @@ private final class RawCore: ReadinessHandler, LinkObserver {
   }
 
   private func read() {
-    while end == nil, sendFailure != nil || received.count < Self.limit {
+    while end == nil, sendFailure != nil || hasRoom {
       do throws(LinkError) {
         switch try buffer.receive(from: link) {
         case .pdu: deliver(buffer.withPDU { $0.owned })
@@ -129,9 +135,13 @@ private final class RawCore: ReadinessHandler, LinkObserver {
     }
   }
 
+  private var hasRoom: Bool { received.count < Self.limit && receivedOctets < Self.octetLimit }
+
   private func deliver(_ pdu: [UInt8]) {
     note(.received, pdu)
-    if !readers.resumeFirst(.success(pdu)) { received.append(pdu) }
+    if received.isEmpty, readers.resumeFirst(.success(pdu)) { return }
+    received.append(pdu)
+    receivedOctets += pdu.count
   }
 
   private func note(_ direction: MonitoredPDU.Direction, _ pdu: [UInt8]) {
@@ -142,12 +152,30 @@ private final class RawCore: ReadinessHandler, LinkObserver {
 
   func receive(within time: Duration, _ waiter: Waiter<[UInt8]?, AttoError>) {
     if !received.isEmpty {
-      waiter.resume(.success(received.removeFirst()))
-      return read()
+      if givenAtOnce < Self.turnLimit {
+        givenAtOnce += 1
+        waiter.resume(.success(removeFirst()))
+        return read()
+      }
+      loop.atEndOfTurn(self)
+    } else if let end {
+      return waiter.resume(.failure(end))
     }
-    if let end { return waiter.resume(.failure(end)) }
     waiter.resume(.success(nil), after: time)
     readers.append(waiter)
+  }
+
+  func turnEnds() {
+    givenAtOnce = 0
+    while !received.isEmpty, !readers.isEmpty { readers.resumeFirst(.success(removeFirst())) }
+    if received.isEmpty, let end { readers.resumeAll(.failure(end)) }
+    read()
+  }
+
+  private func removeFirst() -> [UInt8] {
+    let pdu = received.removeFirst()
+    receivedOctets -= pdu.count
+    return pdu
   }
 
   func send(_ pdu: [UInt8], _ waiter: Waiter<Void, AttoError>) {
@@ -178,6 +206,7 @@ private final class RawCore: ReadinessHandler, LinkObserver {
     watch = nil
     link.close()
     writers.resumeAll(.failure(error))
-    readers.resumeAll(.failure(error))
+    // Callers get what was received before.
+    if received.isEmpty { readers.resumeAll(.failure(error)) }
   }
 }

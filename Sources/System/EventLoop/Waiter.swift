@@ -46,6 +46,17 @@ public final class Waiter<Value: Sendable, Failure: WaitError>: @unchecked Senda
     timer = LoopTimer(after: time, on: loop) { self.resume(result) }
   }
 
+  /// The same, and the work that the caller waits for ends too (see ``whenCancelled``).
+  public func end(_ result: Result<Value, Failure>, after time: Duration) {
+    guard continuation != nil else { return }
+    timer?.cancel()
+    timer = LoopTimer(after: time, on: loop) {
+      let action = self.whenCancelled
+      self.resume(result)
+      action?()
+    }
+  }
+
   /// Leaves the list and cancels the timer.
   @usableFromInline func detach() {
     list?.remove(self)

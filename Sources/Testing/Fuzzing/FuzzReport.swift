@@ -29,7 +29,10 @@ public struct FuzzReport: Equatable, Sendable {
     public let attack: String
     /// The kind of failure.
     public let kind: Kind
-    /// All PDUs of the link, ending with the probe and any response.
+    /// The PDUs of the server that ``transcript`` lacks, because a link had more of them than are
+    /// kept: 4096, of 1 MiB in all.
+    public let omitted: Int
+    /// The PDUs of the link, ending with the probe and any response.
     public let transcript: Transcript
 
     /// A kind of failure.

@@ -7,8 +7,12 @@ final class FuzzTarget {
   private let peer: any TestPeer
   private let patience: Duration
   private var link: (any TestLink)?
-  /// The PDUs since the link was opened.
+  /// The PDUs since the link was opened, without those of the server beyond the limits.
   private(set) var steps: [Transcript.Step] = []
+  /// The server's PDUs since the link was opened that are not in ``steps``.
+  private(set) var omitted = 0
+  private var received = 0
+  private var receivedOctets = 0
   /// The requests without a response in time.
   private(set) var unanswered = 0
   private(set) var linkCount = 0
@@ -31,6 +35,7 @@ final class FuzzTarget {
     link = try await peer.open()
     linkCount += 1
     steps = []
+    (omitted, received, receivedOctets) = (0, 0, 0)
   }
 
   func close() async {
@@ -60,6 +65,22 @@ final class FuzzTarget {
     }
   }
 
+  /// The most PDUs of the server on one link, and their octets, that are kept.
+  static let receivedLimit = 4096
+  static let octetLimit = 1 << 20
+
+  /// Keeps a PDU of the server. Returns false if there are too many.
+  private func keep(_ pdu: [UInt8]) -> Bool {
+    guard received < Self.receivedLimit, receivedOctets + pdu.count <= Self.octetLimit else {
+      omitted += 1
+      return false
+    }
+    received += 1
+    receivedOctets += pdu.count
+    steps.append(Transcript.Step(.server(Transcript.Pattern(pdu))))
+    return true
+  }
+
   /// Receives until a PDU matches, and confirms indications. Returns false when the time is over.
   private func receive(_ isWanted: ([UInt8]) -> Bool) async throws(PeerError) -> Bool {
     guard let link else { return false }
@@ -67,10 +88,10 @@ final class FuzzTarget {
     while true {
       let left = end - link.elapsed
       guard left > .zero, let pdu = try await link.receive(within: left) else { return false }
-      steps.append(Transcript.Step(.server(Transcript.Pattern(pdu))))
+      let isKept = keep(pdu)
       if isWanted(pdu) { return true }
       if let first = pdu.first, Opcode(first).kind == .indication {
-        steps.append(Transcript.Step(.client([0x1E])))
+        if isKept { steps.append(Transcript.Step(.client([0x1E]))) }
         try await link.send([0x1E])
       }
     }

@@ -112,7 +112,7 @@ public struct Fuzzer {
       return try await target.answersProbe()
     }
     if isAlive == true { return nil }
-    let steps = target.steps
+    let (steps, omitted) = (target.steps, target.omitted)
     await target.close()
     let isBack = try await Self.ifReachable {
       () throws(PeerError) in
@@ -126,7 +126,7 @@ public struct Fuzzer {
         isBack == true ? .silent : .dead
       }
     return FuzzReport.Failure(
-      attack: attack.name, kind: kind,
+      attack: attack.name, kind: kind, omitted: omitted,
       transcript: transcript(of: steps, attack.name, kind.description))
   }
 

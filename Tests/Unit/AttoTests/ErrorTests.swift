@@ -94,6 +94,30 @@ import Testing
     }
   }
 
+  @Test func procedureTimeout() async throws {
+    try await withDeadline {
+      let clock = TestClock()
+      let peer = RawPeer()
+      let connection = try await peer.connect(loop: clock.loop) {
+        $0.procedureTimeout = .seconds(20)
+      }
+      let discovery = Task(executorPreference: clock.loop.tasks) {
+        await failure { try await connection.discover() }
+      }
+      await peer.expect([0x10, 1, 0, 0xFF, 0xFF, 0, 0x28])
+      peer.send([0x11, 6, 1, 0, 1, 0, 0, 0x18])
+      await peer.expect([0x10, 2, 0, 0xFF, 0xFF, 0, 0x28])
+      await clock.advance(by: .seconds(20))
+      #expect(await discovery.value == .procedureTimeout(after: .seconds(20)))
+      // The connection stays open, and nothing more is sent for the procedure.
+      let read = Task(executorPreference: clock.loop.tasks) { try await connection.read(3) }
+      peer.send([0x11, 6, 2, 0, 2, 0, 0, 0x18])
+      await peer.expect([0x0A, 3, 0])
+      peer.send([0x0B, 5])
+      #expect(try await read.value == [5])
+    }
+  }
+
   @Test func mismatchedResponse() async throws {
     try await withDeadline {
       let peer = RawPeer()

@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 
@@ -33,6 +34,30 @@ import Testing
       let client = try await RawConnection.connect(to: place)
       #expect(try await taken != nil)
       client.close()
+    }
+  }
+
+  /// Timers and signals need turns of the loop too, however many PDUs are there.
+  @Test func aReaderOfManyPDUsLeavesOthersTheirTurn() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let place = try Endpoint("unix:" + folder.socket())
+      let listener = try await RawListener.listen(on: place)
+      let client = try await RawConnection.connect(to: place)
+      let taken = try #require(try await listener.accept(within: .seconds(10)))
+      for number: UInt8 in 0..<150 { try await client.send([0x1B, number]) }
+      try await taken.loop.turn()
+      let hasTurned = Mutex(false)
+      let reading = Task(executorPreference: taken.loop.tasks) { () async throws -> Bool in
+        taken.loop.execute { hasTurned.withLock { $0 = true } }
+        for number: UInt8 in 0..<150 {
+          let pdu = try await taken.receive(within: .seconds(10))
+          #expect(pdu == [0x1B, number])
+        }
+        return hasTurned.withLock { $0 }
+      }
+      #expect(try await reading.value)
+      withExtendedLifetime(client) {}
     }
   }
 

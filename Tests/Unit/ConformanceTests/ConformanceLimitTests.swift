@@ -84,7 +84,7 @@ import Testing
     }
     let reports = try await Self.run(peer)
     #expect(reports.map(\.word) == ["passed"])
-    #expect(searches == 20_000)
+    #expect(searches == 65_535)
     // What is kept is less.
     #expect(reports[0].exchange.count == CaseReport.exchangeLimit)
     #expect(reports[0].exchange.first?.octets == [0x04, 1, 0, 0xFF, 0xFF])

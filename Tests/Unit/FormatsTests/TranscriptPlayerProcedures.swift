@@ -180,7 +180,7 @@ private final class TextOperation<P: Procedure>: ProcedureOperation<P> {
     switch result {
     case .success(let output): end(text(output))
     case .failure(.refused(let error)): end(TranscriptProcedure.error(error))
-    case .failure(.violation): end("violation")
+    case .failure(.violation), .failure(.limit): end("violation")
     case .failure(.misuse): end("misuse")
     case .failure(.bearer(.transactionTimeout)): end("timeout")
     case .failure(.bearer): end("dead")

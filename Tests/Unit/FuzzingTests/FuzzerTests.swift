@@ -135,6 +135,28 @@ import Testing
     }
   }
 
+  /// What a flood adds to the transcript is limited, and what is left out counted.
+  @Test func aFloodIsNotKept() async throws {
+    let short = Array(repeating: [UInt8]([0x1B, 3, 0]), count: 5000)
+    let long = Array(repeating: [0x1D, 3, 0] + [UInt8](repeating: 7, count: 500), count: 3000)
+    for flood in [short, long] {
+      var isFlooding = false
+      let peer = Peer { pdu in
+        if pdu.isEmpty { isFlooding = true }
+        guard isFlooding else { return Peer.answer(pdu) }
+        return pdu == [0x04, 1, 0, 1, 0] ? flood : []
+      }
+      let failure = try Self.failure(try await Self.fuzzer("empty").run(against: peer))
+      let received = failure.transcript.cases[0].steps.filter {
+        if case .server = $0.action { true } else { false }
+      }
+      // The last line is the response that did not come.
+      #expect(received.count - 1 + failure.omitted == flood.count)
+      #expect(received.count <= 4097 && failure.transcript.description.utf8.count < 4 << 20)
+      #expect(failure.omitted > 0)
+    }
+  }
+
   @Test func aServerThatIsGone() async throws {
     let peer = Peer { $0.isEmpty ? nil : Peer.answer($0) }
     // One link for the first probe, one for the attack.

@@ -135,7 +135,7 @@ public struct Bearer: ~Copyable {
         return ignore(.unsolicitedResponse(.errorResponse))
       }
       guard error.request == request else {
-        return die(.mismatchedResponse(request: request, response: .errorResponse))
+        return die(.mismatchedError(request: request, named: error.request))
       }
       if request == .exchangeMTURequest { ownExchange = .refused }
       return completeRequest()

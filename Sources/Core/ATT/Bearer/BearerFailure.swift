@@ -4,6 +4,8 @@
   case transactionTimeout(Opcode)
   /// The peer answered a request with a response to another one.
   case mismatchedResponse(request: Opcode, response: Opcode)
+  /// The peer answered a request with an Error Response that names another one.
+  case mismatchedError(request: Opcode, named: Opcode)
   /// The response to a request was malformed or longer than ATT_MTU.
   case malformedResponse(MalformedPDU)
   /// The peer sent more requests without waiting for a response than the limit allows. Vol 3, Part
@@ -21,6 +23,8 @@ extension BearerFailure: CustomStringConvertible {
     case .transactionTimeout(let opcode): "no response to \(opcode) in time"
     case .mismatchedResponse(let request, let response):
       "the peer answered \(request) with \(response)"
+    case .mismatchedError(let request, let named):
+      "the peer answered \(request) with an Error Response that names \(named)"
     case .malformedResponse(let pdu): "the peer answered with \(pdu)"
     case .tooManyPipelinedRequests(let limit):
       "the peer sent more than \(limit) requests without waiting for a response"

@@ -1,10 +1,9 @@
 import AttoATT
 
-/// How much a discovery accepts from a server before it fails with
-/// ``ProtocolViolation/limit(_:_:)``.
+/// How much a discovery accepts from a server before it fails with ``ProcedureError/limit(_:_:)``.
 ///
-/// Every discovery ends, because handles must increase. These limits bound its memory and time.
-/// They apply to one procedure.
+/// Every discovery ends, because handles must increase. The standard limits admit any database, so
+/// a smaller one is the caller's choice. They apply to one procedure.
 public struct DiscoveryLimits: Equatable, Sendable {
   /// Primary and secondary services.
   public var services: Int
@@ -21,8 +20,8 @@ public struct DiscoveryLimits: Equatable, Sendable {
 
   /// Creates a value with these properties.
   public init(
-    services: Int = 2_000, includes: Int = 2_000, characteristics: Int = 10_000,
-    descriptors: Int = 20_000, values: Int = 10_000, requests: Int = 40_000
+    services: Int = 65_535, includes: Int = 65_535, characteristics: Int = 65_535,
+    descriptors: Int = 65_535, values: Int = 65_535, requests: Int = 200_000
   ) {
     self.services = services
     self.includes = includes
@@ -32,7 +31,8 @@ public struct DiscoveryLimits: Equatable, Sendable {
     self.requests = requests
   }
 
-  /// More than any known server has, and a few megabytes at most.
+  /// One of anything for each handle, and three requests: the search for a declaration, the read of
+  /// an included service, and the list of all attributes.
   public static let standard = DiscoveryLimits()
 
   /// Throws if `count` has reached the limit.
@@ -46,6 +46,6 @@ public struct DiscoveryLimits: Equatable, Sendable {
       case .values: values
       case .requests: requests
       }
-    guard count < limit else { throw .violation(.limit(kind, limit)) }
+    guard count < limit else { throw .limit(kind, limit) }
   }
 }

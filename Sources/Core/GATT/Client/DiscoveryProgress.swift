@@ -64,7 +64,7 @@ struct DiscoveryProgress: Sendable {
     responses += 1
     start = next.flatMap { $0 <= range.end ? $0 : nil }
     guard start != nil else { return false }
-    guard responses < requestLimit else { throw .violation(.limit(.requests, requestLimit)) }
+    guard responses < requestLimit else { throw .limit(.requests, requestLimit) }
     return true
   }
 }

@@ -31,8 +31,8 @@ public protocol Procedure {
   ///     of the last request.
   ///   - mtu: the bearer's ATT_MTU.
   /// - Throws: `refused` for an Error Response that the procedure does not expect, `violation` if
-  ///   the response contradicts the request or itself or a limit is reached. Then the procedure has
-  ///   ended.
+  ///   the response contradicts the request or itself, `limit` if one is reached. Then the procedure
+  ///   has ended.
   mutating func receive(_ response: borrowing PDU, mtu: Int) throws(ProcedureError) -> Step<Output>
 
   /// Passes a response to an operation's procedure, and finishes the operation if that was the

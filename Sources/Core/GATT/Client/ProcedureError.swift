@@ -6,6 +6,8 @@ import AttoATT
   case refused(ErrorResponse)
   /// The peer broke the protocol.
   case violation(ProtocolViolation)
+  /// The peer has more of something than the caller's limit allows, which is no fault of the peer.
+  case limit(ProcedureLimit, Int)
   /// The caller asked for something impossible.
   case misuse(Misuse)
   /// The bearer failed before the procedure ended.
@@ -36,8 +38,6 @@ import AttoATT
   case contradiction(AttributeHandle)
   /// An attribute that must be in a service is outside of all services.
   case outsideServices(AttributeHandle)
-  /// The peer has more of something than the caller's limit allows.
-  case limit(ProcedureLimit, Int)
 }
 
 /// A limit of a procedure, so that the peer cannot make it grow without bound.

@@ -55,7 +55,7 @@ final class ServerBench {
 
   /// Like ``ask(_:)``, but returns nil if no response arrives.
   func tryAsking(_ pdu: [UInt8]) async throws -> [UInt8]? {
-    try Rule.answered.check(links.elapsed < deadline, "the case did not end within \(deadline)")
+    try Rule.ending.check(links.elapsed < deadline, "the case did not end within \(deadline)")
     try await links.send(pdu)
     guard let response = try await next() else { return nil }
     let request = pdu.first ?? 0
@@ -74,9 +74,11 @@ final class ServerBench {
 
   /// Receives the next PDU other than a notification or an indication.
   func next() async throws -> [UInt8]? {
-    // Bounded, for servers that never stop sending values.
+    // Bounded in number and time, for servers that never stop sending values.
+    let end = links.elapsed + patience
     for _ in 0...Self.valueLimit {
-      guard let pdu = try await links.receive(within: patience) else { return nil }
+      let left = max(.zero, end - links.elapsed)
+      guard let pdu = try await links.receive(within: left) else { return nil }
       guard let first = pdu.first else { throw Rule.fits.broken("received an empty PDU") }
       try Rule.fits.check(
         pdu.count <= mtu, "received a PDU of \(pdu.count) octets with an ATT_MTU of \(mtu)",
@@ -87,7 +89,7 @@ final class ServerBench {
       default: return pdu
       }
     }
-    return nil
+    throw Rule.ending.broken("received more than \(Self.valueLimit) values before the response")
   }
 
   // MARK: Checks

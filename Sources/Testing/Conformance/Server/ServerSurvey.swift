@@ -5,8 +5,6 @@ struct ServerSurvey {
   private let bench: ServerBench
   private var known = KnownServer()
 
-  /// The most requests of one search.
-  static let requestLimit = 20_000
   /// The most values to read.
   static let valueLimit = 512
 
@@ -36,7 +34,7 @@ struct ServerSurvey {
     "A search without a result is answered with Attribute Not Found at the start of the range",
     "Vol 3, Part F, 3.4.3 and 3.4.4")
 
-  /// Searches all handles. Returns the entries of the responses, each with its handle first.
+  /// Searches all handles, which ends because they increase. Returns the entries of the responses, each with its handle first.
   ///
   /// - Parameters:
   ///   - size: the length of an entry by the second octet of a response; nil for an invalid one.
@@ -47,7 +45,7 @@ struct ServerSurvey {
   ) async throws -> [[UInt8]] {
     var found: [[UInt8]] = []
     var start: UInt16 = 1
-    for _ in 0..<Self.requestLimit {
+    while true {
       let response = try await bench.ask([opcode] + octets(start) + [0xFF, 0xFF] + type)
       guard response[0] == opcode + 1 else {
         try Self.end.check(
@@ -71,10 +69,9 @@ struct ServerSurvey {
         found.append(Array(response[at..<(at + size)]))
         last = end
       }
-      guard last < 0xFFFF else { break }
+      guard last < 0xFFFF else { return found }
       start = last + 1
     }
-    return found
   }
 
   private func findAttributes() async throws -> [KnownServer.Attribute] {

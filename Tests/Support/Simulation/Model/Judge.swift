@@ -321,7 +321,7 @@ final class Judge {
         if !isRogue, since.map({ $0 + configuration.transactionTimeout <= now }) != true {
           report("a bearer dies for a reason", "\(failure)")
         }
-      case .mismatchedResponse, .malformedResponse, .tooManyPipelinedRequests:
+      case .mismatchedResponse, .mismatchedError, .malformedResponse, .tooManyPipelinedRequests:
         if !mayDie && !isRogue { report("a bearer dies for a reason", "\(failure)") }
       }
     }

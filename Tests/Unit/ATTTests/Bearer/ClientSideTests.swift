@@ -63,7 +63,9 @@ import Testing
     Row(
       "01 0a 03 00 00", quiet: unsolicited(.errorResponse), inFlight: .response(1),
       abandoned: .ignored(.abandoned)),
-    Row("01 0c 03 00 02", quiet: unsolicited(.errorResponse), inFlight: mismatch(.errorResponse)),
+    Row(
+      "01 0c 03 00 02", quiet: unsolicited(.errorResponse),
+      inFlight: .failed(.mismatchedError(request: .readRequest, named: .readBlobRequest))),
     Row("0d 01", quiet: unsolicited(.readBlobResponse), inFlight: mismatch(.readBlobResponse)),
     Row("13", quiet: unsolicited(.writeResponse), inFlight: mismatch(.writeResponse)),
     Row("19", quiet: unsolicited(.executeWriteResponse), inFlight: mismatch(.executeWriteResponse)),

@@ -127,12 +127,12 @@ import Testing
   }
 
   @Test func limits() {
-    #expect(throws: ProcedureError.violation(.limit(.characteristics, 1))) {
+    #expect(throws: ProcedureError.limit(.characteristics, 1)) {
       try play(
         DiscoverCharacteristics(in: range, limits: DiscoveryLimits(characteristics: 1)),
         "> 08 1000 3000 0328\n< 09 07 1100 02 1200 002a 1300 02 1400 002a")
     }
-    #expect(throws: ProcedureError.violation(.limit(.requests, 1))) {
+    #expect(throws: ProcedureError.limit(.requests, 1)) {
       try play(
         DiscoverCharacteristics(in: range, limits: DiscoveryLimits(requests: 1)),
         "> 08 1000 3000 0328\n< 09 07 1100 02 1200 002a")
@@ -233,12 +233,12 @@ import Testing
   }
 
   @Test func limits() {
-    #expect(throws: ProcedureError.violation(.limit(.descriptors, 1))) {
+    #expect(throws: ProcedureError.limit(.descriptors, 1)) {
       try play(
         DiscoverDescriptors(in: range, limits: DiscoveryLimits(descriptors: 1)),
         "> 04 1300 1800\n< 05 01 1300 0229 1400 0129")
     }
-    #expect(throws: ProcedureError.violation(.limit(.requests, 1))) {
+    #expect(throws: ProcedureError.limit(.requests, 1)) {
       try play(
         DiscoverDescriptors(in: range, limits: DiscoveryLimits(requests: 1)),
         "> 04 1300 1800\n< 05 01 1300 0229")

@@ -235,18 +235,18 @@ import Testing
   @Test func limits() {
     let two = "> 10 0100 ffff 0028\n< 11 06 0500 0500 0018 0600 ffff 0018\n"
     // Primary and secondary services together.
-    #expect(throws: ProcedureError.violation(.limit(.services, 2))) {
+    #expect(throws: ProcedureError.limit(.services, 2)) {
       try play(
         DiscoverDatabase(limits: DiscoveryLimits(services: 2)),
         two + "> 10 0100 0400 0128\n< 11 06 0100 0400 0018")
     }
     // The requests of all stages together.
-    #expect(throws: ProcedureError.violation(.limit(.requests, 2))) {
+    #expect(throws: ProcedureError.limit(.requests, 2)) {
       try play(
         DiscoverDatabase(limits: DiscoveryLimits(requests: 2)),
         two + "> 10 0100 0400 0128\n< 01 10 0100 0a")
     }
-    #expect(throws: ProcedureError.violation(.limit(.characteristics, 1))) {
+    #expect(throws: ProcedureError.limit(.characteristics, 1)) {
       try play(
         DiscoverDatabase(limits: DiscoveryLimits(characteristics: 1)), mtu: 64,
         """
@@ -256,11 +256,52 @@ import Testing
         < 09 07 0200 02 0300 002a 0700 02 0800 012a
         """)
     }
-    #expect(throws: ProcedureError.violation(.limit(.descriptors, 1))) {
+    #expect(throws: ProcedureError.limit(.descriptors, 1)) {
       try play(
         DiscoverDatabase(limits: DiscoveryLimits(descriptors: 1)), mtu: 64,
         Self.beforeDescriptors + "> 04 0400 ffff\n< 05 01 0400 0129 0500 0129")
     }
+  }
+
+  /// A characteristic for each pair of handles, or a descriptor for each handle: the standard limits
+  /// admit both.
+  @Test(arguments: [true, false]) func theLargestDatabase(hasDescriptors: Bool) throws {
+    func respond(to request: [UInt8]) -> [UInt8] {
+      let start = Int(request[1]) | Int(request[2]) << 8
+      var (head, entries): ([UInt8], [[UInt8]]) = ([], [])
+      func list(_ handles: some Sequence<Int>, _ entry: (UInt8, UInt8) -> [UInt8]) {
+        entries = handles.prefix(60).map { entry(UInt8($0 & 0xFF), UInt8($0 >> 8)) }
+      }
+      if request == [0x10, 1, 0, 0xFF, 0xFF, 0, 0x28] {
+        (head, entries) = ([0x11, 6], [[1, 0, 0xFF, 0xFF, 0, 0x18]])
+      } else if request[0] == 0x08, request.suffix(2) == [3, 0x28] {
+        head = [0x09, 7]
+        let last = hasDescriptors ? 2 : 0xFFFE
+        list(stride(from: max(2, start + start % 2), through: last, by: 2)) {
+          [$0, $1, 2, $0 | 1, $1, 0, 0x2A]
+        }
+      } else if request[0] == 0x04 {
+        head = [0x05, 1]
+        list(start...0xFFFF) {
+          [$0, $1, $0 == 3 && $1 == 0 ? 0 : 1, $0 == 3 && $1 == 0 ? 0x2A : 0x29]
+        }
+      }
+      return entries.isEmpty
+        ? [1, request[0], request[1], request[2], 0x0A] : head + entries.joined()
+    }
+    var discovery = DiscoverDatabase()
+    var found: RemoteDatabase?
+    while found == nil {
+      let request = try encoded(mtu: 517) { (out) throws(ProcedureError) in
+        try discovery.encodeRequest(into: &out)
+      }
+      let response = respond(to: request)
+      let step = try discovery.receive(PDU(response.span.bytes, mtu: 517), mtu: 517)
+      if case .finished(let database) = step { found = database }
+    }
+    let characteristics = try #require(found?.services.first).characteristics
+    #expect(characteristics.count == (hasDescriptors ? 1 : 32_767))
+    #expect(characteristics[0].descriptors.count == (hasDescriptors ? 65_532 : 0))
   }
 
   /// The server changes everything in the middle: discovery ends, with what fits together or an

@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test func limits() {
-    #expect(throws: ProcedureError.violation(.limit(.services, 2))) {
+    #expect(throws: ProcedureError.limit(.services, 2)) {
       try play(
         DiscoverPrimaryServices(limits: DiscoveryLimits(services: 2)),
         """
@@ -167,7 +167,7 @@ import Testing
         < 11 06 0100 0100 0018 0200 0200 0018 0300 0300 0018
         """)
     }
-    #expect(throws: ProcedureError.violation(.limit(.requests, 2))) {
+    #expect(throws: ProcedureError.limit(.requests, 2)) {
       try play(
         DiscoverPrimaryServices(limits: DiscoveryLimits(requests: 2)),
         """

@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func limits() {
-    #expect(throws: ProcedureError.violation(.limit(.includes, 1))) {
+    #expect(throws: ProcedureError.limit(.includes, 1)) {
       try play(
         FindIncludedServices(in: range, limits: DiscoveryLimits(includes: 1)),
         """
@@ -123,7 +123,7 @@ import Testing
         """)
     }
     // The declarations that are read count.
-    #expect(throws: ProcedureError.violation(.limit(.requests, 2))) {
+    #expect(throws: ProcedureError.limit(.requests, 2)) {
       try play(
         FindIncludedServices(in: range, limits: DiscoveryLimits(requests: 2)),
         """

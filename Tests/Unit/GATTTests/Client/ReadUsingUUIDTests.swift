@@ -98,12 +98,12 @@ import Testing
   }
 
   @Test func limits() {
-    #expect(throws: ProcedureError.violation(.limit(.values, 1))) {
+    #expect(throws: ProcedureError.limit(.values, 1)) {
       try play(
         ReadUsingUUID(0x2A00, limits: DiscoveryLimits(values: 1)),
         "> 08 0100 ffff 002a\n< 09 03 0100 01 0200 02")
     }
-    #expect(throws: ProcedureError.violation(.limit(.requests, 1))) {
+    #expect(throws: ProcedureError.limit(.requests, 1)) {
       try play(
         ReadUsingUUID(0x2A00, limits: DiscoveryLimits(requests: 1)),
         "> 08 0100 ffff 002a\n< 09 03 0100 01")

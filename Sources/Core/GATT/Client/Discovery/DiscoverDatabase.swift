@@ -201,7 +201,7 @@ extension DiscoverDatabase {
   ) throws(ProcedureError) {
     services += secondary
     if services.count > limits.services {
-      throw .violation(.limit(.services, limits.services))
+      throw .limit(.services, limits.services)
     }
     if !secondary.isEmpty { services.sort { $0.handle < $1.handle } }
     for index in services.indices.dropFirst()
@@ -263,7 +263,12 @@ extension DiscoverDatabase {
   }
 
   private mutating func add(lateIncludes found: [IncludedService]) throws(ProcedureError) {
-    let new = found.filter { !includes.contains($0) }
+    // Both are sorted by handle. Comparing each with each would block the caller for seconds.
+    var before = includes[...]
+    let new = found.filter { include in
+      while let first = before.first, first.handle < include.handle { before.removeFirst() }
+      return before.first != include
+    }
     for (include, handle) in zip(new, lateIncludes) where include.handle != handle {
       throw .violation(.contradiction(min(include.handle, handle)))
     }
