@@ -52,16 +52,24 @@ import Glibc
     do {
       let arguments = try Arguments(words, of: command.description)
       let signals = Interruption.prepare()
+      let maxTime = try MaxTime(arguments, of: command.description)
       let loop = try Loop(name: "atto")
-      try loop.runBlocking {
-        try await Interruption.watch(signals, on: loop) {
-          try await command.run(arguments, on: loop)
+      maxTime.start(on: loop)
+      var failure: (any Error)?
+      do {
+        try loop.runBlocking {
+          try await Interruption.watch(signals, on: loop) {
+            try await command.run(arguments, on: loop)
+          }
         }
+      } catch {
+        failure = error
       }
+      if let error = maxTime.end(failure) { throw error }
       return 0
     } catch {
       let status = ExitStatus(error)
-      if Terminal.outputFailure != nil { return status.code }
+      if Terminal.outputFailure != nil, !(error is OutOfTime) { return status.code }
       Terminal.note("atto \(command.description.name): \(status.message)")
       Terminal.note(hintsFor: error)
       if error is UsageError { Terminal.note(command.description.usage) }
@@ -85,6 +93,7 @@ import Glibc
         3  the connection could not be opened, was lost, or timed out
         4  a check failed
 
+      Every command has --max-time SECONDS, which bounds it as a whole.
       atto COMMAND --help prints the options of a command, with examples.
       """
   }

@@ -40,6 +40,8 @@ import Testing
           --count N               The number (default: 3).
           --level LEVEL           The level: low or high (default: low).
           --name NAME             A name; may be repeated.
+          --max-time SECONDS      End after this time, whatever is in progress: status 3
+                                  (default: 300, and the seconds of other options).
 
         example:
           atto test

@@ -49,6 +49,14 @@ struct BenchPlan: Sendable {
   }
 }
 
+extension BenchPlan {
+  /// The default of `--max-time`: generous, for peers that answer each request just in time.
+  var limit: Duration {
+    guard let time else { return .seconds(3600) }
+    return .seconds(300) + (warmUp + time) * tests.count
+  }
+}
+
 extension BenchTest {
   fileprivate static var names: [String] { allCases.map(\.rawValue) }
 

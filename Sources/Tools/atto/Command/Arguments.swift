@@ -62,6 +62,11 @@ struct Arguments: Sendable {
     values[option.description.name] as? Value ?? option.absent
   }
 
+  /// The sum of the times that were given.
+  var seconds: Duration {
+    values.values.reduce(.zero) { $0 + ($1 as? Duration ?? .zero) }
+  }
+
   func has(_ option: some CommandOption) -> Bool { values[option.description.name] != nil }
 
   func word(_ index: Int, _ name: String) throws(UsageError) -> String {

@@ -18,20 +18,32 @@ struct CommandDescription: Sendable {
   /// Paragraphs, separated by empty lines. A paragraph that is indented is printed as it is.
   let details: String
   let options: [OptionGroup]
+  /// How long the command may run without `--max-time`.
+  let timeLimit: TimeLimit
   /// Command lines as they are typed.
   let examples: [String]
 
   init(
     _ name: String, _ summary: String, synopsis: [String],
     arguments: [ArgumentDescription] = [], details: String = "",
-    options: [any CommandOption] = [], groups: [OptionGroup] = [], examples: [String]
+    options: [any CommandOption] = [], groups: [OptionGroup] = [],
+    timeLimit: TimeLimit = .standard, examples: [String]
   ) {
     self.name = name
     self.summary = summary
     self.synopsis = synopsis
     self.arguments = arguments
     self.details = details
-    self.options = (options.isEmpty ? [] : [OptionGroup("options", options)]) + groups
+    self.timeLimit = timeLimit
+    let maxTime = CommonOptions.maxTimeOption(timeLimit)
+    // Every command has it: among the common options, or else among its own.
+    let isCommon = groups.first?.title == CommonOptions.title
+    self.options =
+      (options.isEmpty && isCommon
+        ? [] : [OptionGroup("options", isCommon ? options : options + [maxTime])])
+      + groups.enumerated().map { index, group in
+        isCommon && index == 0 ? OptionGroup(group.title, group.options + [maxTime]) : group
+      }
     self.examples = examples
   }
 

@@ -26,8 +26,19 @@ enum CommonOptions {
     "security", "LEVEL", SecurityRequest.levels + [("auto", .onDemand)],
     "Raise the link to this security level; auto raises it when the peer asks for it.")
 
+  /// The total time, which every command has (see ``CommandDescription``).
+  static let maxTime = maxTimeOption(.standard)
+
+  static func maxTimeOption(_ limit: TimeLimit) -> Option<Duration?> {
+    .seconds(
+      "max-time",
+      "End after this time, whatever is in progress"
+        + (limit.isOpen ? "" : ": status 3") + " (default: \(limit.text)).")
+  }
+
+  static let title = "common options"
   static let connecting = OptionGroup(
-    "common options", [mtu, timeout, securityOnDemand, sendBuffer, linkInfo, json, capture, trace])
+    title, [mtu, timeout, securityOnDemand, sendBuffer, linkInfo, json, capture, trace])
 }
 
 /// The value of `--security`.

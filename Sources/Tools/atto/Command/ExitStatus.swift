@@ -12,18 +12,21 @@ struct ExitStatus {
   let code: Int32
   let message: String
   private(set) var hints: [String] = []
+  /// Whether the command was interrupted.
+  private(set) var isInterruption = false
 
   init(_ error: any Error) {
     var hint: String?
     switch error {
     case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled),
       PeerError.cancelled, is CancellationError:
-      (code, message) = (3, "interrupted")
+      (code, message, isInterruption) = (3, "interrupted", true)
     case let error as UsageError: (code, message, hint) = (2, error.message, error.hint)
     case let error as FileError: (code, message, hint) = (2, error.message, error.hint)
     case let error as ProfileError: (code, message) = (2, error.description)
     case let error as TranscriptError: (code, message) = (2, error.description)
     case let error as Unreachable: (code, message, hint) = (3, error.message, error.hint)
+    case let error as OutOfTime: (code, message, hint) = (3, error.message, error.hint)
     case let error as CheckFailure: (code, message, hint) = (4, error.message, error.hint)
     case let error as LinkError: (code, message, hint) = (3, error.description, error.advice)
     case let error as RadioError:

@@ -28,6 +28,12 @@ struct Unreachable: Error {
   var hint: String?
 }
 
+/// A command that `--max-time` has ended: exit status 3.
+struct OutOfTime: Error {
+  let message: String
+  var hint: String?
+}
+
 /// A check that failed: exit status 4.
 struct CheckFailure: Error {
   let message: String

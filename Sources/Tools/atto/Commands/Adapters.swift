@@ -13,6 +13,7 @@ enum AdaptersCommand: Command {
     synopsis: ["[hciN] [OPTIONS]"],
     arguments: [ArgumentDescription(name: "hciN", summary: "One adapter instead of all.")],
     options: [power, watch, time, CommonOptions.json],
+    timeLimit: .open,
     examples: ["atto adapters", "atto adapters hci0 --power on"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

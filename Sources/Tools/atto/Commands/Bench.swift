@@ -30,6 +30,9 @@ enum BenchCommand: Command {
       """,
     options: BenchPlan.options + [link, csv, report, compare, failUnder, CommonOptions.quiet],
     groups: Connecting.options,
+    timeLimit: TimeLimit(text: "300 and the time of the tests; with --count alone 3600") {
+      try BenchPlan($0).limit + $0.seconds
+    },
     examples: [
       "atto bench 'air:Bench?phy=2M&interval=15ms&dle=251' --mtu 247 --size 244 --test notify,write",
       "atto bench unix:/tmp/bench --json > before.json",
@@ -37,7 +40,7 @@ enum BenchCommand: Command {
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
+    let connecting = try Connecting(arguments, isMeasured: true)
     let bench = try await Bench(arguments, connecting, on: loop)
     do {
       try await connecting.use(on: loop) { try await bench.run(over: $0) }

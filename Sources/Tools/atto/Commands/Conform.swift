@@ -35,6 +35,9 @@ enum ConformCommand: Command {
       slow, timeout, CommonOptions.security, CommonOptions.json, CommonOptions.quiet,
       CommonOptions.capture, CommonOptions.trace,
     ],
+    timeLimit: TimeLimit(text: "3600; none with --client") {
+      $0[client] ? nil : .seconds(3600) + $0.seconds
+    },
     examples: [
       #"atto conform unix:/tmp/peer --case "read/*""#,
       "atto conform le:AA:BB:CC:DD:EE:FF --allow-writes --junit results.xml",

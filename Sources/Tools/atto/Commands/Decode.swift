@@ -56,6 +56,7 @@ enum DecodeCommand: Command {
       per side that acts as a client.
       """,
     options: [mtu, connection, channels, transcript, profile, check, CommonOptions.json],
+    timeLimit: .unlimited,
     examples: [
       "atto decode 0a1500 \"01 0a 15 00 0a\"",
       "atto decode btsnoop_hci.log --connection 0x0040",

@@ -30,6 +30,9 @@ enum FuzzCommand: Command {
       """,
     options: [seed, count, catalogue, allowWrites, save, CommonOptions.quiet],
     groups: Connecting.options,
+    timeLimit: TimeLimit(text: "3600; none with --count") {
+      $0.has(count) ? nil : .seconds(3600) + $0.seconds
+    },
     examples: [
       "atto fuzz unix:/tmp/peer --seed 7 --count 20000 --save death.att",
       "atto fuzz unix:/tmp/peer --catalogue list",
@@ -91,6 +94,11 @@ enum FuzzCommand: Command {
         json: json(report, fuzzer))
     }
     let transcript = failure.transcript.description
+    if failure.omitted > 0 {
+      Terminal.note(
+        "atto fuzz: warning: the transcript lacks \(Shown.count(failure.omitted, "PDU")) of the peer:"
+          + " it sent too many to keep")
+    }
     if let path = arguments[save] { try WrittenFile.write(transcript, to: path) }
     results.print(transcript, json: json(report, fuzzer, failure))
     throw CheckFailure(message: "\(failure.kind) (\(failure.attack), after \(report.pdus) PDUs)")
@@ -103,6 +111,7 @@ enum FuzzCommand: Command {
       "result": failure.map { $0.kind == .lost ? "dead" : $0.kind.rawValue } ?? "survived",
       "seed": fuzzer.seed, "attacks": report.attacks, "pdus": report.pdus,
       "unanswered": report.unanswered, "links": report.links, "attack": failure?.attack,
+      "omitted": failure.flatMap { $0.omitted > 0 ? $0.omitted : nil },
       "transcript": failure?.transcript.description,
     ]
   }

@@ -37,6 +37,7 @@ enum PlayCommand: Command {
       profile, longest, timeout, CommonOptions.security, CommonOptions.json, CommonOptions.quiet,
       CommonOptions.capture, CommonOptions.trace,
     ],
+    timeLimit: .unlimited,
     examples: [
       "atto play unix:/tmp/peer Fixtures/transcripts/discovery.att --profile large-1.json",
       "atto play unix:/tmp/peer death.att",

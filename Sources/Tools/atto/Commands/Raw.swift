@@ -4,7 +4,7 @@ import AttoATT
 /// `atto raw`: PDUs given in hex.
 enum RawCommand: Command {
   private static let listen = Option.seconds(
-    "listen", default: 0.2, "How long to wait for more PDUs after the last one.")
+    "listen", default: 0.2, "How long to show what comes after the last PDU was sent.")
 
   static let description = CommandDescription(
     "raw", "Send PDUs exactly as given, and print what comes back.",
@@ -15,8 +15,9 @@ enum RawCommand: Command {
         name: "HEX...", summary: "PDUs in hex; \"\" is the empty PDU.", isRepeatable: true),
     ],
     details: """
-      After a request, the command waits for the response or --timeout before it sends the next PDU. It
-      answers nothing by itself: confirm an indication with 1e.
+      After a request, the command waits for the response, at most --timeout, before it sends the next
+      PDU. It answers nothing by itself: confirm an indication with 1e. At the end it shows what arrives
+      within the time of --listen.
       """,
     options: [listen], groups: Connecting.options,
     examples: ["atto raw air:Strap 0a1500 0aff0f 3f00", "atto raw air:Strap 12130001 --listen 5"])
@@ -46,9 +47,9 @@ enum RawCommand: Command {
     if let mtu = arguments[CommonOptions.mtu] { try await exchange.exchangeMTU(mtu) }
     for pdu in pdus { _ = try await exchange.send(pdu) }
     do throws(AttoError) {
-      while let more = try await connection.receive(within: arguments[listen]) {
-        exchange.show("received", more)
-      }
+      Activity.wait { "listening" }
+      let end = loop.now + arguments[listen].nanoseconds
+      while let more = try await exchange.receive(until: end) { exchange.show("received", more) }
     } catch {
       // Ctrl-C is a normal way to end the wait.
       guard error == .cancelled else { throw error }
@@ -81,11 +82,18 @@ enum RawCommand: Command {
       let left = max(.zero, timeout - WaitingNote.delay)
       let waiting = WaitingNote(WaitingNote.text(opcode, left: left), on: loop)
       defer { waiting.end() }
-      while let received = try await connection.receive(within: timeout) {
+      let end = loop.now + timeout.nanoseconds
+      while let received = try await receive(until: end) {
         show("received", received)
         if let first = received.first, Opcode(first).kind == .response { return received }
       }
       throw AttoError.bearer(.transactionTimeout(opcode))
+    }
+
+    /// The next PDU; nil at this time of the loop's clock, however many there are.
+    func receive(until end: Int64) async throws(AttoError) -> [UInt8]? {
+      let left = end - loop.refreshNow()
+      return left > 0 ? try await connection.receive(within: .nanoseconds(left)) : nil
     }
 
     func show(_ direction: String, _ pdu: [UInt8]) {

@@ -20,6 +20,7 @@ enum ScanCommand: Command {
     options: [
       timeout, count, service, name, address, rssi, duplicates, passive, CommonOptions.json,
     ],
+    timeLimit: .open,
     examples: ["atto scan air: --timeout 1", "atto scan le:@hci0 --service 180D --count 1 --json"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

@@ -45,6 +45,7 @@ enum ServeCommand: Command {
       CommonOptions.sendBuffer,
       CommonOptions.json, CommonOptions.capture, CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
+    timeLimit: .open,
     examples: [
       "atto serve Fixtures/heart-rate.json --listen air:Strap",
       "atto serve Fixtures/bench.json --listen unix:/tmp/bench --once --trace",

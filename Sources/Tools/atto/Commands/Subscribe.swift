@@ -21,6 +21,7 @@ enum SubscribeCommand: Command {
       the configuration unchanged and prints the values that arrive.
       """,
     options: [indicate, count, time, resume, cccd], groups: Connecting.options,
+    timeLimit: .open,
     examples: [
       "atto subscribe air:Strap 0x0012 --count 3",
       "atto subscribe le:AA:BB:CC:DD:EE:FF 0x0020 --indicate --for 60 --json",

@@ -17,10 +17,16 @@ final class ProgressLine {
   private let begin: Int64
   private var next: Int64 = 0
 
-  init(_ arguments: Arguments) {
-    let isSilent = arguments[CommonOptions.json] || arguments[CommonOptions.quiet]
-    isShown = !isSilent && isatty(STDERR_FILENO) == 1
+  convenience init(_ arguments: Arguments) { self.init(isShown: Self.isShown(arguments)) }
+
+  init(isShown: Bool) {
+    self.isShown = isShown
     begin = clinux_monotonic() + Self.delay
+  }
+
+  static func isShown(_ arguments: Arguments) -> Bool {
+    let isSilent = arguments[CommonOptions.json] || arguments[CommonOptions.quiet]
+    return !isSilent && isatty(STDERR_FILENO) == 1
   }
 
   deinit { clear() }
@@ -34,9 +40,11 @@ final class ProgressLine {
     Terminal.progress(String(text().prefix(Self.columns - 1)))
   }
 
-  /// Shows the number of steps done and the current step.
+  /// Shows the number of steps done and the current step, which is also the command's activity.
   func show(_ done: Int, of all: Int, _ step: @autoclosure () -> String) {
-    show("\(done)/\(all) (\(done * 100 / max(1, all)) %)  \(step())")
+    let step = step()
+    Activity.step { "\(done) of \(all) done, in \(step)" }
+    show("\(done)/\(all) (\(done * 100 / max(1, all)) %)  \(step)")
   }
 
   func clear() { Terminal.clearProgress() }

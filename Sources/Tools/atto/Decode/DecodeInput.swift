@@ -31,15 +31,15 @@ struct DecodeInput: ~Copyable {
   /// - Throws: `FileError` if it cannot be read, `cancelled` at Ctrl-C.
   func read() throws -> [UInt8] {
     while true {
+      // The interruption is not readable any more once it was noticed.
+      if Terminal.isInterrupted.load(ordering: .relaxed) { throw AttoError.cancelled }
       var waits = [
         pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(
           fd: Terminal.interruption.load(ordering: .relaxed), events: Int16(POLLIN), revents: 0),
       ]
       guard poll(&waits, 2, -1) >= 0 else { continue }
-      if waits[1].revents != 0 || Terminal.isInterrupted.load(ordering: .relaxed) {
-        throw AttoError.cancelled
-      }
+      if waits[1].revents != 0 { throw AttoError.cancelled }
       var buffer = [UInt8](repeating: 0, count: Self.pieceLength)
       let count = Glibc.read(descriptor, &buffer, buffer.count)
       if count >= 0 { return Array(buffer[..<count]) }

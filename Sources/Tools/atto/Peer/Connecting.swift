@@ -11,11 +11,15 @@ struct Connecting: Sendable {
   private let storing: StoreOptions
   /// Whether to print the link's parameters at the end.
   private let showsLink: Bool
+  /// Whether a line of progress shows how far discoveries are.
+  private let showsSearches: Bool
 
   /// Reads the endpoint, which is the first argument, and the common options.
   ///
-  /// - Parameter isMonitored: whether `--capture` and `--trace` are for this connection.
-  init(_ arguments: Arguments, isMonitored: Bool = true) throws {
+  /// - Parameters:
+  ///   - isMonitored: whether `--capture` and `--trace` are for this connection.
+  ///   - isMeasured: whether nothing else may look at each PDU.
+  init(_ arguments: Arguments, isMonitored: Bool = true, isMeasured: Bool = false) throws {
     guard let text = arguments.words.first else {
       throw UsageError("missing argument ENDPOINT: \(EndpointError.forms)")
     }
@@ -37,6 +41,7 @@ struct Connecting: Sendable {
     storing = try StoreOptions(arguments)
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
     showsLink = arguments[CommonOptions.linkInfo]
+    showsSearches = !isMeasured && ProgressLine.isShown(arguments)
     if isMonitored { options.monitor = try Monitor.make(arguments) }
   }
 
@@ -63,7 +68,8 @@ struct Connecting: Sendable {
     let note = WaitingNote(connectingTo: endpoint, on: loop)
     defer { note.end() }
     let connection = try await Connection.connect(
-      to: endpoint, options: options, adapter: radio, loop: loop)
+      to: endpoint, options: showsSearches ? options.showingSearches(on: loop) : options,
+      adapter: radio, loop: loop)
     note.end()
     defer { connection.close() }
     let waiting = WaitingNote(responsesOn: connection, within: options.transactionTimeout, on: loop)

@@ -14,11 +14,13 @@ struct WaitingNote {
 
   /// Starts to wait. ``end()`` must be called.
   init(_ text: String, on loop: Loop) {
+    Activity.wait { text }
     task = loop.after(Self.delay) { Terminal.note(text) }
   }
 
   /// Starts to wait for a connection. ``end()`` must be called.
   init(connectingTo endpoint: Endpoint, on loop: Loop) {
+    Activity.wait { "connecting to \(endpoint)" }
     task = loop.after(Self.delay) {
       guard let text = Self.text(endpoint),
         Self.explainsConnecting.exchange(false, ordering: .relaxed)
@@ -29,6 +31,10 @@ struct WaitingNote {
 
   /// Starts to wait for the responses of a connection. ``end()`` must be called.
   init(responsesOn connection: Connection, within time: Duration, on loop: Loop) {
+    Activity.wait {
+      guard let awaited = try? await connection.awaitedRequest else { return nil }
+      return "waiting for the response to \(awaited.opcode)"
+    }
     task = Task(executorPreference: loop.tasks) {
       while true {
         try await loop.sleep(for: .seconds(1))
@@ -40,7 +46,10 @@ struct WaitingNote {
     }
   }
 
-  func end() { task.cancel() }
+  func end() {
+    task.cancel()
+    Activity.wait(nil)
+  }
 
   /// The text about a request without a response.
   static func text(_ opcode: Opcode, left: Duration) -> String {
