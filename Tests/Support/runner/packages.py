@@ -51,7 +51,7 @@ PACKAGES = [
     ("git", command("git"), ["architecture"]),
     ("patch", command("patch"), ["broken"]),
     ("python3-venv", has_venv, ["interoperability", "conformance", "lab"]),
-    ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "lab", "snippets", "thread"]),
+    ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", "lab", "snippets", "thread"]),
     ("openssl", command("openssl"), ["commands"]),
     ("tshark", command("tshark"), ["commands"]),
     ("strace", command("strace"), ["counts"]),

@@ -267,6 +267,12 @@ def commands():
     run(SYSTEM / "Commands" / "run", atto())
 
 
+@step(600, after=["release"], load=1)
+def hostile():
+    """Every client command against servers that misbehave; a quick run takes a part of the pairs."""
+    run(SYSTEM / "Hostile" / "run", atto(), *["--quick"][:is_quick_run])
+
+
 @step(900, after=["release"], load=0.5, shows=r"^[A-Za-z].*: \d+ ")
 def conformance():
     """The cases of the GATT test suite; a quick run leaves out those with Bumble."""
