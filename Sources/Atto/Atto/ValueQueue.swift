@@ -21,10 +21,15 @@ public struct ReceivedValue: Equatable, Sendable {
 /// nor while a response is awaited, which may come after more values. Then the queue grows to four
 /// times the limit; values beyond that are dropped, and counted in the next value. What is left in
 /// the link after the peer has gone is all accepted: no more than the kernel's socket buffer.
+///
+/// A value of more than 65,528 octets, which an ATT_MTU of 65,535 lets a peer send, does not fit an
+/// entry of the queue. It is dropped and counted too.
 final class ValueQueue {
   /// The characteristic's value handle; nil for all values.
   let handle: AttributeHandle?
   private let limit: Int
+  /// The handle, the kind and the number of missed values, before a value in the queue.
+  private static let headerLength = 7
   @exclusivity(unchecked) private var queue = PDUQueue()
   @exclusivity(unchecked) private var missed = 0
   /// Callers that wait for the next value.
@@ -54,11 +59,12 @@ final class ValueQueue {
       waiters.resumeFirst(.success([received]))
       return
     }
-    guard !isLimited || queue.count < limit * 4 else {
+    let length = Self.headerLength + value.byteCount
+    guard length <= UInt16.max, !isLimited || queue.count < limit * 4 else {
       missed += 1
       return
     }
-    queue.append(limit: value.byteCount + 7) { out in
+    queue.append(limit: length) { out in
       out.append(handle)
       out.append(isIndication ? 1 as UInt8 : 0)
       out.append(UInt32(truncatingIfNeeded: missed), as: UInt32.self)

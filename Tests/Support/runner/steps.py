@@ -267,7 +267,7 @@ def commands():
     run(SYSTEM / "Commands" / "run", atto())
 
 
-@step(600, after=["release"], load=1)
+@step(600, after=["release"], load=1.25)
 def hostile():
     """Every client command against servers that misbehave; a quick run takes a part of the pairs."""
     run(SYSTEM / "Hostile" / "run", atto(), *["--quick"][:is_quick_run])

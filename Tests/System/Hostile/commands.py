@@ -36,6 +36,7 @@ COMMANDS = {
     "write --reliable": ["write", "--reliable", "4", "01", "8", "02"],
     "subscribe": ["subscribe", "4", "--count", "2", "--for", "0.2"],
     "subscribe --indicate": ["subscribe", "4", "--indicate", "--cccd", "5", "--for", "0.1"],
+    "subscribe --mtu": ["subscribe", "4", "--mtu", "65535", "--for", "0.2"],
     "raw": ["raw", "0a0400", "520400ff", "ff00", "", "--listen", "0.1"],
     "raw --mtu": ["raw", "0a0400", "--mtu", "185", "--json"],
     "play": ["play", "{folder}/play.att"],

@@ -243,6 +243,8 @@ mtu("0", u16(0))
 mtu("22", u16(22))
 mtu("65535", u16(65535))
 mtu("65535, and as long responses", u16(65535), lambda r: r + bytes(60000))
+changed("MTU: 65535, and the longest notifications", lambda r, q:
+        b"\x03" + u16(65535) if q[0] == 0x02 else [b"\x1b\x04\0" + bytes(65532), r])
 mtu("one octet", b"\x40")
 mtu("four octets", bytes(4))
 mtu("200, and responses of 201", u16(200), lambda r: r.ljust(201, b"\0"))

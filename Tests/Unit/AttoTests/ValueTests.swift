@@ -23,6 +23,30 @@ import Testing
     }
   }
 
+  /// A value that an ATT_MTU of 65,535 allows and the queue does not.
+  @Test func theLongestValues() async throws {
+    try await withDeadline {
+      let peer = RawPeer()
+      let connection = try await peer.connect { $0.receiveMTU = 65_535 }
+      async let exchange = connection.exchangeMTU()
+      await peer.expect([0x02, 0xFF, 0xFF])
+      peer.send([0x03, 0xFF, 0xFF])
+      #expect(try await exchange == 65_535)
+      let values = try await connection.values(of: 3)
+      async let read = connection.read(3)
+      await peer.expect([0x0A, 3, 0])
+      for count in [65_532, 65_528] {
+        peer.send([0x1B, 3, 0] + [UInt8](repeating: 7, count: count))
+      }
+      peer.send([0x0B])
+      #expect(try await read == [])
+      var iterator = values.makeAsyncIterator()
+      let value = try await iterator.next()
+      #expect(value?.value.count == 65_528)
+      #expect(value?.missed == 1)
+    }
+  }
+
   /// 20,000 values through a queue of eight, for a consumer that begins late.
   @Test func slowConsumerHoldsThePeerBack() async throws {
     try await withDeadline {
