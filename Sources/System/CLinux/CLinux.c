@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
 
 #ifdef CLINUX_HAS_BLUETOOTH_HEADERS
 #define CHECK(type, name, value) \
@@ -72,6 +74,52 @@ int clinux_open_socket_file(const char *path, unsigned int mode, int64_t group) 
   result = result < 0 ? -errno : 0;
   close(fd);
   return result;
+}
+
+int clinux_peer_process(int fd, int32_t *process, uint32_t *user) {
+  struct ucred credentials;
+  socklen_t length = sizeof credentials;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0) return -errno;
+  *process = credentials.pid;
+  *user = credentials.uid;
+  return 0;
+}
+
+int64_t clinux_memory_left(void) {
+  struct rlimit whole, data;
+  if (getrlimit(RLIMIT_AS, &whole) < 0 || getrlimit(RLIMIT_DATA, &data) < 0) return INT64_MAX;
+  if (whole.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY) return INT64_MAX;
+  char text[128];
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return INT64_MAX;
+  ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length <= 0) return INT64_MAX;
+  text[length] = 0;
+  // Pages: size, resident, shared, text, lib, data.
+  uint64_t pages[6] = {0}, page = (uint64_t)sysconf(_SC_PAGESIZE);
+  char *next = text;
+  for (int i = 0; i < 6; i++) pages[i] = strtoull(next, &next, 10) * page;
+  uint64_t left = INT64_MAX;
+  if (whole.rlim_cur != RLIM_INFINITY)
+    left = whole.rlim_cur > pages[0] ? whole.rlim_cur - pages[0] : 0;
+  if (data.rlim_cur != RLIM_INFINITY) {
+    uint64_t other = data.rlim_cur > pages[5] ? data.rlim_cur - pages[5] : 0;
+    if (other < left) left = other;
+  }
+  return left < INT64_MAX ? (int64_t)left : INT64_MAX;
+}
+
+int64_t clinux_run_delay(void) {
+  char text[64];
+  int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length <= 0) return -1;
+  text[length] = 0;
+  const char *second = strchr(text, ' ');
+  return second ? strtoll(second, (void *)0, 10) : -1;
 }
 
 int clinux_send_entries(int fd, const void *entries, size_t length) {

@@ -28,6 +28,8 @@ import Synchronization
 /// timerfd that is set once, not for each poll. Then most polls cost the kernel no timer, and most
 /// turns do not read the clock. An alarm for a timer that was cancelled causes an empty turn.
 ///
+/// A debug build reports handlers that keep the loop from others: ``LoopWatchdog``.
+///
 /// A test can give a loop a ``VirtualTime``, which is then the time of its timers.
 ///
 /// # Threads
@@ -111,6 +113,9 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   @exclusivity(unchecked) var advances: [(end: Int64, done: () -> Void)] = []
   /// Whether the kernel has epoll_pwait2.
   @exclusivity(unchecked) var exact: Int32 = 1
+  #if DEBUG
+    @exclusivity(unchecked) var watchdog = LoopWatchdog()
+  #endif
   /// Filled by epoll_wait and read in the same turn; allocated once, freed by `deinit`.
   let events: UnsafeMutablePointer<epoll_event>
 

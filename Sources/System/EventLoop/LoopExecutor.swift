@@ -70,6 +70,7 @@ extension Loop {
       case .waiter(let waiter): waiter.resume()
       case .none: break
       }
+      ended("a task, an actor or a closure")
     }
   }
 }

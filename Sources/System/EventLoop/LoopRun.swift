@@ -69,11 +69,18 @@ extension Loop {
     precondition(taken, "loop \(name) runs already")
     clockIsFresh = false
     while !ended() {
-      deliver(poll())
+      let count = poll()
+      #if DEBUG
+        watchdog.turnBegins()
+      #endif
+      deliver(count)
       emptyInbox()
       runWork()
       fireTimers()
       endTurn()
+      #if DEBUG
+        watchdog.turnEnds(name)
+      #endif
     }
     owner.store(0, ordering: .releasing)
   }

@@ -46,6 +46,7 @@ extension Loop {
     let sequence = timers.nextSequence
     while let (id, handler) = timers.dequeueDue(at: clock, before: sequence) {
       handler.timerFired(id)
+      ended("\(type(of: handler)), whose timer fired")
     }
   }
 

@@ -15,7 +15,10 @@ extension Loop {
   func endTurn() {
     guard !turnHandlers.isEmpty else { return }
     swap(&turnHandlers, &endingHandlers)
-    for handler in endingHandlers { handler.turnEnds() }
+    for handler in endingHandlers {
+      handler.turnEnds()
+      ended("\(type(of: handler)) at the end of the turn")
+    }
     endingHandlers.clear()
   }
 }

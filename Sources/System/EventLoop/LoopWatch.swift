@@ -81,7 +81,9 @@ extension Loop {
       }
       let readiness = Readiness(epoll: clinux_epoll_events(events, index))
       // A handler that was rescheduled gets both in one report.
-      watches.handler(of: WatchID(token: token), readiness)?.ready(readiness)
+      guard let handler = watches.handler(of: WatchID(token: token), readiness) else { continue }
+      handler.ready(readiness)
+      ended("\(type(of: handler)), whose descriptor was ready")
     }
     guard !delivering.isEmpty else { return }
     var index = 0
@@ -90,6 +92,7 @@ extension Loop {
       index += 1
       guard let (handler, readiness, always) = watches.dequeue(id) else { continue }
       handler.ready(readiness)
+      ended("\(type(of: handler)), which was rescheduled")
       if always { mark(id, .readable) }
     }
     delivering.clear()

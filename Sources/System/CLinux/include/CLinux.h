@@ -41,3 +41,7 @@
 #include "CLinuxSignal.h"
 #include "CLinuxTermination.h"
 #include "CLinuxThread.h"
+
+// Bytes that the process may still map under its limits RLIMIT_AS and RLIMIT_DATA; INT64_MAX without
+// limits, and if the kernel does not tell what it has.
+int64_t clinux_memory_left(void);

@@ -122,6 +122,9 @@ static inline int clinux_socket_error(int fd) {
   return result < 0 ? result : -error;
 }
 
+// The process that made a Unix connection, and its effective user (SO_PEERCRED). Returns 0 or -errno.
+int clinux_peer_process(int fd, int32_t *process, uint32_t *user);
+
 static inline int clinux_has_peer(int fd) {
   struct sockaddr_storage address;
   socklen_t length = sizeof address;

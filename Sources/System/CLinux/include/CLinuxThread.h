@@ -32,5 +32,9 @@ void __tsan_acquire(void *address);
 // Names the calling thread, cut to 15 bytes.
 void clinux_thread_name(const char *name);
 
+// Nanoseconds for which the calling thread was ready to run and had no processor; -1 if the kernel
+// does not tell.
+int64_t clinux_run_delay(void);
+
 // The kernel's number for the calling thread, as in /proc/self/task.
 int clinux_thread_number(void);
