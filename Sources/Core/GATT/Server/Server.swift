@@ -63,6 +63,8 @@ public final class Server {
   var nextClient: UInt32 = 1
   @exclusivity(unchecked) private var nextQuestion: UInt64 = 1
   private var preparedBytes = 0
+  /// Those of them that are beyond the share of their client.
+  private var sharedBytes = 0
   /// The number of octets in the prepare queues of all clients.
   public var preparedByteCount: Int { preparedBytes }
 
@@ -195,18 +197,24 @@ public final class Server {
 
   /// Queues a prepared write. Returns false if a limit is reached.
   func prepare(_ write: PreparedWrite, for client: ServerClient) -> Bool {
-    guard preparedBytes + write.part.count <= limits.preparedBytes,
+    let count = client.queue.byteCount + write.part.count
+    let more = beyondShare(count) - beyondShare(client.queue.byteCount)
+    guard sharedBytes + more <= limits.preparedBytes,
       client.queue.writes.count < limits.preparedWritesPerClient,
-      client.queue.byteCount + write.part.count <= limits.preparedBytesPerClient
+      count <= limits.preparedBytesPerClient
     else { return false }
     client.queue.append(write, revision: database.revision)
     preparedBytes += write.part.count
+    sharedBytes += more
     return true
   }
+
+  private func beyondShare(_ count: Int) -> Int { max(0, count - limits.preparedBytesShare) }
 
   /// Empties a client's queue.
   func clearQueue(of client: ServerClient) {
     preparedBytes -= client.queue.byteCount
+    sharedBytes -= beyondShare(client.queue.byteCount)
     client.queue.removeAll()
   }
 }

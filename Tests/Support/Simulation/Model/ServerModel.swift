@@ -218,12 +218,21 @@ final class ServerModel {
     let own = client.queue.reduce(0) { $0 + $1.part.count }
     guard client.queue.count < limits.preparedWritesPerClient,
       own + write.part.count <= limits.preparedBytesPerClient,
-      preparedBytes + write.part.count <= limits.preparedBytes
+      own + write.part.count <= limits.preparedBytesShare
+        || shared(without: client) + own + write.part.count - limits.preparedBytesShare
+          <= limits.preparedBytes
     else { return false }
     if client.queue.isEmpty { client.queueRevision = revision }
     client.queue.append(write)
     preparedBytes += write.part.count
     return true
+  }
+
+  /// Octets that the other clients have prepared beyond their shares.
+  private func shared(without client: ModelClient) -> Int {
+    clients.filter { $0 !== client }.reduce(0) { sum, other in
+      sum + max(0, other.queue.reduce(0) { $0 + $1.part.count } - limits.preparedBytesShare)
+    }
   }
 
   func record(of client: ModelClient) -> ModelRecord {

@@ -34,7 +34,8 @@ extension Simulator {
     if isTight {
       limits = ServerLimits(
         preparedWritesPerClient: 1 + random.below(4), preparedBytesPerClient: 20 + random.below(80),
-        preparedBytes: 40 + random.below(100), clients: 1 + random.below(2))
+        preparedBytesShare: random.below(30), preparedBytes: 40 + random.below(100),
+        clients: 1 + random.below(2))
     }
     let server = Server(application: application, limits: limits)
     let device = Device(

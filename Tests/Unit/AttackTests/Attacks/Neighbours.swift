@@ -197,7 +197,8 @@ import Testing
   @Test("N12 server: the prepare queue exhausted by one client and by many: the others go on")
   func n12Server() {
     let limits = ServerLimits(
-      preparedWritesPerClient: 3, preparedBytesPerClient: 10, preparedBytes: 15)
+      preparedWritesPerClient: 3, preparedBytesPerClient: 10, preparedBytesShare: 2,
+      preparedBytes: 9)
     let server = Server(Database([service(value([7]))]), limits: limits)
     let one = TestSession(server)
     for _ in 0..<3 { #expect(one.send("16 0300 0000 0a")[0].hasPrefix("17")) }
@@ -207,11 +208,14 @@ import Testing
     #expect(two.send("16 0300 0000 0b") == ["01 16 03 00 09"])
     let three = TestSession(server)
     #expect(three.send("16 0300 0000 010203") == ["01 16 03 00 09"])
+    // Each has a share that the others cannot take.
     #expect(three.send("16 0300 0000 0102")[0].hasPrefix("17"))
+    #expect(three.send("16 0300 0000 03") == ["01 16 03 00 09"])
     #expect(three.send("0a 0300") == ["0b 07"])
     // Executing the full queue makes room.
     #expect(one.send("18 01") == ["19"])
-    #expect(three.send("16 0300 0000 010203")[0].hasPrefix("17"))
+    #expect(three.send("16 0300 0000 03")[0].hasPrefix("17"))
+    #expect(three.send("16 0300 0000 04") == ["01 16 03 00 09"])
   }
 
   @Test("N12 client: Prepare Queue Full is told, after the queue was cleared") func n12Client() {

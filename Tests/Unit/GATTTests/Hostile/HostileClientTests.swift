@@ -359,8 +359,13 @@ import Testing
         refused += 1
       }
     }
-    // 65,536 octets in all: 128 parts of 512.
-    #expect(refused == 40 * 8 - 128)
+    // A share of one part for each, and 65,536 octets for all: 128 parts of 512.
+    #expect(refused == 40 * 8 - 40 - 128)
+    // Nobody can take the share of another one.
+    let late = TestSession(server)
+    late.exchange(517)
+    #expect(late.send([0x16, 0x1A, 0, 0, 0] + part)[0].hasPrefix("17"))
+    #expect(late.send([0x16, 0x1A, 0, 0, 0] + part)[0].hasSuffix("09"))
     #expect(stations[39].send(Self.probe) == ["0b 0a 18 00 00 2a"])
     for station in stations { server.disconnect(station.client) }
     let next = TestSession(server)

@@ -305,7 +305,8 @@ import Testing
     let server = Server(
       Self.database,
       limits: ServerLimits(
-        preparedWritesPerClient: 3, preparedBytesPerClient: 10, preparedBytes: 15))
+        preparedWritesPerClient: 3, preparedBytesPerClient: 10, preparedBytesShare: 0,
+        preparedBytes: 15))
     let station = TestSession(server)
     for offset in 0..<3 {
       #expect(station.send("16 1000 0\(offset)00 0a").first?.hasPrefix("17") == true)
