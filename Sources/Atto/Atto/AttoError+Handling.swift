@@ -12,7 +12,7 @@ extension AttoError {
     case .closed, .disconnected, .bearer, .pairing: true
     // The link refuses to be secured, and stays as it is.
     case .link(let error): error.operation != .raiseSecurity
-    case .radio, .connectTimeout, .loop, .tooManyClients, .endpoint: true
+    case .radio, .connectTimeout, .loop, .tooManyClients, .idle, .endpoint: true
     case .refused, .insufficientSecurity, .securityTimeout, .violation, .limit, .procedureTimeout,
       .misuse, .database, .cancelled:
       false
@@ -27,7 +27,8 @@ extension AttoError {
   public var isRetryable: Bool {
     switch self {
     case .refused(let response): response.code.isTemporary
-    case .disconnected, .bearer, .connectTimeout, .procedureTimeout, .loop, .tooManyClients: true
+    case .disconnected, .bearer, .connectTimeout, .procedureTimeout, .loop, .tooManyClients, .idle:
+      true
     case .link(let error): error.isTemporary
     case .radio(let error): error.isTemporary
     case .pairing(_, let failure): failure == .linkLost || failure == .timeout

@@ -43,6 +43,9 @@ import AttoRadio
   case misuse(Misuse)
   /// The server has as many clients as its limit allows.
   case tooManyClients(limit: Int)
+  /// The server has closed the connection because the client sent nothing for so long. See
+  /// ``ConnectionOptions/idleLimit``.
+  case idle(for: Duration)
   /// The text is not an endpoint, or not one for this role.
   case endpoint(EndpointError)
   /// The caller's task was cancelled. Nothing more is sent for its call.
@@ -95,6 +98,7 @@ extension AttoError: CustomStringConvertible {
     case .database(let error): "\(error)"
     case .misuse(let misuse): misuse.description
     case .tooManyClients(let limit): "too many clients: the limit is \(limit)"
+    case .idle(let time): "the client sent nothing for \(time)"
     case .endpoint(let error): error.description
     case .cancelled: "cancelled"
     }

@@ -60,6 +60,7 @@ extension ConnectionCore {
   /// Handles a PDU. True if the peer waits for something before it sends another.
   private func receive(_ pdu: RawSpan, at now: Instant) -> Bool {
     receivedCount += 1
+    lastHeard = now
     sender.note(.received, pdu)
     switch session.receive(pdu, at: now) {
     case .none:

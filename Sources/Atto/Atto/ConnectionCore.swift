@@ -40,6 +40,8 @@ final class ConnectionCore {
   /// Nothing is read until the server's memory has answered.
   @exclusivity(unchecked) private(set) var isAwaitingMemory = false
   @exclusivity(unchecked) var receivedCount: UInt64 = 0
+  /// When a PDU was received last, or else when the connection was made.
+  @exclusivity(unchecked) var lastHeard: Instant
   /// Goes on reading in the next turn, on a link without a descriptor.
   @exclusivity(unchecked) var reader: Resumption?
 
@@ -57,6 +59,9 @@ final class ConnectionCore {
   /// The ends of the link, where they have addresses.
   @exclusivity(unchecked) private(set) var addresses: LinkAddresses?
   @exclusivity(unchecked) private var ending: Ending?
+  /// The client's process, if a new client may take its place.
+  var process: PeerProcess?
+  var idleTimer: LoopTimer?
 
   /// PDUs that are gathered before they are sent.
   static let gatheredPDUs = 64
@@ -71,6 +76,7 @@ final class ConnectionCore {
     self.loop = loop
     self.options = options
     self.server = server
+    lastHeard = Instant(nanoseconds: loop.now)
     peerName = link.peerName
     var configuration = options.bearer
     let socket = link as? SocketLink
@@ -183,6 +189,7 @@ final class ConnectionCore {
     raising.finish()
     if let timer { loop.cancel(timer.id) }
     timer = nil
+    idleTimer?.cancel()
     link.observer = nil
     link.close()
     session.linkEnded()

@@ -34,6 +34,11 @@ public struct ConnectionOptions: Sendable {
   /// at least 4608 in all. Requests and new values are sent after those in the buffer, so a smaller
   /// one reduces their delay. nil: the kernel's default, usually 212,992.
   public var sendBuffer: Int?
+  /// How long a client of a server may be silent before the server closes its connection, which
+  /// ``ServedEvent/evicted(_:peer:_:)`` reports. It applies to clients that
+  /// ``LocalServer/listen(on:options:advertising:agent:onFailure:onEnd:)`` accepts on Unix sockets and
+  /// the virtual air, and not while they are subscribed to a value. nil: no limit.
+  public var idleLimit: Duration?
   /// Called with each PDU on the loop's thread, before it has an effect. Must be quick.
   public var monitor: (@Sendable (MonitoredPDU) -> Void)?
 

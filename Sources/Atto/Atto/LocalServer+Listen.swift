@@ -38,7 +38,10 @@ extension LocalServer {
   ///   - agent: answers when centrals pair, on `le:` and `air:` endpoints, and makes the kernel's
   ///     adapter bondable. nil leaves the adapter as it is, see ``Adapter/setAgent(_:)``;
   ///     simulated radios then agree to every level.
-  ///   - onFailure: called on the loop when a client could not be accepted.
+  ///   - onFailure: called on the loop when a client could not be accepted. If the server is full, a
+  ///     client of a Unix socket or of the virtual air may lose its place to a new one:
+  ///     ``ServedEvent/evicted(_:peer:_:)``. One that is refused gets Insufficient Resources for its
+  ///     first request.
   ///   - onEnd: called on the loop when no more clients can connect because the kernel's adapter was
   ///     unplugged; not after `stop()`.
   /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one to
@@ -76,7 +79,7 @@ extension LocalServer {
   ) -> LinkReception {
     let core = core
     return LinkReception(loop: loop, onFailure: onFailure, onEnd: onEnd) {
-      (link) throws(AttoError) in _ = try core.value.attach(link, options: options)
+      (link) throws(AttoError) in try core.value.accept(link, options: options)
     }
   }
 }

@@ -20,11 +20,12 @@ public final class LocalServer: Sendable {
   ///
   /// - Parameters:
   ///   - database: the initial database; ``Database/init()`` makes one without services.
-  ///   - limits: what clients may make the server hold.
+  ///   - limits: what clients may make the server hold. By default there are fewer clients in a
+  ///     process whose memory is limited.
   ///   - memory: stores what bonded clients configure; nil to store nothing.
   public init(
     _ database: Database = Database(name: "Atto"), loop: Loop = .shared,
-    limits: ServerLimits = ServerLimits(), memory: (any ClientMemory)? = nil
+    limits: ServerLimits = .fittingMemory(), memory: (any ClientMemory)? = nil
   ) {
     self.loop = loop
     core = LoopBound(

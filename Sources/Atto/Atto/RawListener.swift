@@ -87,6 +87,14 @@ private final class RawAcceptor: ReadinessHandler {
 
   func ready(_ readiness: Readiness) {
     while !callers.isEmpty, let result = accept() { callers.resumeFirst(result) }
+    continueLater()
+  }
+
+  /// The listener skips a bounded number of dead connections in a call.
+  private func continueLater() {
+    if let watch, !callers.isEmpty, listener?.mayHaveMore == true {
+      loop.reschedule(watch, .readable)
+    }
   }
 
   /// The next connection; nil if there is none.
@@ -104,6 +112,7 @@ private final class RawAcceptor: ReadinessHandler {
     if let result = accept() { return waiter.resume(result) }
     waiter.resume(.success(nil), after: time)
     callers.append(waiter)
+    continueLater()
   }
 
   func stop() {

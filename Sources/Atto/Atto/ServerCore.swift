@@ -15,6 +15,11 @@ final class ServerCore {
     didSet { server.notesEvents = !observers.isEmpty }
   }
   private var nextObserver = 0
+  private var places = ClientPlaces()
+  /// Links of clients that are being refused.
+  private var refusing = 0
+  /// When the descriptors of all clients were looked at.
+  private var lastLook: Int64?
   @exclusivity(unchecked) private var isSettling = false
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
   /// An empty array whose memory is reused for the clients of a value, so that sending allocates
@@ -33,12 +38,72 @@ final class ServerCore {
     handlers.core = self
   }
 
+  /// Serves the peer of a link that was accepted. If the server is full, another client may lose its
+  /// place (see ``ClientPlaces``), or this one is told that there is none.
+  func accept(_ link: any Link, options: ConnectionOptions) throws(AttoError) {
+    let process = link.peerProcess
+    if isFull, !makeRoom(for: process) {
+      refuse(link)
+      throw tooManyClients
+    }
+    let connection = try attach(link, options: options)
+    guard let process, !connection.hasEnded else { return }
+    connection.process = process
+    places.enter(process)
+    if let limit = options.idleLimit { connection.limitIdleness(to: limit) }
+  }
+
+  private var isFull: Bool { server.clients.count >= server.limits.clients }
+  private var tooManyClients: AttoError { .tooManyClients(limit: server.limits.clients) }
+
+  private func refuse(_ link: any Link) {
+    guard refusing < RefusedClient.limit else { return link.close() }
+    refusing += 1
+    RefusedClient(link, on: loop) { [self] in refusing -= 1 }
+  }
+
+  /// Has a client give up its place to a new one. False if none may.
+  private func makeRoom(for newcomer: PeerProcess?) -> Bool {
+    if let silent = places.silent(of: connections, { $0.process }, { $0.isSilent }) {
+      evict(silent, tooManyClients)
+      return true
+    }
+    // Once in a turn: each look at a descriptor is a system call.
+    if lastLook != loop.now {
+      lastLook = loop.now
+      for connection in connections { connection.endIfDead() }
+      guard isFull else { return true }
+    }
+    let clients = connections.map { connection in
+      connection.process.map {
+        ClientPlaces.Client(
+          process: $0, isSilent: connection.isSilent, lastHeard: connection.lastHeard,
+          isSubscribed: connection.session.client?.isSubscribed ?? false)
+      }
+    }
+    guard
+      let index = places.replaced(
+        among: clients, by: newcomer, limit: server.limits.clients,
+        at: Instant(nanoseconds: loop.now))
+    else { return false }
+    evict(connections[index], tooManyClients)
+    return true
+  }
+
+  /// Closes the connection to a client that has done nothing wrong.
+  func evict(_ connection: ConnectionCore, _ reason: AttoError) {
+    if let client = connection.session.client, connectionOfClient[client.id] != nil {
+      emit(.evicted(client.id, peer: connection.peerName, reason))
+    }
+    connection.finish(reason)
+  }
+
   /// Serves the peer of a link. A client that the memory may know is served, and reported, when
   /// the memory has looked it up.
   func attach(_ link: any Link, options: ConnectionOptions) throws(AttoError) -> ConnectionCore {
     guard let client = server.connect(security: link.security) else {
       link.close()
-      throw .tooManyClients(limit: server.limits.clients)
+      throw tooManyClients
     }
     let connection = ConnectionCore(
       link, on: loop, options: options, server: self, client: client)
@@ -76,6 +141,7 @@ final class ServerCore {
   func ended(_ connection: ConnectionCore) {
     guard let client = connection.session.client else { return }
     server.disconnect(client)
+    if let process = connection.process { places.leave(process) }
     guard connectionOfClient.removeValue(forKey: client.id) != nil else { return }
     connections.removeAll { $0 === connection }
     handlers.forget(client.id)
@@ -142,6 +208,9 @@ final class ServerCore {
   /// A client has disconnected, or was disconnected. With a ``ClientMemory``, after its record was
   /// stored.
   case disconnected(ClientID, peer: String)
+  /// A client loses its place, because the server is full or the client was silent for too long:
+  /// `tooManyClients` or `idle`. `disconnected` follows.
+  case evicted(ClientID, peer: String, AttoError)
   /// A client has written or configured something.
   case server(ServerEvent)
 }

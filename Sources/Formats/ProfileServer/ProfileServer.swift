@@ -25,17 +25,22 @@ public final class ProfileServer: Sendable {
   /// Creates a server and starts the behaviours of its values.
   ///
   /// - Parameters:
+  ///   - limits: what clients may make the server hold; nil: ``ServerLimits/fittingMemory(receiveMTU:)``.
   ///   - memory: stores the configurations of bonded clients.
   ///   - onEvent: called on the loop for each event, in order. Must return quickly.
   /// - Throws: `ProfileError` if the profile has no valid layout, `AttoError.cancelled`.
   public init(
-    _ profile: Profile, loop: Loop = .shared, memory: (any ClientMemory)? = nil,
+    _ profile: Profile, loop: Loop = .shared, limits: ServerLimits? = nil,
+    memory: (any ClientMemory)? = nil,
     onEvent: @escaping @Sendable (ProfileServerEvent) -> Void = { _ in }
   ) async throws {
     let layout = try profile.layout()
     self.profile = profile
     self.onEvent = onEvent
-    server = LocalServer(try layout.database(), loop: loop, memory: memory)
+    server = LocalServer(
+      try layout.database(), loop: loop,
+      limits: limits ?? .fittingMemory(receiveMTU: profile.connectionOptions.receiveMTU),
+      memory: memory)
     let observation = try await server.observe { onEvent(.server($0)) }
     state.withLock { $0.observation = observation }
     try await play(layout.behaviours)
@@ -47,7 +52,7 @@ public final class ProfileServer: Sendable {
 
   /// Creates a server for a profile that listens at an endpoint and advertises what the profile states.
   ///
-  /// - Throws: what ``init(_:loop:memory:onEvent:)`` and
+  /// - Throws: what ``init(_:loop:limits:memory:onEvent:)`` and
   ///   ``listen(on:options:unixGroup:agent:onFailure:onEnd:)`` throw.
   public static func serve(
     _ profile: Profile, on endpoint: Endpoint, loop: Loop = .shared

@@ -13,41 +13,28 @@ extension AirBackend {
     let endpoint = "air:\(name.isEmpty ? "\(address)" : name)"
     do throws(LoopError) {
       listener = try SocketAcceptor(
-        socket, on: loop, next: { () throws(LinkError) in try Self.accept(socket, endpoint) },
-        close: { _ = Glibc.close(socket) },
-        hasRoom: { [weak self] in
-          guard let self else { return false }
-          return handshakes.count < Self.handshakeLimit && host.hasRoom
-        }, { [weak self] in self?.greet($0) },
+        SocketListener(OwnedDescriptor(owning: socket), endpoint: endpoint) {
+          (accepted) throws(LinkError) in
+          guard !accepted.isDead, AirFolder.stranger(at: accepted.rawValue) == nil else {
+            return nil
+          }
+          return accepted.release()
+        }, on: loop, hasRoom: { [weak self] in self?.host.hasRoom ?? false },
+        { [weak self] in self?.greet($0) },
         failure: { [host] in host.acceptFailed($0) })
     } catch {
       throw RadioError(error)
     }
   }
 
-  private static func accept(_ listener: Int32, _ endpoint: String) throws(LinkError) -> Int32? {
-    // More connections die in the queue, or are strangers', only under attack.
-    for _ in 0..<64 {
-      let socket = clinux_accept(listener)
-      switch -socket {
-      case EAGAIN: return nil
-      case EINTR, ECONNABORTED: continue
-      case 1...: throw LinkError(.accept, .system(-socket), endpoint: endpoint)
-      default:
-        if AirFolder.stranger(at: socket) == nil { return socket }
-        _ = Glibc.close(socket)
-      }
-    }
-    throw LinkError(.accept, .system(EAGAIN), endpoint: endpoint)
-  }
-
   private func greet(_ socket: Int32) {
     // If the socket cannot be watched, it is closed: the central sees a hang-up and tries again.
     guard let control = try? AirControlSocket(socket, on: loop, takesChannel: false) else { return }
+    if handshakes.count >= Self.handshakeLimit { endOldestHandshake() }
     lastHandshake += 1
     let id = lastHandshake
     let timer = LoopTimer(after: handshakeTime, on: loop) { [weak self] in self?.endHandshake(id) }
-    handshakes[id] = (control, timer)
+    handshakes[id] = (control, timer, PeerProcess(of: socket))
     control.setHandler { [weak self] input in
       guard case .control(.hello(let address, let name)) = input else {
         self?.endHandshake(id)
@@ -57,17 +44,27 @@ extension AirBackend {
     }
   }
 
+  /// Makes room for another handshake. A central sends its hello as it connects, so one that has not
+  /// been read yet is not older than ``SocketAcceptor/budget`` others. Of those that are silent, the
+  /// oldest of the process with most of them ends.
+  private func endOldestHandshake() {
+    var counts: [PeerProcess: Int] = [:]
+    for (_, _, process) in handshakes.values { if let process { counts[process, default: 0] += 1 } }
+    func count(_ entry: Handshake) -> Int { entry.process.flatMap { counts[$0] } ?? 0 }
+    let victim = handshakes.min { (count($1.value), $0.key) < (count($0.value), $1.key) }
+    if let victim { endHandshake(victim.key) }
+  }
+
   private func endHandshake(_ id: UInt64) {
-    if let (control, timer) = handshakes.removeValue(forKey: id) {
-      timer.cancel()
-      control.close()
-    }
-    acceptMore()
+    guard let (control, timer, _) = handshakes.removeValue(forKey: id) else { return }
+    timer.cancel()
+    control.close()
   }
 
   /// A central has sent its address.
   private func admit(_ id: UInt64, _ peer: BluetoothAddress, _ name: String) {
-    guard let (control, timer) = handshakes[id] else { return }
+    guard let (control, timer, _) = handshakes[id] else { return }
+    guard !control.isHungUp else { return endHandshake(id) }
     if let reason = reasonToRefuse(peer) {
       _ = control.send(.reject(reason))
       return endHandshake(id)
@@ -88,7 +85,6 @@ extension AirBackend {
     let link = AirLink(
       data: own, control: control, peer: peer, name: name, isCentral: false, radio: self)
     host.accepted(link.connected)
-    acceptMore()
   }
 
   private func reasonToRefuse(_ peer: BluetoothAddress) -> DisconnectReason? {

@@ -86,11 +86,12 @@ extension PeerTarget {
 ///
 /// # Limits
 /// One advertisement at a time; ``linkLimit`` links, and one with each central; ``handshakeLimit``
-/// handshakes under way, each for ``handshakeTime``. Further centrals wait in the queue of the
-/// listening socket.
+/// handshakes under way, each for ``handshakeTime``. A further central takes the place of a silent
+/// one.
 final class AirBackend: RadioBackend {
-  /// Links with centrals at a time.
-  static let linkLimit = 1024
+  /// Links with centrals at a time: more than a server's clients, so that the server decides which of
+  /// them stay.
+  static let linkLimit = 1024 + 64
   /// Connections whose central has not sent its address yet.
   static let handshakeLimit = 64
   /// The time in which a central must send its address.
@@ -114,7 +115,8 @@ final class AirBackend: RadioBackend {
   var current: (id: UInt64, parameters: AdvertisingParameters)?
   var lastHandshake: UInt64 = 0
   /// Centrals that have not sent their addresses yet.
-  var handshakes: [UInt64: (control: AirControlSocket, timer: LoopTimer)] = [:]
+  var handshakes: [UInt64: Handshake] = [:]
+  typealias Handshake = (control: AirControlSocket, timer: LoopTimer, process: PeerProcess?)
   /// The control sockets of links with centrals.
   var peers: [BluetoothAddress: AirControlSocket] = [:]
   /// The newest link with each peer.
@@ -157,7 +159,7 @@ final class AirBackend: RadioBackend {
   nonisolated(nonsending) func open() async throws(RadioError) {}
 
   func close(_ reason: RadioError) {
-    for (control, timer) in handshakes.values {
+    for (control, timer, _) in handshakes.values {
       timer.cancel()
       control.close()
     }

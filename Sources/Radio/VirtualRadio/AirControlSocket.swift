@@ -1,5 +1,6 @@
 import CAttoLinux
 import AttoEventLoop
+import AttoLinks
 import AttoRadio
 import Glibc
 
@@ -42,6 +43,9 @@ final class AirControlSocket {
     self.handler = handler
     watched?.again()
   }
+
+  /// The process at the other end; nil after ``close()``.
+  var process: PeerProcess? { watched.flatMap { PeerProcess(of: $0.descriptor) } }
 
   var isOpen: Bool { watched != nil }
 

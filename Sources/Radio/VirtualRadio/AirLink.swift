@@ -117,6 +117,7 @@ final class AirLink: Link {
   }
 
   var descriptor: Int32? { data.descriptor }
+  var peerProcess: PeerProcess? { control.process }
   /// The maximum of this end. That of the peer is not known.
   var maximumSecurity: SecurityLevel { maximum.level }
 

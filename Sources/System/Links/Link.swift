@@ -1,4 +1,5 @@
 public import AttoATT
+import CAttoLinux
 
 /// A carrier of whole PDUs between two ends: an L2CAP channel or a Unix socket.
 ///
@@ -55,6 +56,10 @@ public protocol Link: AnyObject {
   /// The name of the other end in messages.
   var peerName: String { get }
 
+  /// The process at the other end of a Unix socket; nil for other links. The user is reliable. A
+  /// process may have passed the socket on.
+  var peerProcess: PeerProcess? { get }
+
   /// The PHYs of an LE link (BT_PHY); nil for other links, and if the kernel does not report them:
   /// Linux 6.12 knows them only after a change. Links start with LE 1M, unless they were made over
   /// extended advertising.
@@ -75,11 +80,33 @@ public protocol Link: AnyObject {
 
 extension Link {
   public func disconnect() { close() }
+  public var peerProcess: PeerProcess? { nil }
   public var phy: LinkPHY? { nil }
   public func setSendBuffer(_ octets: Int32) throws(LinkError) {}
   public var maximumSecurity: SecurityLevel { .fips }
   public var deadline: Instant? { nil }
   public func advance(to now: Instant) {}
+}
+
+/// A process that has connected, as the kernel noted it at that time.
+public struct PeerProcess: Hashable, Sendable {
+  /// Its effective user.
+  public let user: UInt32
+  /// Its number.
+  public let number: Int32
+
+  /// Creates a value with these properties.
+  public init(user: UInt32, number: Int32) {
+    self.user = user
+    self.number = number
+  }
+
+  /// The process that made the connection of a Unix socket (SO_PEERCRED); nil for other sockets.
+  public init?(of descriptor: Int32) {
+    var (number, user): (Int32, UInt32) = (0, 0)
+    guard clinux_peer_process(descriptor, &number, &user) == 0, number > 0 else { return nil }
+    self.init(user: user, number: number)
+  }
 }
 
 /// The outcome of sending a PDU.

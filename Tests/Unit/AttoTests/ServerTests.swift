@@ -479,6 +479,101 @@ import Testing
     }
   }
 
+  /// A client that is refused learns why.
+  @Test func aRefusedClientGetsInsufficientResources() async throws {
+    try await withDeadline {
+      let bench = try await Bench(limits: ServerLimits(clients: 1))
+      let first = try await bench.connect()
+      #expect(try await first.read(bench.greeting) == Bench.hello)
+      let second = try await bench.connect()
+      #expect(
+        await failure { try await second.read(bench.greeting) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: bench.greeting, code: .insufficientResources)))
+      try await second.closed()
+      #expect(bench.failures.all == [.tooManyClients(limit: 1)])
+      #expect(try await first.read(bench.greeting) == Bench.hello)
+    }
+  }
+
+  @Test func refusalsOfPDUs() {
+    let cases: [(pdu: [UInt8], refusal: [UInt8]?)] = [
+      ([0x02, 0x17, 0], [1, 2, 0, 0, 0x11]), ([0x10, 1, 0, 0xFF], [1, 0x10, 1, 0, 0x11]),
+      ([0x0A], [1, 0x0A, 0, 0, 0x11]), ([], nil), ([0x52, 3, 0], nil), ([0x1E], nil),
+      ([0x0B, 1], nil),
+    ]
+    for (pdu, refusal) in cases {
+      #expect(RefusedClient.refusal(of: pdu.span.bytes) == refusal, "\(pdu)")
+    }
+  }
+
+  /// More are refused than can be told why at a time.
+  @Test func manyRefusedClientsAreClosed() async throws {
+    try await withDeadline {
+      let bench = try await Bench(limits: ServerLimits(clients: 1))
+      let first = try await bench.connect()
+      #expect(try await first.read(bench.greeting) == Bench.hello)
+      var refused: [Connection] = []
+      for _ in 0..<RefusedClient.limit + 8 { refused.append(try await bench.connect()) }
+      await bench.failures.wait(count: refused.count)
+      for connection in refused { try await connection.closed() }
+      #expect(try await first.read(bench.greeting) == Bench.hello)
+    }
+  }
+
+  /// In a full server a client that has said nothing gives its place to a new one.
+  @Test func aSilentClientGivesUpItsPlace() async throws {
+    try await withDeadline {
+      let bench = try await Bench(limits: ServerLimits(clients: 2))
+      let first = try await bench.connect()
+      #expect(try await first.read(bench.greeting) == Bench.hello)
+      let silent = try await bench.connect()
+      try await until { try await bench.server.clients.count == 2 }
+      let third = try await bench.connect()
+      #expect(try await third.read(bench.greeting) == Bench.hello)
+      try await silent.closed()
+      #expect(isDisconnected(await silent.endReason))
+      await bench.events.wait { events in
+        events.contains {
+          if case .evicted(_, _, .tooManyClients(limit: 2)) = $0 { true } else { false }
+        }
+      }
+      #expect(bench.failures.all.isEmpty)
+      #expect(try await first.read(bench.greeting) == Bench.hello)
+    }
+  }
+
+  /// Clients without a subscription that send nothing are disconnected, if the options say so.
+  @Test func idleClientsAreDisconnected() async throws {
+    try await withDeadline {
+      var options = ConnectionOptions()
+      options.idleLimit = .milliseconds(300)
+      let bench = try await Bench(options: options)
+      let subscriber = try await bench.connect()
+      let values = try await bench.subscribe(subscriber)
+      let idle = try await bench.connect()
+      #expect(try await idle.read(bench.greeting) == Bench.hello)
+      try await idle.closed()
+      await bench.events.wait { events in
+        events.contains {
+          if case .evicted(_, _, .idle(for: .milliseconds(300))) = $0 { true } else { false }
+        }
+      }
+      #expect(try await subscriber.read(bench.greeting) == Bench.hello)
+      withExtendedLifetime(values) {}
+    }
+  }
+
+  /// A process that cannot allocate memory aborts, so there are as many clients as fit.
+  @Test func limitedMemoryAllowsFewerClients() {
+    #expect(ServerLimits.fitting(nil, receiveMTU: 517) == ServerLimits())
+    #expect(ServerLimits.fitting(1 << 30, receiveMTU: 517) == ServerLimits())
+    #expect(ServerLimits.fitting(6 << 20, receiveMTU: 517).clients == 248)
+    #expect(ServerLimits.fitting(6 << 20, receiveMTU: 65_535).clients == 51)
+    #expect(ServerLimits.fitting(0, receiveMTU: 517).clients == 1)
+  }
+
   /// H29, with unfinished requests. Nothing is left afterwards.
   @Test func twoCentralsReconnectRapidly() async throws {
     try await withDeadline {

@@ -110,8 +110,9 @@ struct UnixTests {
     let address = folder(String(repeating: "y", count: room))
     #expect(address.path.utf8.count == 107)
     let listener = try SocketListener(address)
-    _ = try address.connect()
+    let client = try address.connect()
     #expect(try listener.accept() != nil)
+    withExtendedLifetime(client) {}
   }
 
   @Test("A socket file whose process has died is replaced")
@@ -125,8 +126,9 @@ struct UnixTests {
     let refused = failure { () throws(LinkError) in _ = try folder("s").connect() }
     #expect("\(refused!)".contains("nothing listens on the socket"))
     let listener = try SocketListener(folder("s"))
-    _ = try folder("s").connect()
+    let client = try folder("s").connect()
     #expect(try listener.accept() != nil)
+    withExtendedLifetime(client) {}
   }
 
   @Test("A listener in use is not replaced, full or not, and neither are other files")
@@ -220,8 +222,9 @@ struct UnixTests {
     unlink(folder("s").path)
     let new = try SocketListener(folder("s"))
     old.close()
-    _ = try folder("s").connect()
+    let client = try folder("s").connect()
     #expect(try new.accept() != nil)
+    withExtendedLifetime(client) {}
   }
 
   @Test("A lock on the directory does not prevent listening, and no lock file is left")
@@ -318,6 +321,35 @@ struct UnixTests {
     withExtendedLifetime(third) {}
   }
 
+  @Test("Connections that have ended in the queue are skipped, unless they have left PDUs")
+  func deadConnections() throws {
+    let folder = TemporaryFolder()
+    let listener = try SocketListener(folder("s"))
+    let limit = SocketListener<SocketLink>.skipLimit
+    for _ in 0..<limit + 1 { try folder("s").connect().close() }
+    let last = try folder("s").connect()
+    try last.send([0x52, 3, 0, 1])
+    last.close()
+    #expect(try listener.accept() == nil)
+    #expect(listener.mayHaveMore)
+    let left = try #require(try listener.accept())
+    #expect(listener.skipped == limit + 1)
+    #expect(try left.receive() == .pdu([0x52, 3, 0, 1]))
+    #expect(try listener.accept() == nil)
+    #expect(!listener.mayHaveMore)
+  }
+
+  @Test("The process of a peer is known") func peerProcess() throws {
+    let folder = TemporaryFolder()
+    let listener = try SocketListener(folder("s"))
+    let client = try folder("s").connect()
+    let server = try #require(try listener.accept())
+    #expect(server.peerProcess == PeerProcess(user: geteuid(), number: getpid()))
+    server.close()
+    #expect(server.peerProcess == nil)
+    withExtendedLifetime(client) {}
+  }
+
   @Test("Lasting lack of descriptors, dead connections, and errors of the listener")
   func acceptErrors() throws {
     let folder = TemporaryFolder()
@@ -337,7 +369,7 @@ struct UnixTests {
     }
     #expect(accept([-EMFILE]) == (LinkError(.accept, .system(EMFILE), endpoint: path), 2))
     #expect(accept([-ECONNABORTED, -EINTR, -EPROTO, -EAGAIN]) == (nil, 4))
-    #expect(accept([-ECONNABORTED]) == (LinkError(.accept, .system(EAGAIN), endpoint: path), 64))
+    #expect(accept([-ECONNABORTED]) == (nil, SocketListener<SocketLink>.skipLimit))
     #expect(accept([-EINVAL]) == (LinkError(.accept, .system(EINVAL), endpoint: path), 1))
     #expect(accept([-ENOMEM]).error?.isTransient == true)
   }

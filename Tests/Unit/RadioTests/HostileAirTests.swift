@@ -159,6 +159,21 @@ import Testing
     }
   }
 
+  /// Silent centrals that never leave do not stop others.
+  @Test func silentCentralsMakeRoom() async throws {
+    var silent: [RawSocket] = []
+    try await attackPeripheral { radio in
+      await radio.shortenHandshakes(.seconds(3600))
+      silent = try (0..<AirBackend.handshakeLimit + 40).map { _ in
+        try RawSocket(connectingTo: socket)
+      }
+      while await radio.handshakeCount < AirBackend.handshakeLimit { await Task.yield() }
+    }
+    // The oldest were disconnected.
+    #expect(silent[0].isHungUp())
+    #expect(clinux_poll_now(silent[silent.count - 1].descriptor) & CLINUX_POLLHUP == 0)
+  }
+
   @Test func waitingConnectionsAreLimited() async throws {
     let radio = try air.adapter("Strap")
     let advertisement = try await radio.advertise(strap())

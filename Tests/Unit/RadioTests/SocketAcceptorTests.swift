@@ -37,6 +37,34 @@ import Testing
         }, close: { _ = close(descriptor) }, { [unowned self] _ in taken += 1 },
         failure: { [unowned self] in told.append($0.errno) })
     }
+
+    /// How many connections were taken after each of the next turns, the last of this turn first.
+    func look(_ times: Int, on loop: Loop, _ counts: [Int] = [], _ end: @escaping ([Int]) -> Void) {
+      let counts = counts + [taken]
+      guard counts.count < times else { return end(counts) }
+      // Timers fire after descriptors, and one that a timer sets fires in the next turn.
+      _ = LoopTimer(after: .zero, on: loop) { self.look(times, on: loop, counts, end) }
+    }
+  }
+
+  /// A storm of connections does not keep other handlers of the loop waiting.
+  @Test func aTurnAcceptsABoundedNumber() async throws {
+    let loop = try Loop(name: "acceptor")
+    try loop.start()
+    defer { loop.stop() }
+    let counts = await withCheckedContinuation { (waiter: CheckedContinuation<[Int], Never>) in
+      loop.execute {
+        guard let trial = try? Trial(on: loop) else { return waiter.resume(returning: []) }
+        trial.results = Array(repeating: true, count: 4 * SocketAcceptor<Int>.budget)
+        trial.acceptor?.ready(.readable)
+        trial.look(6, on: loop) { counts in
+          trial.acceptor?.stop()
+          trial.acceptor = nil
+          waiter.resume(returning: counts.map { $0 / SocketAcceptor<Int>.budget })
+        }
+      }
+    }
+    #expect(counts == [1, 1, 2, 3, 4, 4])
   }
 
   private func on<R: Sendable>(_ loop: Loop, _ body: @escaping @Sendable () throws -> R)

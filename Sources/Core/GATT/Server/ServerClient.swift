@@ -106,6 +106,9 @@ public final class ServerClient {
     recordRevision &+= 1
   }
 
+  /// Whether the client has configured any characteristic to be notified or indicated.
+  public var isSubscribed: Bool { !configurations.isEmpty }
+
   /// All configurations other than zero.
   var allConfigurations: [AttributeHandle: ClientCharacteristicConfiguration] {
     var all: [AttributeHandle: ClientCharacteristicConfiguration] = [:]

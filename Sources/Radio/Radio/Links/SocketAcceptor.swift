@@ -8,6 +8,12 @@ package typealias LinkAcceptor = SocketAcceptor<SocketLink>
 /// called.
 ///
 /// # Theory
+/// Connecting is cheaper than accepting, so a process that connects without pause keeps the queue of
+/// the socket from ever being empty. Therefore one turn of the loop accepts at most ``budget``
+/// connections, and the next turn goes on: those that are connected already, and timers, have their
+/// turn in between. Connections that have ended in the queue are closed by the listener, a bounded
+/// number for each that is accepted, and never delivered.
+///
 /// When the process or the machine has no resources for another connection, nothing reports when
 /// it has some again. So accepting pauses, and is tried again. Meanwhile readiness is ignored: each
 /// connection that arrives would start a pause of its own. The failure is reported when it begins
@@ -19,7 +25,11 @@ package final class SocketAcceptor<Accepted>: ReadinessHandler {
   /// Time between two tries.
   package static var pause: Duration { .milliseconds(100) }
 
+  /// Connections that one turn of the loop accepts.
+  package static var budget: Int { 8 }
+
   private let next: () throws(LinkError) -> Accepted?
+  private let mayHaveMore: () -> Bool
   private let close: () -> Void
   private let loop: Loop
   private let hasRoom: () -> Bool
@@ -32,6 +42,7 @@ package final class SocketAcceptor<Accepted>: ReadinessHandler {
 
   /// - Parameters:
   ///   - next: accepts a connection; nil if none waits.
+  ///   - mayHaveMore: whether connections may wait although `next` has returned nil.
   ///   - close: closes the socket.
   ///   - hasRoom: whether there is room for another connection. Where there is none, connections
   ///     wait in the queue of the socket until ``resume()``.
@@ -40,11 +51,13 @@ package final class SocketAcceptor<Accepted>: ReadinessHandler {
   /// - Throws: `LoopError` if the socket cannot be watched; it is closed then.
   package init(
     _ descriptor: Int32?, on loop: Loop, next: @escaping () throws(LinkError) -> Accepted?,
-    close: @escaping () -> Void, hasRoom: @escaping () -> Bool = { true },
+    mayHaveMore: @escaping () -> Bool = { false }, close: @escaping () -> Void,
+    hasRoom: @escaping () -> Bool = { true },
     _ deliver: @escaping (Accepted) -> Void,
     failure fail: @escaping (LinkError) -> Void = { _ in }
   ) throws(LoopError) {
     self.next = next
+    self.mayHaveMore = mayHaveMore
     self.close = close
     self.loop = loop
     self.hasRoom = hasRoom
@@ -59,17 +72,26 @@ package final class SocketAcceptor<Accepted>: ReadinessHandler {
     }
   }
 
-  package func ready(_ readiness: Readiness) { resume() }
-
-  /// Accepts what waits, unless accepting pauses.
-  package func resume() {
+  package func ready(_ readiness: Readiness) {
     if retry == nil { accept() }
   }
 
+  /// Accepts what waits, in the next turn, so that several calls do not exceed the ``budget``.
+  package func resume() {
+    if let watch { loop.reschedule(watch, .readable) }
+  }
+
   private func accept() {
-    while watch != nil, hasRoom() {
+    var left = Self.budget
+    while let watch, hasRoom() {
+      guard left > 0 else { return loop.reschedule(watch, .readable) }
+      left -= 1
       do throws(LinkError) {
-        guard let accepted = try next() else { return isShort = false }
+        guard let accepted = try next() else {
+          isShort = false
+          if mayHaveMore() { loop.reschedule(watch, .readable) }
+          return
+        }
         isShort = false
         deliver(accepted)
       } catch {
@@ -115,6 +137,7 @@ extension SocketAcceptor {
         defer { if listener.refused > refused, let refusal = listener.refusal { fail(refusal) } }
         return try listener.accept()
       },
-      close: { listener.close() }, hasRoom: hasRoom, deliver, failure: fail)
+      mayHaveMore: { listener.mayHaveMore }, close: { listener.close() }, hasRoom: hasRoom, deliver,
+      failure: fail)
   }
 }

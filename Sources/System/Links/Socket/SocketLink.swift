@@ -226,6 +226,10 @@ public final class SocketLink: AddressedLink {
     return LinkAddresses(own: own, peer: peer)
   }
 
+  public var peerProcess: PeerProcess? {
+    carrier == .unix && socket >= 0 ? PeerProcess(of: socket) : nil
+  }
+
   public var phy: LinkPHY? {
     var bits: UInt32 = 0
     guard carrier == .l2cap, socket >= 0, clinux_get_phy(socket, &bits) == 0 else { return nil }

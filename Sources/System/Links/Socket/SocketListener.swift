@@ -13,6 +13,12 @@ public final class SocketListener<Connection> {
   private let wrap: (consuming OwnedDescriptor) throws(LinkError) -> Connection?
   private let willClose: () -> Void
 
+  /// Dead connections that one call of ``accept()`` skips.
+  public static var skipLimit: Int { 16 }
+  /// Whether the last ``accept()`` returned nil although more connections may wait.
+  public private(set) var mayHaveMore = false
+  /// Connections that had ended in the queue and were skipped.
+  public private(set) var skipped = 0
   /// Connections that were closed because the process had no descriptors left.
   public private(set) var refused = 0
   /// Why the last of them was closed: EMFILE or ENFILE; nil if there was none.
@@ -21,7 +27,7 @@ public final class SocketListener<Connection> {
   /// - Parameters:
   ///   - wrap: makes a connection of an accepted socket; nil if the peer is already gone.
   ///   - willClose: called once, before the socket is closed.
-  init(
+  package init(
     _ socket: consuming OwnedDescriptor, endpoint: String, willClose: @escaping () -> Void = {},
     wrap: @escaping (consuming OwnedDescriptor) throws(LinkError) -> Connection?
   ) {
@@ -42,8 +48,9 @@ public final class SocketListener<Connection> {
   /// Connections that ended in the queue are skipped. If the process has no descriptors left, the
   /// connection is accepted with a reserved one and closed at once, so that its peer sees an end
   /// and the listener does not spin; ``refused`` counts these. If even that fails, ``LinkError``
-  /// with EMFILE, ENFILE, ENOBUFS or ENOMEM is thrown: try again after a while. EAGAIN is thrown
-  /// after 64 dead connections in one call: try again in the next turn.
+  /// with EMFILE, ENFILE, ENOBUFS or ENOMEM is thrown: try again after a while. After ``skipLimit``
+  /// connections that had ended in the queue, nil is returned and ``mayHaveMore`` is set: call it
+  /// again in the next turn.
   ///
   /// - Throws: ``LinkError`` as described above, and `closed` after ``close()``.
   public func accept() throws(LinkError) -> Connection? { try accept(calling: clinux_accept) }
@@ -51,23 +58,28 @@ public final class SocketListener<Connection> {
   /// - Parameter call: the system call, which a test replaces.
   func accept(calling call: (Int32) -> Int32) throws(LinkError) -> Connection? {
     guard let descriptor else { throw LinkError(.accept, .closed, endpoint: endpoint) }
+    mayHaveMore = false
     // More connections die in the queue only under attack; the rest waits for the next turn.
-    for _ in 0..<64 {
+    for _ in 0..<Self.skipLimit {
       let result = call(descriptor)
       switch -result {
       case ...0:
         if let connection = try wrap(OwnedDescriptor(owning: result)) { return connection }
+        skipped += 1
       case EAGAIN:
         if reserve == nil { reserve = Self.openReserve() }
         return nil
       // The others are errors of the connection, not of the listener: accept(2) says to retry.
-      case EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTDOWN, ENETUNREACH, EHOSTUNREACH: continue
+      case EINTR: continue
+      case ECONNABORTED, EPROTO, ENETDOWN, EHOSTDOWN, ENETUNREACH, EHOSTUNREACH:
+        skipped += 1
       case EMFILE where reserve != nil, ENFILE where reserve != nil:
         guard try refuse(descriptor, result, calling: call) else { return nil }
       default: throw LinkError(.accept, result: result, endpoint: endpoint)
       }
     }
-    throw LinkError(.accept, .system(EAGAIN), endpoint: endpoint)
+    mayHaveMore = true
+    return nil
   }
 
   /// Accepts a connection with the reserved descriptor and closes it. False if none waits: the kernel

@@ -42,6 +42,7 @@ extension SocketListener where Connection == SocketLink {
         if let file, FileIdentity(address.path) == file { _ = clinux_unlink(address.path) }
       },
       wrap: { (accepted) throws(LinkError) in
+        guard !accepted.isDead else { return nil }
         try options.apply(to: accepted.rawValue, endpoint: endpoint)
         return SocketLink(accepted, carrier: .unix, peerName: "a client of \(address)")
       })

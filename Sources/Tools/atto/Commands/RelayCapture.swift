@@ -38,10 +38,11 @@ final class RelayCapture: Sendable {
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
     let agent = ConsoleAgent(options: pairing, loop: loop) { Terminal.note($0.text) }
+    let crowd = CrowdLog(loop) { text, _ in Terminal.note(text) }
     let relay = try await RawRelay.listen(
       on: place, to: connecting.endpoint, options: connecting.options, unixGroup: group,
       agent: place.isAir && !pairing.isStated ? nil : agent, adapter: radio, loop: loop
-    ) { self.happened($0, on: loop) }
+    ) { self.happened($0, crowd, on: loop) }
     defer { relay.stop() }
     if let notice = relay.notice { Terminal.note("atto capture: warning: \(notice)") }
     file?.begin()
@@ -50,7 +51,7 @@ final class RelayCapture: Sendable {
     for try await _ in end.stream {}
   }
 
-  private func happened(_ event: RelayEvent, on loop: Loop) {
+  private func happened(_ event: RelayEvent, _ crowd: CrowdLog, on loop: Loop) {
     switch event {
     case .connected(let client, let from):
       Terminal.note("client \(client) connected: \(from)")
@@ -73,6 +74,7 @@ final class RelayCapture: Sendable {
         Terminal.note(hintsFor: failure)
       }
     case .refused(let error):
+      guard crowd.showsFailure() else { return }
       Terminal.note("cannot accept a client: \(error)")
       Terminal.note(hintsFor: error)
     case .deaf(let error): end.continuation.finish(throwing: error)

@@ -17,6 +17,11 @@ enum ServeCommand: Command {
   private static let timeout = Option.seconds(
     "timeout", "How long to wait for each confirmation (default: 30).")
 
+  private static let idleLimit = Option.seconds(
+    "idle-limit",
+    "Disconnect clients that send nothing for so long and are not subscribed, except on le: (default: no limit)."
+  )
+
   static let description = CommandDescription(
     "serve", "Run a GATT server from a profile.",
     synopsis: ["PROFILE.json [--listen ENDPOINT] [OPTIONS]"],
@@ -31,6 +36,10 @@ enum ServeCommand: Command {
       to compare or enter, and reads answers from standard input, unless --control reads that. On le: the
       server remembers the subscriptions of bonded clients.
 
+      Up to 1024 clients are served at a time. On unix: and air: a further one takes the place of a
+      client that has sent nothing, or of one of a process with many; else it is refused. When very many
+      clients connect or are refused, the rest is counted in one line every 10 s.
+
       With --control each line of standard input is a command:
 
         set HANDLE HEX       change a value
@@ -41,9 +50,9 @@ enum ServeCommand: Command {
         remove HANDLE        remove the service at HANDLE
       """,
     options: [
-      listen, ListeningGroup.option, once, control, mtu, timeout, CommonOptions.security,
-      CommonOptions.sendBuffer,
-      CommonOptions.json, CommonOptions.capture, CommonOptions.trace,
+      listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit,
+      CommonOptions.security, CommonOptions.sendBuffer, CommonOptions.json, CommonOptions.capture,
+      CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
     timeLimit: .open,
     examples: [
@@ -59,6 +68,7 @@ enum ServeCommand: Command {
     var options = profile.connectionOptions
     if let mtu = arguments[mtu] { options.receiveMTU = mtu }
     if let timeout = arguments[timeout] { options.transactionTimeout = timeout }
+    options.idleLimit = arguments[idleLimit]
     options.security = arguments[CommonOptions.security].level
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
     options.monitor = try Monitor.make(arguments)
@@ -67,11 +77,18 @@ enum ServeCommand: Command {
     let serverBox = BondedServer()
     let bonds = try await savedBonds(arguments, endpoint, serverBox, on: loop)
     defer { withExtendedLifetime(bonds) {} }
-    let report = ServeReport(results: Results(arguments))
+    let report = ServeReport(results: Results(arguments), on: loop)
     let firstClient = AsyncThrowingStream<Void, any Error>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments[once] }
+    let limits = ServerLimits.fittingMemory(receiveMTU: options.receiveMTU)
+    if limits.clients < ServerLimits().clients {
+      Terminal.note(
+        "atto serve: warning: serving at most \(Shown.count(limits.clients, "client")) at a time,"
+          + " because the memory of this process is limited (ulimit -v, ulimit -d)"
+      )
+    }
     let served = try await ProfileServer(
-      profile, loop: loop,
+      profile, loop: loop, limits: limits,
       memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) }
     ) { event in
       report.happened(event) { handle in
@@ -92,7 +109,10 @@ enum ServeCommand: Command {
       on: endpoint, options: options, unixGroup: group,
       agent: endpoint.isAir && !pairing.isStated ? nil : agent,
       onFailure: { report.failed($0) }, onEnd: { firstClient.continuation.finish(throwing: $0) })
-    defer { listener.stop() }
+    defer {
+      listener.stop()
+      report.end()
+    }
     if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }
     report.listening(listener.endpoint)
 

@@ -1,15 +1,26 @@
 import Atto
+import AttoEventLoop
 import AttoProfileServer
 
 /// Prints the events of a server.
 struct ServeReport: Sendable {
   let results: Results
+  private let crowd: CrowdLog
+
+  init(results: Results, on loop: Loop) {
+    self.results = results
+    crowd = CrowdLog(loop) { results.print($0, json: $1) }
+  }
+
+  /// Shows what was held back.
+  func end() { crowd.flush() }
 
   func listening(_ endpoint: String) {
     results.print("listening on \(endpoint)", json: ["event": "listening", "endpoint": endpoint])
   }
 
   func failed(_ error: AttoError) {
+    guard crowd.showsFailure() else { return }
     results.print(
       "cannot serve a client: \(error)", json: ["event": "failed", "error": error.description])
     Terminal.note(hintsFor: error)
@@ -27,9 +38,15 @@ struct ServeReport: Sendable {
         "wrote \(Shown.count(writes, "value")) (\(Shown.count(octets, "octet"))) to the sink \(handle)",
         ["handle": Shown.json(handle), "writes": writes, "octets": octets])
     case .server(.connected(let client, let peer)):
-      show(client, "connected", "connected" + (peer.isEmpty ? "" : " from \(peer)"), ["peer": peer])
+      if crowd.shows(client, peer) { connected(client, peer) }
     case .server(.disconnected(let client, let peer)):
+      guard crowd.showsEnd(of: client) else { return }
       show(client, "disconnected", "disconnected", ["peer": peer])
+    case .server(.evicted(let client, let peer, let reason)):
+      guard !crowd.hides(client) else { return }
+      show(
+        client, "evicted", "loses its connection: \(reason)",
+        ["peer": peer, "reason": reason.description])
     case .server(.server(.valueWritten(let handle, let client))):
       written(handle, value(handle) ?? [], by: client)
     case .server(.server(.configured(let handle, let configuration, let client))):
@@ -49,6 +66,11 @@ struct ServeReport: Sendable {
     }
   }
 
+  private func connected(_ client: ClientID, _ peer: String) {
+    print(
+      client, "connected", "connected" + (peer.isEmpty ? "" : " from \(peer)"), ["peer": peer])
+  }
+
   private func written(_ handle: AttributeHandle, _ octets: [UInt8], by client: ClientID) {
     show(
       client, "written", "wrote \(handle) = \(Shown.value(octets))",
@@ -56,6 +78,11 @@ struct ServeReport: Sendable {
   }
 
   private func show(_ client: ClientID, _ event: String, _ text: String, _ fields: JSONObject) {
+    if let peer = crowd.reveal(client) { connected(client, peer) }
+    print(client, event, text, fields)
+  }
+
+  private func print(_ client: ClientID, _ event: String, _ text: String, _ fields: JSONObject) {
     results.print(
       "client \(client.rawValue) \(text)",
       json: fields.adding(["event": event, "client": Int(client.rawValue)]))
