@@ -30,12 +30,9 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate {
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     switch peripheral.state {
     case .poweredOn:
-      if measurement == nil {
-        publish()
-      } else if !peripheral.isAdvertising {
-        // Bluetooth was off in the meantime, which stops advertising.
-        advertise()
-      }
+      guard measurement != nil else { return publish() }
+      // If Bluetooth was off in the meantime, advertising has stopped.
+      if !peripheral.isAdvertising { advertise() }
       beat()
     default: print("Bluetooth is not available: \(peripheral.state)")
     }
@@ -58,6 +55,8 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate {
   ) {
     if let error { return print("not added: \(error.localizedDescription)") }
     advertise()
+    // Values of a service that is not published are dropped.
+    beat()
   }
 
   private func advertise() {
