@@ -61,7 +61,7 @@ let package = Package(
     .library(name: "AttoGATT", targets: ["AttoGATT"]),
     .library(name: "AttoATT", targets: ["AttoATT"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
-    .library(name: "os", targets: ["os"]),
+    .library(name: "os", targets: ["os", "OSLog"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
   ],
   targets: [
@@ -170,12 +170,18 @@ let package = Package(
     // Apple: Apple's API. CoreBluetooth is the one target that uses Foundation.
     .target(
       name: "CoreBluetooth",
-      dependencies: ["Atto", "AttoEventLoop", "AttoGATT", "AttoLinks", "AttoRadio", "AttoStore"],
+      dependencies: [
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoLinks", "AttoRadio",
+        "AttoStore", "CCoreBluetooth",
+      ],
       path: "Sources/Apple/CoreBluetooth", swiftSettings: common),
+    .target(name: "CCoreBluetooth", path: "Sources/Apple/CCoreBluetooth"),
     // `import os` and `import os.log`: a Clang module, which can have submodules, below a Swift
     // module of the same name.
     .target(name: "COSLog", path: "Sources/Apple/COSLog"),
     .target(name: "os", dependencies: ["COSLog"], path: "Sources/Apple/os", swiftSettings: common),
+    .target(
+      name: "OSLog", dependencies: ["os"], path: "Sources/Apple/OSLog", swiftSettings: common),
     .appleExample("HeartRatePeripheral"), .appleExample("HeartRateCentral"),
     .appleExample("TransferSender"), .appleExample("TransferReceiver"),
     .appleExample("ReconnectingLogger"), .appleExample("ChannelPublisher"),
@@ -225,7 +231,8 @@ let package = Package(
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
     // Like the examples, these are built without our settings, as applications are.
     .testTarget(
-      name: "OSLogTests", dependencies: ["os", "CoreBluetooth"], path: "Tests/Unit/OSLogTests"),
+      name: "OSLogTests", dependencies: ["os", "OSLog", "CoreBluetooth"],
+      path: "Tests/Unit/OSLogTests"),
     .testTarget(
       name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto"],
       path: "Tests/Unit/CoreBluetoothTests"),

@@ -1,9 +1,16 @@
 // As on Apple's systems, `import CoreBluetooth` imports these modules too.
+// The Clang module of the same name has the submodules, as `import CoreBluetooth.CBUUID`.
+@_exported import CoreBluetooth
 @_exported import Dispatch
 @_exported import Foundation
 
 /// Seconds since 1 January 2001, as in Core Foundation.
 public typealias CFAbsoluteTime = Double
+
+/// The time now, as in Core Foundation.
+public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime {
+  Date().timeIntervalSinceReferenceDate
+}
 
 /// Core Foundation's UUID, which exists only under this name on Linux.
 public typealias CFUUID = NSUUID

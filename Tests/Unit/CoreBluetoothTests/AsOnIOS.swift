@@ -286,8 +286,7 @@ final class EveryPeripheralManagerMethod: NSObject, CBPeripheralManagerDelegate 
     #expect(CBATTError.Code(rawValue: 0x80)?.rawValue == 0x80)
     for raw in 0...0xFF { #expect(CBATTError.Code(rawValue: raw)?.rawValue == raw) }
     #expect(CBATTError.Code(rawValue: 0x05) == .insufficientAuthentication)
-    #expect(CBATTError.Code(rawValue: 0x100) == nil)
-    #expect(CBATTError.Code(rawValue: -1) == nil)
+    #expect(CBATTError.Code(rawValue: -1)?.rawValue == -1)
     #expect(CBATTError.Code.unlikelyError.rawValue == 0x0E)
     #expect(CBError.Code.unknownDevice.rawValue == 12)
     #expect(CBError.errorDomain == "CBErrorDomain")

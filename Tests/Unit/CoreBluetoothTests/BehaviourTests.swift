@@ -181,6 +181,57 @@ import Testing
     #expect(!strap.manager.isAdvertising)
   }
 
+  // MARK: Observation
+
+  @Test func observesStates() async throws {
+    let log = EventLog()
+    let manager = watch.manager!
+    let observations = [
+      manager.observe(\.state, options: [.initial, .new, .old]) { manager, change in
+        let old = change.oldValue.map { "\($0)" } ?? "-"
+        log.add("state \(old) \(change.newValue.map { "\($0)" } ?? "-") \(manager.state)")
+      },
+      manager.observe(\.isScanning, options: .new) { _, change in
+        log.add("scanning \(change.newValue ?? false)")
+      },
+    ]
+    try await watch.log.next("state poweredOn")
+    manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
+    try await watch.log.next("found")
+    manager.scanForPeripherals(withServices: nil)
+    manager.stopScan()
+    let peripheral = watch.peripheral
+    var ofPeripheral: NSKeyValueObservation? = peripheral.observe(\.state) { peripheral, change in
+      log.add("peripheral \(peripheral.state.rawValue) \(change.newValue == nil)")
+    }
+    manager.connect(peripheral)
+    try await watch.log.next("connected")
+    manager.cancelPeripheralConnection(peripheral)
+    try await watch.log.next("disconnected")
+    ofPeripheral?.invalidate()
+    manager.connect(peripheral)
+    try await watch.log.next("connected")
+    ofPeripheral = nil
+    let all = log.all.filter { !$0.hasPrefix("state - ") }
+    #expect(
+      all.filter { !$0.hasPrefix("state") } == [
+        "scanning true", "scanning false", "peripheral 1 true", "peripheral 2 true",
+        "peripheral 3 true", "peripheral 0 true",
+      ], "\(all)")
+    #expect(log.all[0].hasPrefix("state - "))
+    #expect(
+      all.filter { $0.hasPrefix("state") }.allSatisfy { $0 == "state unknown poweredOn poweredOn" })
+    withExtendedLifetime(observations) {}
+  }
+
+  /// Objects are arguments of `%@`.
+  @Test func formatsObjects() {
+    let uuid = CBUUID(string: "180D")
+    let service = CBMutableService(type: uuid, primary: true)
+    let text = String(format: "%@, %@, %@: %d", uuid, service, watch.manager, 3)
+    #expect(text == "Heart Rate, \(service), \(watch.manager.description): 3")
+  }
+
   // MARK: Scanning
 
   @Test func findsSolicitingDevices() async throws {
@@ -203,7 +254,7 @@ import Testing
     finder.manager.scanForPeripherals(
       withServices: nil,
       options: [CBCentralManagerScanOptionSolicitedServiceUUIDsKey: [CBUUID(string: "1805")]])
-    try await finder.log.next("found [1805] \(strap.name)")
+    try await finder.log.next("found [\"1805\"] \(strap.name)")
     advertisement.stop()
     await adapter.close()
   }
@@ -430,7 +481,7 @@ private final class Finder: NSObject, CBCentralManagerPresenceDelegate {
     advertisementData: [String: Any], rssi RSSI: NSNumber
   ) {
     let solicited = advertisementData[CBAdvertisementDataSolicitedServiceUUIDsKey] as? [CBUUID]
-    log.add("found \(solicited ?? []) \(peripheral.name ?? "-")")
+    log.add("found \(solicited?.map(\.uuidString) ?? []) \(peripheral.name ?? "-")")
   }
   func centralManagerDidEndScan(_ central: CBCentralManager) { log.add("scan ended") }
 }

@@ -68,6 +68,46 @@ import Testing
     #expect(!strap.log.all.contains { $0.hasPrefix("added FEED") })
   }
 
+  /// A method that a subclass adds to the conformance of its superclass.
+  private class Base: NSObject, CBCentralManagerDelegate, CBPeripheralManagerDelegate {
+    let log = EventLog()
+    func centralManagerDidUpdateState(_ central: CBCentralManager) { log.add("central") }
+    func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) { log.add("publisher") }
+  }
+  private class Middle: Base {}
+  private final class Adding: Middle {
+    func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+      log.add("restored")
+    }
+  }
+
+  @Test func restorationThatIsNotHeard() async throws {
+    let lines = Lines()
+    let radio = Sandbox.radio()
+    let identifier = "Unheard \(Sandbox.number(of: radio))"
+    let text = "{\"version\": 1, \"content\": {\"peers\": [], \"services\": []}}"
+    for kind in [SavedState.Kind.central, .peripheral] {
+      SavedState.shared.write(Data(text.utf8), to: SavedState.Key(kind: kind, name: identifier))
+    }
+    let (adding, base) = (Adding(), Base())
+    let central = CBCentralManager(
+      delegate: adding, queue: .global(),
+      options: [CBCentralManagerOptionRestoreIdentifierKey: identifier], radio: radio)
+    let publisher = CBPeripheralManager(
+      delegate: base, queue: .global(),
+      options: [CBPeripheralManagerOptionRestoreIdentifierKey: identifier], radio: radio)
+    try await adding.log.next("central")
+    try await base.log.next("publisher")
+    #expect(adding.log.all == ["central"])
+    #expect(
+      lines.has(
+        "CBCentralManager has provided a restore identifier",
+        "implement centralManager(_:willRestoreState:): Adding", "declare it in Base too"))
+    let others = lines.log.all.filter { $0.contains("implement peripheralManager(") }
+    #expect(others.count == 1 && others[0].contains("Base") && !others[0].contains("hint"))
+    withExtendedLifetime((central, publisher)) {}
+  }
+
   @Test func objectsOfOtherManagers() async throws {
     let lines = Lines()
     let (one, watch) = pair()
@@ -219,7 +259,7 @@ import Testing
     }
     await #expect(processExitsWith: .failure) {
       let manager = CBPeripheralManager(delegate: nil, queue: DispatchQueue(label: "traps"))
-      manager.shown.value = .poweredOn
+      manager.slot.withLock { $0.state = .poweredOn }
       let service = CBMutableService(type: CBUUID(string: "180D"), primary: true)
       manager.add(service)
       manager.add(service)

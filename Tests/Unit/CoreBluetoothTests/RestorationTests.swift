@@ -193,16 +193,19 @@ import Testing
   @Test func recordsWithInvalidValues() async throws {
     let central = """
       {"version": 1, "content": {"peers": [
-        {"identifier": "\(UUID())", "address": "nonsense", "reconnects": false,
-          "subscriptions": []},
+        {"identifier": "\(UUID())", "address": "nonsense", "reconnects": false},
         {"identifier": "\(UUID())", "address": "C0:11:22:33:44:88", "reconnects": true,
-          "subscriptions": [
-            {"service": "zzz", "isPrimary": true, "serviceStart": 1, "serviceEnd": 2,
-              "uuid": "2A37", "properties": 255, "handle": 1, "valueHandle": 2, "endHandle": 2},
-            {"service": "180D", "isPrimary": true, "serviceStart": 9, "serviceEnd": 2,
-              "uuid": "2A37", "properties": 255, "handle": 1, "valueHandle": 2, "endHandle": 2},
-            {"service": "180D", "isPrimary": true, "serviceStart": 0, "serviceEnd": 0,
-              "uuid": "", "properties": 0, "handle": 0, "valueHandle": 0, "endHandle": 0}]}],
+          "services": [
+            {"uuid": "zzz", "isPrimary": true, "isListed": true, "start": 1, "end": 2},
+            {"uuid": "180D", "isPrimary": true, "isListed": true, "start": 9, "end": 2},
+            {"uuid": "180D", "isPrimary": true, "isListed": true, "start": 1, "end": 9,
+              "includes": [7, -1, 2, 0], "characteristics": [
+                {"uuid": "", "properties": 0, "handle": 0, "valueHandle": 0, "endHandle": 0,
+                  "isNotifying": true},
+                {"uuid": "2A37", "properties": 255, "handle": 2, "valueHandle": 3, "endHandle": 5,
+                  "isNotifying": true, "descriptors": [
+                    {"uuid": "2902", "handle": 4}, {"uuid": "?", "handle": 5},
+                    {"uuid": "2901", "handle": 0}]}]}]}],
         "scan": {"services": ["FEED", "no UUID"], "solicited": [], "allowsDuplicates": false}}}
       """
     let peripheral = """
@@ -225,6 +228,80 @@ import Testing
     try await strap.log.next("state poweredOn")
     #expect(watch.log.all.first == "restore [1] [\"FEED\"] false")
     #expect(strap.log.all.first == "restore [\"180D\"] Odd true")
+    let services = try #require(watch.restored.value[0].services)
+    #expect(services.map(\.uuid.uuidString) == ["180D"])
+    #expect(services[0].includedServices == services)
+    #expect(services[0].characteristics?.map(\.uuid.uuidString) == ["2A37"])
+    #expect(
+      services[0].characteristics?[0].descriptors?.map(\.uuid.uuidString) == ["2902"])
     watch.restored.value = []
+  }
+
+  /// All that was discovered is restored, with the subscriptions, and nothing else.
+  @Test func allDiscoveredServices() async throws {
+    let strap = Strap(Sandbox.radio(), name: identifier)
+    var watch: Watch? = Watch(radio, for: identifier, restoring: identifier)
+    try await watch!.getReady()
+    let service = watch!.peripheral.services![0]
+    watch!.peripheral.discoverIncludedServices(nil, for: service)
+    try await watch!.log.next("included [\"180F\"] well")
+    watch!.peripheral.discoverDescriptors(for: watch!.characteristic("FF02"))
+    try await watch!.log.next("descriptors [\"2901\"] well")
+    watch!.peripheral.setNotifyValue(true, for: watch!.characteristic("2A37"))
+    try await watch!.log.next("notifying 2A37 true well")
+    let handles = service.characteristics!.map(\.found)
+    try await kill(.central) {
+      watch!.release()
+      watch = nil
+    }
+    try await strap.log.next("unsubscribed 2A37")
+
+    let again = Watch(radio, for: identifier, restoring: identifier)
+    try await again.log.next("restore [1]")
+    let restored = try #require(again.peripheral.services)
+    #expect(restored.map(\.uuid.uuidString) == ["180D"])
+    #expect(restored[0].characteristics?.map(\.found) == handles)
+    #expect(
+      restored[0].characteristics?.map(\.isNotifying) == [true] + Array(repeating: false, count: 7))
+    #expect(restored[0].includedServices?.map(\.uuid.uuidString) == ["180F"])
+    #expect(restored[0].includedServices?[0].isPrimary == false)
+    #expect(restored[0].includedServices?[0].characteristics == nil)
+    #expect(again.characteristic("FF02").descriptors?.map(\.uuid.uuidString) == ["2901"])
+    #expect(again.characteristic("2A37").descriptors == nil)
+    #expect(again.characteristic("FF02").service === restored[0])
+    try await again.log.next("connected")
+    // The objects stay, and all of them work without discovery.
+    #expect(again.peripheral.services?.first === restored[0])
+    again.peripheral.readValue(for: again.characteristic("2A38"))
+    try await again.log.next("value 2A38 [1] of 1 well")
+    again.peripheral.readValue(for: again.characteristic("FF02").descriptors![0])
+    try await again.log.next("descriptor long one well")
+    let known = again.manager.retrieveConnectedPeripherals(withServices: [CBUUID(string: "180D")])
+    #expect(known.first === again.peripheral)
+  }
+
+  /// Without a subscription too, the peer may have changed meanwhile: another service at the same
+  /// handles, or another characteristic.
+  @Test(arguments: [true, false]) func changedPeersWithoutSubscriptions(
+    _ isSameService: Bool
+  ) async throws {
+    let strap = Strap(Sandbox.radio(), name: identifier)
+    var watch: Watch? = Watch(radio, for: identifier, restoring: identifier)
+    try await watch!.getReady()
+    try await kill(.central) {
+      watch!.release()
+      watch = nil
+    }
+    strap.manager.remove(strap.service)
+    let other = CBMutableService(
+      type: CBUUID(string: isSameService ? "180D" : "FFFE"), primary: true)
+    other.characteristics = [strap.rate, strap.cached]
+    strap.manager.add(other)
+    try await strap.log.next("added \(other.uuid.uuidString) well")
+    let again = Watch(radio, for: identifier, restoring: identifier)
+    try await again.log.next("restore [1]")
+    #expect(again.peripheral.services?.count == 1)
+    try await again.log.next("connected")
+    #expect(again.peripheral.services == nil)
   }
 }

@@ -129,6 +129,8 @@ final class ScriptedPeer: Sendable {
       let count = read(descriptor, &buffer, buffer.count)
       guard count > 0 else { break }
       let request = Array(buffer[..<count])
+      // A command has no response.
+      if request[0] == 0x52 { state.withLock { $0.requests.append(request) } }
       guard let response = response(to: request) else { continue }
       let (answers, stays) = state.withLock { state in decide(request, &state) }
       if answers, response[0] == 0x13 {

@@ -104,16 +104,20 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
     ])
   }
 
+  private func name(_ error: any Error) -> String {
+    (error as? CBError).map { "CBError \($0.code)" } ?? "\(error)"
+  }
+
   func peripheralManagerDidStartAdvertising(
     _ peripheral: CBPeripheralManager, error: (any Error)?
   ) {
-    log.add("advertising \(error.map { "\($0)" } ?? "begun")")
+    log.add("advertising \(error.map(name) ?? "begun")")
   }
 
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
   ) {
-    log.add("added \(service.uuid.uuidString) \(error.map { "\($0)" } ?? "well")")
+    log.add("added \(service.uuid.uuidString) \(error.map(name) ?? "well")")
   }
 
   func peripheralManager(

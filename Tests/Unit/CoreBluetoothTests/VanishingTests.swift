@@ -179,7 +179,8 @@ import Testing
     peripheral.readRSSI()
     peripheral.openL2CAPChannel(0x80)
     #expect(await settled(watch, since: before).filter { !$0.hasPrefix("name") } == entries)
-    #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 0)
+    #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 20)
+    #expect(peripheral.maximumWriteValueLength(for: .withResponse) == 512)
     #expect(!peripheral.canSendWriteWithoutResponse)
     peer.end()
   }

@@ -39,7 +39,7 @@ open class CBService: CBAttribute {
   open var characteristics: [CBCharacteristic]? { contents.value }
 
   open override var description: String {
-    "<CBService: isPrimary = \(isPrimary), UUID = \(uuid.uuidString)>"
+    "<CBService: isPrimary = \(isPrimary), UUID = \(uuid)>"
   }
 }
 
@@ -87,7 +87,7 @@ open class CBCharacteristic: CBAttribute {
   open var isNotifying: Bool { state.value.isNotifying }
 
   open override var description: String {
-    "<CBCharacteristic: UUID = \(uuid.uuidString), properties = 0x"
+    "<CBCharacteristic: UUID = \(uuid), properties = 0x"
       + String(properties.rawValue, radix: 16, uppercase: true)
       + ", value = \(value.map { "\($0.count) bytes" } ?? "(null)"), notifying = \(isNotifying)>"
   }
@@ -120,5 +120,5 @@ open class CBDescriptor: CBAttribute {
   /// all others; nil before it was read.
   open var value: Any? { state.value.octets.map { DescriptorValue.typed($0, as: uuid) } }
 
-  open override var description: String { "<CBDescriptor: UUID = \(uuid.uuidString)>" }
+  open override var description: String { "<CBDescriptor: UUID = \(uuid)>" }
 }

@@ -7,7 +7,6 @@ import Foundation
 /// order, and never from within a call.
 open class CBCentralManager: CBManager {
   struct Own {
-    var delegate = WeakReference<AnyObject>()
     /// The number of the current scan. Reports of other scans are late, and ignored.
     var scan: UInt64?
     var scans: UInt64 = 0
@@ -68,10 +67,18 @@ open class CBCentralManager: CBManager {
     RadioLoop.later { [engine] in engine.shutDown() }
   }
 
-  /// The delegate; a weak reference.
+  /// The delegate; a weak reference. The restored state and the state of the radio wait until there is
+  /// one; other callbacks without a delegate are dropped.
   weak open var delegate: (any CBCentralManagerDelegate)? {
-    get { own.value.delegate.object as? any CBCentralManagerDelegate }
-    set { own.withLock { $0.delegate = WeakReference(newValue) } }
+    get { slot.value.delegate.object as? any CBCentralManagerDelegate }
+    set {
+      slot.withLock { $0.delegate = WeakReference(newValue) }
+      engine.post { $0.callDelegate() }
+    }
+  }
+
+  override func tellState(_ delegate: AnyObject) {
+    (delegate as? any CBCentralManagerDelegate)?.centralManagerDidUpdateState(self)
   }
 
   /// Whether a scan is under way.
@@ -150,6 +157,7 @@ open class CBCentralManager: CBManager {
       RadioLoop.later { [engine, request] in engine.scan(request) }
       return own.discoveries
     }
+    observers.check()
     former?.finish()
     return true
   }
@@ -165,6 +173,7 @@ open class CBCentralManager: CBManager {
       RadioLoop.later { [engine] in engine.stopScan() }
       return own.discoveries.take()
     }
+    observers.check()
     former?.finish()
   }
 
@@ -175,6 +184,7 @@ open class CBCentralManager: CBManager {
   open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
     guard acceptsCommands(), isMine(peripheral) else { return }
     peripheral.shown.withLock { beginConnecting(peripheral, &$0, options: options) }
+    peripheral.observers.check()
   }
 
   /// Sets the state and asks the loop to connect, both under the peripheral's lock, so that requests
@@ -198,6 +208,7 @@ open class CBCentralManager: CBManager {
     peripheral.shown.withLock { shown in
       if shown.state == .connected { shown.state = .disconnecting }
     }
+    peripheral.observers.check()
     RadioLoop.later { [remote = peripheral.remote] in remote.cancel() }
   }
 

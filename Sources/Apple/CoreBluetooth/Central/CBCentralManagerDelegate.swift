@@ -34,7 +34,14 @@ public protocol CBCentralManagerDelegate: NSObjectProtocol {
 }
 
 extension CBCentralManagerDelegate {
-  public func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {}
+  /// Logs a warning: there is a state to restore.
+  public func centralManager(
+    _ central: CBCentralManager, willRestoreState dict: [String: Any]
+  ) {
+    central.warnNotRestored(self, "centralManager(_:willRestoreState:)") {
+      $0 is any CBCentralManagerDelegate.Type
+    }
+  }
   public func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber

@@ -32,6 +32,7 @@ extension CBCentralManager {
       return (true, own.discoveries.take())
     }
     guard isCurrent else { return }
+    observers.check()
     source?.finish()
     (delegate as? any CBCentralManagerPresenceDelegate)?.centralManagerDidEndScan(self)
   }

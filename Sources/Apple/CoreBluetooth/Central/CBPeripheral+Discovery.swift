@@ -7,7 +7,8 @@ extension CBPeripheral {
   /// Attribute services stay hidden, as on iOS, unless ``showsGenericServices`` is set.
   public func discoverServices(_ serviceUUIDs: [CBUUID]?) {
     let wanted = serviceUUIDs.map { $0.map(\.bluetooth) } ?? []
-    perform { (connection, _) async throws(AttoError) -> [Service] in
+    perform { (connection, remote) async throws(AttoError) -> [Service] in
+      remote.commandsMayFollow()
       guard !wanted.isEmpty else { return try await connection.perform(DiscoverPrimaryServices()) }
       var found: [Service] = []
       for uuid in wanted {
@@ -38,14 +39,16 @@ extension CBPeripheral {
     }
     services.sort { ($0.range?.start ?? .min) < ($1.range?.start ?? .min) }
     shown.withLock { $0.services = services }
+    saveServices()
   }
 
   /// Discovers the included services of a service: all, or those with the given UUIDs.
   public func discoverIncludedServices(_ includedServiceUUIDs: [CBUUID]?, for service: CBService) {
     guard isMine(service), let range = service.range else { return }
     let wanted = (includedServiceUUIDs ?? []).map(\.bluetooth)
-    perform { (connection, _) async throws(AttoError) -> [IncludedService] in
-      try await connection.perform(FindIncludedServices(in: range))
+    perform { (connection, remote) async throws(AttoError) -> [IncludedService] in
+      remote.commandsMayFollow()
+      return try await connection.perform(FindIncludedServices(in: range))
     } _: { peripheral, result in
       if case .success(let found) = result {
         peripheral.adopt(found.filter { wanted.isEmpty || wanted.contains($0.uuid) }, in: service)
@@ -68,14 +71,16 @@ extension CBPeripheral {
             type: CBUUID(include.uuid), isPrimary: false, range: range, peripheral: self))
     }
     service.included.value = included
+    saveServices()
   }
 
   /// Discovers the characteristics of a service: all, or those with the given UUIDs.
   public func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
     guard isMine(service), let range = service.range else { return }
     let wanted = (characteristicUUIDs ?? []).map(\.bluetooth)
-    perform { (connection, _) async throws(AttoError) -> [Characteristic] in
-      try await connection.perform(DiscoverCharacteristics(in: range))
+    perform { (connection, remote) async throws(AttoError) -> [Characteristic] in
+      remote.commandsMayFollow()
+      return try await connection.perform(DiscoverCharacteristics(in: range))
     } _: { peripheral, result in
       if case .success(let found) = result {
         Self.adopt(found.filter { wanted.isEmpty || wanted.contains($0.uuid) }, in: service)
@@ -102,12 +107,14 @@ extension CBPeripheral {
       ($0.found?.declarationHandle ?? .min) < ($1.found?.declarationHandle ?? .min)
     }
     service.contents.value = characteristics
+    service.peripheral?.saveServices()
   }
 
   /// Discovers the descriptors of a characteristic.
   public func discoverDescriptors(for characteristic: CBCharacteristic) {
     guard let found = mine(characteristic) else { return }
-    perform { (connection, _) async throws(AttoError) -> [Descriptor] in
+    perform { (connection, remote) async throws(AttoError) -> [Descriptor] in
+      remote.commandsMayFollow()
       guard let range = found.descriptorRange else { return [] }
       return try await connection.perform(DiscoverDescriptors(in: range))
     } _: { peripheral, result in
@@ -127,6 +134,7 @@ extension CBPeripheral {
           type: CBUUID(entry.uuid), handle: entry.handle, characteristic: characteristic)
     }
     characteristic.state.withLock { $0.descriptors = descriptors }
+    characteristic.service?.peripheral?.saveServices()
   }
 
   /// Replaces the services with those of a whole database.

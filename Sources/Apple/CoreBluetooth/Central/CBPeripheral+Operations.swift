@@ -13,8 +13,8 @@ extension CBPeripheral {
   /// Reads a value of any length.
   public func readValue(for characteristic: CBCharacteristic) {
     guard let found = mine(characteristic) else { return }
-    perform { (connection, _) async throws(AttoError) -> [UInt8] in
-      try await connection.readLong(found.valueHandle)
+    perform { (connection, remote) async throws(AttoError) -> [UInt8] in
+      try await remote.performLast(ReadLongValue(found.valueHandle), on: connection)
     } _: { peripheral, result in
       if case .success(let value) = result {
         characteristic.state.withLock { $0.value = Data(value) }
@@ -33,8 +33,8 @@ extension CBPeripheral {
     guard let found = mine(characteristic) else { return }
     guard type == .withResponse else { return writeCommand(data, characteristic, found) }
     let value = Array(data)
-    perform { (connection, _) async throws(AttoError) in
-      try await Self.write(found.valueHandle, value, connection)
+    perform { (connection, remote) async throws(AttoError) in
+      try await Self.write(found.valueHandle, value, connection, remote)
     } _: { peripheral, result in
       peripheral.delegate?.peripheral(
         peripheral, didWriteValueFor: characteristic, error: result.error)
@@ -42,11 +42,12 @@ extension CBPeripheral {
   }
 
   @RadioLoop static func write(
-    _ handle: AttributeHandle, _ value: [UInt8], _ connection: Connection
+    _ handle: AttributeHandle, _ value: [UInt8], _ connection: Connection,
+    _ remote: RemotePeripheral
   ) async throws(AttoError) {
     guard value.count <= 512 else { throw .misuse(.valueTooLong(value.count, limit: 512)) }
     if value.count <= connection.mtuNow - 3 {
-      try await connection.write(value, to: handle)
+      try await remote.performLast(WriteValue(handle, value: value), on: connection)
     } else {
       try await connection.writeLong(value, to: handle)
     }
@@ -94,12 +95,11 @@ extension CBPeripheral {
   /// them, else indications.
   public func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
     guard let found = mine(characteristic) else { return }
-    let saved = SavedSubscription(found, in: characteristic.service)
     perform { (connection, remote) async throws(AttoError) in
       if enabled { remote.bufferValues(of: found.valueHandle) }
       try await Self.subscribe(enabled, found, connection, remote)
       remote.setSubscribedByApp(found.valueHandle, enabled)
-      if let saved { remote.note(saved, enabled) }
+      remote.note(found.valueHandle, enabled)
     } _: { peripheral, result in
       if case .success = result {
         characteristic.state.withLock { $0.isNotifying = enabled }
@@ -131,7 +131,8 @@ extension CBPeripheral {
         let configuration = try await connection.perform(DiscoverDescriptors(in: range))
           .first(where: { $0.uuid == .clientCharacteristicConfiguration })
       else { throw .misuse(.cannotSubscribe(found.valueHandle)) }
-      try await connection.write(enabled ? value : [0, 0], to: configuration.handle)
+      try await remote.performLast(
+        WriteValue(configuration.handle, value: enabled ? value : [0, 0]), on: connection)
     } catch {
       // The peer's configuration is unchanged.
       if enabled {
@@ -146,8 +147,8 @@ extension CBPeripheral {
   /// Reads a descriptor of any length.
   public func readValue(for descriptor: CBDescriptor) {
     guard let handle = mine(descriptor) else { return }
-    perform { (connection, _) async throws(AttoError) -> [UInt8] in
-      try await connection.readLong(handle)
+    perform { (connection, remote) async throws(AttoError) -> [UInt8] in
+      try await remote.performLast(ReadLongValue(handle), on: connection)
     } _: { peripheral, result in
       if case .success(let value) = result {
         descriptor.state.withLock { $0.octets = Data(value) }
@@ -166,8 +167,8 @@ extension CBPeripheral {
         + " setNotifyValue(_:for:)")
     guard let handle = mine(descriptor) else { return }
     let value = Array(data)
-    perform { (connection, _) async throws(AttoError) in
-      try await Self.write(handle, value, connection)
+    perform { (connection, remote) async throws(AttoError) in
+      try await Self.write(handle, value, connection, remote)
     } _: { peripheral, result in
       peripheral.delegate?.peripheral(
         peripheral, didWriteValueFor: descriptor, error: result.error)
@@ -178,7 +179,8 @@ extension CBPeripheral {
   /// it is the one that the last scan reported.
   public func readRSSI() {
     perform { [identifier] (_, remote) async throws(AttoError) -> Int in
-      try await remote.readRSSI() ?? KnownPeers.rssi(of: identifier) ?? 127
+      remote.commandsMayFollow()
+      return try await remote.readRSSI() ?? KnownPeers.rssi(of: identifier) ?? 127
     } _: { peripheral, result in
       var strength = NSNumber(value: 127)
       if case .success(let value) = result { strength = NSNumber(value: value) }
@@ -192,6 +194,7 @@ extension CBPeripheral {
   /// is encrypted, with pairing if there is no bond.
   public func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
     perform { (_, remote) async throws(AttoError) -> Channel in
+      remote.commandsMayFollow()
       guard let adapter = remote.link?.adapter else {
         throw .disconnected(peer: "\(remote.address)")
       }

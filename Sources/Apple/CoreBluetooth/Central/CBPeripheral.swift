@@ -49,6 +49,7 @@ open class CBPeripheral: CBPeer {
   }
 
   let shown = Locked(Shown())
+  let observers = ObserverList()
   let remote: RemotePeripheral
   private let owner: WeakReference<CBCentralManager>
 
@@ -111,11 +112,11 @@ open class CBPeripheral: CBPeer {
   }
 
   /// The longest value of a write: 512 octets with response; without response ATT_MTU - 3 and at most
-  /// 512; 0 while not connected.
+  /// 512, or 20 while not connected.
   open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
     let shown = shown.value
-    guard shown.state == .connected else { return 0 }
-    return type == .withResponse ? 512 : shown.commandLength
+    if type == .withResponse { return 512 }
+    return shown.state == .connected ? shown.commandLength : 20
   }
 
   open override var description: String {
@@ -134,6 +135,7 @@ open class CBPeripheral: CBPeer {
       shown.commands = 0
       shown.isWaitingForRoom = false
     }
+    observers.check()
     finishOpenings()
   }
 
@@ -160,6 +162,7 @@ open class CBPeripheral: CBPeer {
       }
       return shown
     }
+    observers.check()
     for service in ended.services ?? [] {
       for characteristic in service.allCharacteristics {
         characteristic.state.withLock { $0.isNotifying = false }
@@ -173,7 +176,8 @@ open class CBPeripheral: CBPeer {
 
   /// Removes and returns the services that overlap these handles.
   func invalidate(_ range: ClosedRange<UInt16>) -> [CBService] {
-    shown.withLock { shown in
+    defer { saveServices() }
+    return shown.withLock { shown in
       let invalid = (shown.services ?? []).filter { service in
         guard let own = service.range else { return false }
         return range.overlaps(own.start.rawValue...own.end.rawValue)
@@ -206,6 +210,14 @@ open class CBPeripheral: CBPeer {
   func finishListeners(_ handle: AttributeHandle) {
     let listeners = shown.withLock { $0.listeners.removeValue(forKey: handle) }
     for listener in listeners ?? [] { listener.finish() }
+  }
+}
+
+extension CBPeripheral: _KeyValueObservable {
+  public func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation {
+    let observation = NSKeyValueObservation(observers)
+    observers.add(observation, check)
+    return observation
   }
 }
 

@@ -13,6 +13,8 @@ import Foundation
   private var remotes: [UUID: WeakReference<RemotePeripheral>] = [:]
   /// The peripherals of a former run, until the radio is on.
   private var resumed: [RemotePeripheral] = []
+  /// Whether a saved state is not resumed yet, and must not be replaced.
+  private var isResuming = false
   var connectionEvents = ConnectionEventFilter()
 
   // The scan.
@@ -45,30 +47,36 @@ import Foundation
       resumeIfPoweredOn()
     }
     post { manager in
-      manager.shown.value = state
+      manager.slot.withLock { $0.state = state }
       manager.own.withLock { own in
         if state != .poweredOn { own.scan = nil }
         // A state below poweredOff invalidates all peripherals.
         if state.rawValue < CBManagerState.poweredOff.rawValue { own.peripherals = [:] }
       }
+      manager.observers.check()
       if state != .poweredOn { manager.finishDiscoveries(CBError(.operationCancelled)) }
-      manager.delegate?.centralManagerDidUpdateState(manager)
+      manager.callDelegate()
     }
   }
 
   // MARK: Restoration
 
-  override func restore(_ saved: SavedCentral) { post { $0.restore(saved) } }
+  override func restore(_ saved: SavedCentral) {
+    isResuming = true
+    post { manager in
+      manager.slot.withLock { slot in
+        slot.restoration = { [unowned manager] in manager.restore(saved, $0) }
+      }
+      manager.callDelegate()
+    }
+  }
 
   /// Resumes the connections and the scan of a former run as soon as the radio is on.
-  func resume(
-    _ peers: [(RemotePeripheral, reconnects: Bool, [SavedSubscription])], _ request: ScanRequest?
-  ) {
+  func resume(_ peers: [(RemotePeripheral, SavedCentral.Peer)], _ request: ScanRequest?) {
     guard !isShutDown else { return }
+    isResuming = false
     resumed = peers.map(\.0)
-    for (remote, reconnects, subscriptions) in peers {
-      remote.restore(subscriptions, reconnects: reconnects)
-    }
+    for (remote, saved) in peers { remote.restore(saved) }
     self.request = request
     whenPoweredOn { [weak self] in
       guard let self else { return }
@@ -81,12 +89,21 @@ import Foundation
   }
 
   func save() {
+    guard record != nil, !isResuming else { return }
+    let active = remotes.values.compactMap(\.object)
+    let all = active + resumed.filter { one in !active.contains { $0 === one } }
+    let peers = all.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
+      .map { ($0.saved, $0.object, $0.subscriptions) }
+    let scan = request.map(SavedCentral.Scan.init)
+    // The services may be many.
     save {
-      let active = remotes.values.compactMap(\.object)
-      let all = active + resumed.filter { one in !active.contains { $0 === one } }
-      return SavedCentral(
-        scan: request.map(SavedCentral.Scan.init),
-        peers: all.sorted { $0.identifier.uuidString < $1.identifier.uuidString }.map(\.saved))
+      SavedCentral(
+        scan: scan,
+        peers: peers.map { peer, object, notifying in
+          var peer = peer
+          peer.services = object.value.object?.savedServices(notifying: notifying)
+          return peer
+        })
     }
   }
 

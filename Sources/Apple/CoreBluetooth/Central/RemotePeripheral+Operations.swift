@@ -1,4 +1,6 @@
 internal import Atto
+import AttoATT
+import AttoGATT
 import Foundation
 
 extension RemotePeripheral {
@@ -13,7 +15,7 @@ extension RemotePeripheral {
     _ done: UncheckedBox<(CBPeripheral, Result<Output, any Error>) -> Void>
   ) {
     outgoing.append(
-      .start { [weak self] connection in
+      .start(number) { [weak self] connection in
         guard let self else { return }
         let operations = operations
         underWay[number] = operations.append { [weak self] in
@@ -21,7 +23,9 @@ extension RemotePeripheral {
           defer {
             underWay[number] = nil
             deliverBufferedValues()
+            commandsMayFollow(number)
           }
+          current = number
           // The operations may have been dropped, or the call cancelled, while it waited. The end of
           // the connection fails all calls, even those that need no peer.
           guard self.operations === operations,
@@ -61,6 +65,27 @@ extension RemotePeripheral {
     return try await work(connection, remote)
   }
 
+  /// Runs the last procedure of the current operation. Commands may follow its first request.
+  ///
+  /// That is right for a procedure with one request. One with several, as a long read, changes nothing
+  /// at the peer.
+  func performLast<P: Procedure & Sendable>(
+    _ procedure: P, on connection: Connection
+  ) async throws(AttoError) -> P.Output {
+    let number = current
+    return try await connection.perform(
+      AnnouncedProcedure(procedure) { [weak self] in
+        RadioLoop.later { self?.commandsMayFollow(number) }
+      })
+  }
+
+  /// Commands may follow the current operation, which does not change anything at the peer.
+  func commandsMayFollow() { commandsMayFollow(current) }
+
+  private func commandsMayFollow(_ number: UInt64) {
+    if outgoing.sent(number) { pump() }
+  }
+
   /// Cancels an operation whose caller has stopped waiting.
   func abandon(_ number: UInt64) { underWay[number]?.cancel() }
 
@@ -81,8 +106,9 @@ extension RemotePeripheral {
     guard let connection = link?.connection, isConnected else { return dropOperations() }
     while !isWaitingForRoom, let next = outgoing.first {
       switch next {
-      case .start(let body):
+      case .start(let number, let body):
         outgoing.removeFirst()
+        outgoing.began(number)
         body(connection)
       case .command(let handle, let value):
         do throws(AttoError) {
@@ -118,4 +144,31 @@ extension RemotePeripheral {
       self?.pump()
     }
   }
+}
+
+/// A procedure that calls back when a request of it goes out.
+private struct AnnouncedProcedure<Base: Procedure & Sendable>: Procedure, Sendable {
+  private var base: Base
+  private let sent: @Sendable () -> Void
+
+  /// - Parameter sent: called while the request is encoded: it must not use the connection.
+  init(_ base: Base, sent: @escaping @Sendable () -> Void) {
+    self.base = base
+    self.sent = sent
+  }
+
+  static var preparesWrites: Bool { Base.preparesWrites }
+
+  mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
+    try base.encodeRequest(into: &out)
+    sent()
+  }
+
+  mutating func receive(
+    _ response: borrowing PDU, mtu: Int
+  ) throws(ProcedureError) -> Step<Base.Output> {
+    try base.receive(response, mtu: mtu)
+  }
+
+  mutating func cancel() -> Bool { base.cancel() }
 }

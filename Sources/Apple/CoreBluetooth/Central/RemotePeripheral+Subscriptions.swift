@@ -20,31 +20,49 @@ extension RemotePeripheral {
     object.value.object?.shown.value.listeners[handle] != nil
   }
 
-  func note(_ subscription: SavedSubscription, _ isActive: Bool) {
-    subscriptions.removeAll { $0.valueHandle == subscription.valueHandle }
-    if isActive { subscriptions.append(subscription) }
+  func note(_ handle: AttributeHandle, _ isActive: Bool) {
+    if isActive { subscriptions.insert(handle) } else { subscriptions.remove(handle) }
     manager.save()
   }
 
-  /// Repeats the subscriptions of a former run, if the peer still has the characteristics.
+  /// Compares the services of a former run with the peer's, and repeats the subscriptions.
   ///
-  /// - Returns: whether the peer's services are unchanged.
-  func subscribeAgain(_ connection: Connection) async -> Bool {
-    for saved in subscriptions {
-      guard let range = saved.range, let expected = saved.characteristic,
-        let found = try? await connection.perform(DiscoverCharacteristics(in: range)),
-        let same = found.first(where: { $0.valueHandle == expected.valueHandle }),
-        same.uuid == expected.uuid, same.properties == expected.properties
+  /// - Returns: whether the peer still has the services and their characteristics.
+  func resume(_ services: [SavedRemoteService], _ connection: Connection) async -> Bool {
+    guard let listed = try? await connection.perform(DiscoverPrimaryServices()) else {
+      return false
+    }
+    for service in services {
+      guard let range = service.range, let uuid = BluetoothUUID(service.uuid),
+        !service.isListed || listed.contains(where: { $0.range == range && $0.uuid == uuid })
       else { return false }
-      do throws(AttoError) {
-        try await Self.secured(connection, self) { (connection, remote) async throws(AttoError) in
-          try await CBPeripheral.subscribe(true, same, connection, remote)
-        }
-      } catch {
+      guard let characteristics = service.characteristics, !characteristics.isEmpty else {
+        continue
+      }
+      guard let present = try? await connection.perform(DiscoverCharacteristics(in: range)) else {
         return false
       }
-      appSubscriptions.insert(same.valueHandle)
+      for saved in characteristics {
+        guard let same = present.first(where: { $0.valueHandle.rawValue == saved.valueHandle }),
+          same == saved.found
+        else { return false }
+        if saved.isNotifying, await !subscribeAgain(same, connection) { return false }
+      }
     }
+    return true
+  }
+
+  private func subscribeAgain(
+    _ characteristic: Characteristic, _ connection: Connection
+  ) async -> Bool {
+    do throws(AttoError) {
+      try await Self.secured(connection, self) { (connection, remote) async throws(AttoError) in
+        try await CBPeripheral.subscribe(true, characteristic, connection, remote)
+      }
+    } catch {
+      return false
+    }
+    appSubscriptions.insert(characteristic.valueHandle)
     return true
   }
 

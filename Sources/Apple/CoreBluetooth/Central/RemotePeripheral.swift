@@ -28,11 +28,14 @@ import Foundation
   /// procedures.
   var operations = TaskChain()
   var underWay: [UInt64: Task<Void, Never>] = [:]
+  /// The number of the operation that runs.
+  var current: UInt64 = 0
 
   // Subscriptions.
   /// The active subscriptions; after a restoration, those to repeat.
-  var subscriptions: [SavedSubscription] = []
-  private var isRestoring = false
+  var subscriptions: Set<AttributeHandle> = []
+  /// The services of a former run, until they were compared with the peer's.
+  private var restored: [SavedRemoteService]?
   /// Values that the app has subscribed to with `setNotifyValue`. The end of a sequence leaves them.
   var appSubscriptions: Set<AttributeHandle> = []
   /// The value that is being subscribed to, and the callbacks for values that arrive meanwhile. The
@@ -105,7 +108,8 @@ import Foundation
     manager.forget(self)
     postEnd(CBError(.operationCancelled)) { manager, peripheral in
       manager.delegate?.centralManager(
-        manager, didDisconnectPeripheral: peripheral, timestamp: Self.now, isReconnecting: false,
+        manager, didDisconnectPeripheral: peripheral, timestamp: CFAbsoluteTimeGetCurrent(),
+        isReconnecting: false,
         error: nil)
     }
   }
@@ -126,7 +130,7 @@ import Foundation
     dropOperations()
     subscriptions = []
     appSubscriptions = []
-    isRestoring = false
+    restored = nil
     let link = link
     self.link = nil
     link?.leave(self)
@@ -139,20 +143,20 @@ import Foundation
     }
   }
 
-  nonisolated private static var now: CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
-
   // MARK: Restoration
 
+  /// Without the services.
   var saved: SavedCentral.Peer {
     SavedCentral.Peer(
       identifier: identifier, address: "\(address)", name: KnownPeers.name(of: identifier),
-      reconnects: reconnects, subscriptions: subscriptions)
+      reconnects: reconnects)
   }
 
-  func restore(_ subscriptions: [SavedSubscription], reconnects: Bool) {
-    self.subscriptions = subscriptions
-    self.reconnects = reconnects
-    isRestoring = true
+  func restore(_ saved: SavedCentral.Peer) {
+    reconnects = saved.reconnects
+    restored = saved.services
+    let characteristics = (saved.services ?? []).flatMap { $0.characteristics ?? [] }
+    subscriptions = Set(characteristics.filter(\.isNotifying).compactMap(\.found?.valueHandle))
   }
 
   func resume() { connect(after: .zero, reconnects: reconnects) }
@@ -164,12 +168,11 @@ extension RemotePeripheral: LinkUser {
     KnownPeers.met(identifier, address, name: nil)
     KnownPeers.save(identifier)
     manager.remember(self)
-    guard isRestoring, let connection = link?.connection else {
+    guard let services = restored.take(), let connection = link?.connection else {
       return reportConnected(mtu, keepsServices: false)
     }
-    isRestoring = false
     Task { @RadioLoop in
-      let isSame = await subscribeAgain(connection)
+      let isSame = await resume(services, connection)
       if !isSame { subscriptions = [] }
       // If the connection has ended meanwhile, its end is reported elsewhere.
       if isConnected, link?.connection === connection {
@@ -193,7 +196,7 @@ extension RemotePeripheral: LinkUser {
     if !isReconnecting { manager.forget(self) }
     postEnd(error, isReconnecting: isReconnecting) { manager, peripheral in
       manager.delegate?.centralManager(
-        manager, didDisconnectPeripheral: peripheral, timestamp: Self.now,
+        manager, didDisconnectPeripheral: peripheral, timestamp: CFAbsoluteTimeGetCurrent(),
         isReconnecting: isReconnecting, error: error)
     }
     guard isReconnecting else { return }

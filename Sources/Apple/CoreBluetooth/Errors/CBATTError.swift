@@ -4,7 +4,7 @@ import Foundation
 public let CBATTErrorDomain: String = "CBATTErrorDomain"
 
 /// The error that a peer answers to a request, or that this side answers. Vol 3, Part F, 3.4.1.1.
-public struct CBATTError: Error, CustomNSError, LocalizedError, Hashable {
+public struct CBATTError: Error, CustomNSError, LocalizedError, Hashable, _BridgedError {
   /// The code of the error.
   public private(set) var code: CBATTError.Code
   private let information: UncheckedBox<[String: Any]>
@@ -13,6 +13,11 @@ public struct CBATTError: Error, CustomNSError, LocalizedError, Hashable {
   public init(_ code: CBATTError.Code, userInfo: [String: Any] = [:]) {
     self.code = code
     information = UncheckedBox(userInfo)
+  }
+
+  public init(_nsError error: NSError) {
+    code = CBATTError.Code(number: error.code)
+    information = UncheckedBox(error.userInfo)
   }
 
   /// The domain of errors of this type.
@@ -35,7 +40,7 @@ public struct CBATTError: Error, CustomNSError, LocalizedError, Hashable {
 }
 
 extension CBATTError {
-  /// An error code: any octet. Apple names the first eighteen.
+  /// An error code: an octet on the wire. Apple names the first eighteen.
   public enum Code: RawRepresentable, Hashable, Sendable {
     case success
     case invalidHandle
@@ -56,7 +61,7 @@ extension CBATTError {
     case unsupportedGroupType
     case insufficientResources
     /// A code without a name; `init(rawValue:)` creates it.
-    case other(UInt8)
+    case other(Int)
 
     /// The named codes from 0x00 on.
     private static let named: [(code: Code, text: String)] = [
@@ -80,14 +85,12 @@ extension CBATTError {
       (.insufficientResources, "Resources are insufficient."),
     ]
 
-    /// Creates a code from a number of 0 to 255; nil for any other.
-    public init?(rawValue: Int) {
-      guard let octet = UInt8(exactly: rawValue) else { return nil }
-      self.init(octet)
-    }
+    /// Creates a code from any number; never nil, as for an enumeration of C. A number that is not an
+    /// octet is sent as Unlikely Error.
+    public init?(rawValue: Int) { self.init(number: rawValue) }
 
-    init(_ octet: UInt8) {
-      self = octet < Self.named.count ? Self.named[Int(octet)].code : .other(octet)
+    init(number: Int) {
+      self = Self.named.indices.contains(number) ? Self.named[number].code : .other(number)
     }
 
     /// The code as on the wire.
@@ -111,7 +114,7 @@ extension CBATTError {
       case .insufficientEncryption: 0x0F
       case .unsupportedGroupType: 0x10
       case .insufficientResources: 0x11
-      case .other(let octet): Int(octet)
+      case .other(let number): number
       }
     }
 

@@ -111,7 +111,7 @@ enum ErrorMapping {
   }
 
   static func attError(_ code: ErrorCode) -> CBATTError {
-    CBATTError(CBATTError.Code(code.rawValue))
+    CBATTError(CBATTError.Code(number: Int(code.rawValue)))
   }
 
   private static func reason(_ error: AttoError) -> [String: Any] {

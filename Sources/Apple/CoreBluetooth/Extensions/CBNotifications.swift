@@ -87,13 +87,12 @@ extension CBPeripheral {
     to characteristic: CBCharacteristic, _ found: Characteristic,
     _ fail: @escaping (any Error) -> Void
   ) {
-    let saved = SavedSubscription(found, in: characteristic.service)
     let handle = found.valueHandle
     let isUnderWay = perform { (connection, remote) async throws(AttoError) -> Bool in
       guard remote.hasListeners(handle) else { return false }
       if remote.isSubscribed(handle) { return true }
       try await Self.subscribe(true, found, connection, remote)
-      if let saved { remote.note(saved, true) }
+      remote.note(handle, true)
       return true
     } _: { _, result in
       switch result {
@@ -107,7 +106,6 @@ extension CBPeripheral {
 
   /// Ends the subscription of sequences, unless another sequence or the app itself is subscribed.
   fileprivate func unsubscribe(from characteristic: CBCharacteristic, _ found: Characteristic) {
-    let saved = SavedSubscription(found, in: characteristic.service)
     let handle = found.valueHandle
     // Retains the peripheral until this is done: the app may release it with the sequence.
     perform { (connection, remote) async throws(AttoError) -> Bool in
@@ -115,7 +113,7 @@ extension CBPeripheral {
         !remote.hasListeners(handle)
       else { return false }
       try await Self.subscribe(false, found, connection, remote)
-      if let saved { remote.note(saved, false) }
+      remote.note(handle, false)
       return true
     } _: { [self] _, result in
       if case .success(true) = result {

@@ -11,8 +11,9 @@ extension CBPeripheral {
   /// - Returns: ``services``.
   /// - Throws: `CBError`, `CBATTError`.
   public nonisolated(nonsending) func discoverAll() async throws -> [CBService] {
-    try await result { (connection, _) async throws(AttoError) in
-      try await connection.discover()
+    try await result { (connection, remote) async throws(AttoError) in
+      remote.commandsMayFollow()
+      return try await connection.discover()
     } applying: { peripheral, found in
       peripheral.adoptAll(found)
       return UncheckedBox(peripheral.services ?? [])
@@ -26,8 +27,8 @@ extension CBPeripheral {
   public nonisolated(nonsending) func read(_ characteristic: CBCharacteristic) async throws -> Data
   {
     let found = try reachable(characteristic)
-    return try await result { (connection, _) async throws(AttoError) in
-      try await connection.readLong(found.valueHandle)
+    return try await result { (connection, remote) async throws(AttoError) in
+      try await remote.performLast(ReadLongValue(found.valueHandle), on: connection)
     } applying: { _, octets in
       let value = Data(octets)
       characteristic.state.withLock { $0.value = value }
@@ -43,8 +44,8 @@ extension CBPeripheral {
   ) async throws {
     let found = try reachable(characteristic)
     let value = Array(data)
-    try await result { (connection, _) async throws(AttoError) in
-      try await Self.write(found.valueHandle, value, connection)
+    try await result { (connection, remote) async throws(AttoError) in
+      try await Self.write(found.valueHandle, value, connection, remote)
     } applying: { _, _ in
     }
   }

@@ -15,10 +15,8 @@ extension CBPeripheral {
     _ message: Data, to characteristic: CBCharacteristic
   ) async throws {
     let isQuick = characteristic.properties.contains(.writeWithoutResponse)
-    // 0 while not connected.
-    let size = maximumWriteValueLength(for: .withoutResponse)
-    guard size > 0 else { throw CBError(.notConnected) }
     _ = try reachable(characteristic)
+    let size = maximumWriteValueLength(for: .withoutResponse)
     try await characteristic.messageTurns.begin()
     defer { characteristic.messageTurns.end() }
     let connection = shown.value.connections

@@ -14,7 +14,6 @@ public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
 /// order, and never from within a call.
 open class CBPeripheralManager: CBManager {
   struct Own {
-    var delegate = WeakReference<AnyObject>()
     var isAdvertising = false
     /// The number of `stopAdvertising` calls. A start that is reported late, after the next stop, does
     /// not set `isAdvertising`.
@@ -68,10 +67,18 @@ open class CBPeripheralManager: CBManager {
     RadioLoop.later { [engine] in engine.shutDown() }
   }
 
-  /// The delegate; a weak reference.
+  /// The delegate; a weak reference. The restored state and the state of the radio wait until there is
+  /// one; other callbacks without a delegate are dropped.
   weak open var delegate: (any CBPeripheralManagerDelegate)? {
-    get { own.value.delegate.object as? any CBPeripheralManagerDelegate }
-    set { own.withLock { $0.delegate = WeakReference(newValue) } }
+    get { slot.value.delegate.object as? any CBPeripheralManagerDelegate }
+    set {
+      slot.withLock { $0.delegate = WeakReference(newValue) }
+      engine.post { $0.callDelegate() }
+    }
+  }
+
+  override func tellState(_ delegate: AnyObject) {
+    (delegate as? any CBPeripheralManagerDelegate)?.peripheralManagerDidUpdateState(self)
   }
 
   /// Whether this manager is advertising.

@@ -43,9 +43,14 @@ public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
 }
 
 extension CBPeripheralManagerDelegate {
+  /// Logs a warning: there is a state to restore.
   public func peripheralManager(
     _ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]
-  ) {}
+  ) {
+    peripheral.warnNotRestored(self, "peripheralManager(_:willRestoreState:)") {
+      $0 is any CBPeripheralManagerDelegate.Type
+    }
+  }
   public func peripheralManagerDidStartAdvertising(
     _ peripheral: CBPeripheralManager, error: (any Error)?
   ) {}

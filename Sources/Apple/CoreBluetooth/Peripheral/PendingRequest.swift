@@ -28,7 +28,7 @@ final class PendingRequest: Sendable {
     // The central expects no response to a command.
     guard wasOpen else { return question.kind == .writeCommand }
     if result != .success {
-      send(.refused(ErrorCode(UInt8(truncatingIfNeeded: result.rawValue))))
+      send(.refused(UInt8(exactly: result.rawValue).map { ErrorCode($0) } ?? .unlikelyError))
     } else if question.kind == .read {
       send(.part(Array(value ?? Data())))
     } else {

@@ -123,14 +123,13 @@ extension PublishingEngine {
 
   func save() {
     guard !isResuming else { return }
-    save {
-      let order = services.map(\.id)
-      let saved = services.map { service in
-        var saved = service.saved
-        saved.includes = service.includes.compactMap { order.firstIndex(of: $0) }
-        return saved
-      }
-      return SavedPublications(services: saved, advertisement: savedAdvertisement)
+    let order = services.map(\.id)
+    let saved = services.map { service in
+      var saved = service.saved
+      saved.includes = service.includes.compactMap { order.firstIndex(of: $0) }
+      return saved
     }
+    let content = SavedPublications(services: saved, advertisement: savedAdvertisement)
+    save { content }
   }
 }

@@ -13,7 +13,12 @@ extension PublishingEngine {
         $0.value.characteristic.content === carried.content
       })
     else {
-      return Warning.log("dropped a value of \(carried.content), which is not published")
+      // A restored service is published without a callback, so the app may be early. Nobody is
+      // subscribed yet.
+      if !isResuming {
+        Warning.log("dropped a value of \(carried.content), which is not published")
+      }
+      return
     }
     for (client, configuration) in entry.subscribers where clients?.contains(client) ?? true {
       if let limit = server.mtuNow(of: client).map({ min(512, $0 - 3) }), value.count > limit {

@@ -45,7 +45,12 @@ import Foundation
 
   override func restore(_ saved: SavedPublications) {
     isResuming = true
-    post { $0.restore(saved) }
+    post { manager in
+      manager.slot.withLock { slot in
+        slot.restoration = { [unowned manager] in manager.restore(saved, $0) }
+      }
+      manager.callDelegate()
+    }
   }
 
   override func end() {
@@ -62,10 +67,10 @@ import Foundation
     if isInvalid { removeAll() }
     resumeIfPoweredOn()
     post { manager in
-      manager.shown.value = state
+      manager.slot.withLock { $0.state = state }
       if state != .poweredOn { manager.own.withLock { $0.isAdvertising = false } }
       if isInvalid { manager.own.withLock { $0.services = [] } }
-      manager.delegate?.peripheralManagerDidUpdateState(manager)
+      manager.callDelegate()
     }
     if state != .poweredOn { unpublishAll() }
   }

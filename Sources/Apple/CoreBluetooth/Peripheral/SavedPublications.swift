@@ -82,8 +82,8 @@ struct SavedService: Codable, Sendable {
 }
 
 extension CBPeripheralManager {
-  /// Reports the saved state to the app, then publishes and advertises it. On the app's queue.
-  func restore(_ saved: SavedPublications) {
+  /// Reports the saved state to the delegate, then publishes and advertises it. On the app's queue.
+  func restore(_ saved: SavedPublications, _ delegate: AnyObject) {
     var services: [CBMutableService] = []
     for service in saved.services {
       if let rebuilt = service.rebuilt(services) { services.append(rebuilt) }
@@ -102,12 +102,13 @@ extension CBPeripheralManager {
       dictionary[CBPeripheralManagerRestoredStateAdvertisementDataKey] = data
     }
     own.withLock { own in
-      own.services = services
+      own.services = services + own.services
       own.isAdvertising = request != nil
     }
     // Frozen before the app can change them, as in `add`.
     let publications = UncheckedBox(services.map { Publication($0) })
-    delegate?.peripheralManager(self, willRestoreState: dictionary)
+    (delegate as? any CBPeripheralManagerDelegate)?
+      .peripheralManager(self, willRestoreState: dictionary)
     RadioLoop.later { [engine, request] in engine.resume(publications, request) }
   }
 }

@@ -65,9 +65,11 @@ import Foundation
   // MARK: Saved state
 
   /// Replaces the saved state, if there is a restore identifier.
-  final func save(_ content: () -> Saved) {
+  ///
+  /// - Parameter content: called later and on another thread, where time for large states is.
+  final func save(_ content: @escaping @Sendable () -> Saved) {
     guard let record, !isShutDown else { return }
-    record.save(content())
+    record.save(content)
   }
 
   /// Continues the work of a former run as soon as the radio is on.

@@ -25,7 +25,7 @@ final class SavedState: Sendable {
 
   private let queue = DispatchQueue(label: "CoreBluetooth state")
   /// Changes that are not written yet, in order; nil removes the record.
-  private let pending = Locked<[(key: Key, data: Data?)]>([])
+  private let pending = Locked<[(key: Key, data: @Sendable () -> Data?)]>([])
   /// Opened with the first access. Only the queue uses it.
   private let store = Locked<RecordFile?>(nil)
   private let lastWarning = Locked("")
@@ -54,7 +54,12 @@ final class SavedState: Sendable {
   }
 
   /// Replaces a record; nil removes it.
-  func write(_ data: Data?, to key: Key) {
+  func write(_ data: Data?, to key: Key) { write(to: key) { data } }
+
+  /// Replaces a record.
+  ///
+  /// - Parameter data: called on the queue, unless another change replaces this one before.
+  func write(to key: Key, _ data: @escaping @Sendable () -> Data?) {
     let isFirst = pending.withLock { pending in
       let isFirst = pending.isEmpty
       pending.removeAll { $0.key == key }
@@ -78,7 +83,7 @@ final class SavedState: Sendable {
     _ = reporting("save") { (store) throws(StoreError) in
       try store.save(
         changes.map {
-          RecordFile.Change($0.key.kind.rawValue, $0.key.name, $0.data.map { Array($0) })
+          RecordFile.Change($0.key.kind.rawValue, $0.key.name, $0.data().map { Array($0) })
         },
         limit: Self.recordLimit)
     }
@@ -172,10 +177,9 @@ struct RestorationRecord: Sendable {
     return nil
   }
 
-  func save(_ content: some Codable) {
-    if let data = try? JSONEncoder().encode(Versioned(content: content)) {
-      SavedState.shared.write(data, to: key)
-    }
+  /// - Parameter content: called on the queue of ``SavedState``.
+  func save<Content: Codable & Sendable>(_ content: @escaping @Sendable () -> Content) {
+    SavedState.shared.write(to: key) { try? JSONEncoder().encode(Versioned(content: content())) }
   }
 
   func remove() { SavedState.shared.write(nil, to: key) }

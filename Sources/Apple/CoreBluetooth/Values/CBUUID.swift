@@ -1,4 +1,5 @@
 internal import Atto
+internal import AttoFormats
 import Foundation
 
 /// The type of a service, a characteristic or a descriptor: 16, 32 or 128 bits. Vol 3, Part B,
@@ -69,7 +70,13 @@ open class CBUUID: NSObject, NSCopying {
     return full
   }
 
-  open override var description: String { uuidString }
+  /// The name that the Bluetooth SIG assigned, as `Heart Rate`; without one, ``uuidString``.
+  open override var description: String {
+    for kind in AssignedNumbers.Kind.allCases {
+      if let name = AssignedNumbers.name(of: bluetooth, as: kind) { return name }
+    }
+    return uuidString
+  }
   open override var hash: Int { bluetooth.hashValue }
   open override func isEqual(_ object: Any?) -> Bool {
     (object as? CBUUID)?.bluetooth == bluetooth

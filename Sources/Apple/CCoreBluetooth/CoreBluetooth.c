@@ -1,0 +1,1 @@
+// A C target has a C file.

@@ -1,0 +1,100 @@
+import Foundation
+
+// Key-value observation of this module's objects, with the names of Foundation on Apple's systems.
+
+/// What an observation reports.
+public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  /// The change has the new value.
+  public static let new = NSKeyValueObservingOptions(rawValue: 1)
+  /// The change has the old value.
+  public static let old = NSKeyValueObservingOptions(rawValue: 2)
+  /// The handler is called at once too.
+  public static let initial = NSKeyValueObservingOptions(rawValue: 4)
+  /// Has no effect: the handler is not called before a change.
+  public static let prior = NSKeyValueObservingOptions(rawValue: 8)
+}
+
+/// A change of an observed property.
+public struct NSKeyValueObservedChange<Value> {
+  /// The new value, if the options ask for it.
+  public let newValue: Value?
+  /// The old value, if the options ask for it; nil in the first call of `.initial`.
+  public let oldValue: Value?
+  /// Always false.
+  public let isPrior: Bool
+}
+
+/// An observation. It ends when it is released or invalidated.
+public final class NSKeyValueObservation: NSObject {
+  private let observers: ObserverList
+
+  init(_ observers: ObserverList) {
+    self.observers = observers
+    super.init()
+  }
+
+  deinit { invalidate() }
+
+  /// Ends the observation.
+  public func invalidate() { observers.remove(ObjectIdentifier(self)) }
+}
+
+/// The observations of one object.
+final class ObserverList: Sendable {
+  private let checks = Locked<[(id: ObjectIdentifier, check: () -> Void)]>([])
+
+  func add(_ observation: NSKeyValueObservation, _ check: @escaping () -> Void) {
+    checks.withLock { $0.append((ObjectIdentifier(observation), check)) }
+  }
+
+  func remove(_ id: ObjectIdentifier) {
+    // Released after unlocking: a handler may own other observations.
+    let removed = checks.withLock { checks in
+      checks.firstIndex { $0.id == id }.map { checks.remove(at: $0) }
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Reports the properties that have changed since the last call.
+  func check() { for observer in checks.value { observer.check() } }
+}
+
+/// An object of this module with observable properties.
+public protocol _KeyValueObservable: NSObject {
+  /// Adds an observation. Not for apps.
+  func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation
+}
+
+extension _KeyValueObservable {
+  /// Calls a handler for each change of a property that changes with callbacks or calls: `state` and
+  /// `isScanning` of a manager, `state` of a peripheral. The handler runs on the thread of the change.
+  public func observe<Value: Equatable>(
+    _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
+    changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
+  ) -> NSKeyValueObservation {
+    let last = Locked(self[keyPath: keyPath])
+    let observation = _observe { [weak self] in
+      guard let self else { return }
+      let new = self[keyPath: keyPath]
+      let old = last.withLock { last in
+        defer { last = new }
+        return last
+      }
+      guard new != old else { return }
+      changeHandler(
+        self,
+        NSKeyValueObservedChange(
+          newValue: options.contains(.new) ? new : nil,
+          oldValue: options.contains(.old) ? old : nil, isPrior: false))
+    }
+    if options.contains(.initial) {
+      changeHandler(
+        self,
+        NSKeyValueObservedChange(
+          newValue: options.contains(.new) ? last.value : nil, oldValue: nil, isPrior: false))
+    }
+    return observation
+  }
+}
