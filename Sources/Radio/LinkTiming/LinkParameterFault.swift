@@ -1,7 +1,7 @@
 /// An invalid parameter of a link, with its legal range.
 public struct LinkParameterFault: Error, Equatable, Sendable, CustomStringConvertible {
   /// The name of the parameter in an endpoint: `phy`, `interval`, `event-length`, `dle`, `per`,
-  /// `packets`, `mtu`, or an unknown one.
+  /// `packets`, `subrate`, `continuation`, `frame-space`, `mtu`, or an unknown one.
   public let parameter: String
   /// The legal values.
   public let expected: String
@@ -27,7 +27,19 @@ extension LinkParameters {
   public func check() throws(LinkParameterFault) {
     guard Self.intervalRange.contains(interval), interval % Self.intervalUnit == 0 else {
       throw LinkParameterFault(
-        "interval", expected: "7.5ms to 4s in steps of 1.25ms", found: Self.text(interval))
+        "interval", expected: Self.expectedInterval, found: Self.text(interval))
+    }
+    guard Self.subrateRange.contains(subrate) else {
+      throw LinkParameterFault("subrate", expected: Self.expectedSubrate, found: "\(subrate)")
+    }
+    guard (0..<subrate).contains(continuation) else {
+      throw LinkParameterFault(
+        "continuation", expected: "a number from 0 to \(subrate - 1), less than subrate",
+        found: "\(continuation)")
+    }
+    guard Self.frameSpaceRange.contains(frameSpace) else {
+      throw LinkParameterFault(
+        "frame-space", expected: Self.expectedFrameSpace, found: Self.text(frameSpace))
     }
     guard Self.dataLengthRange.contains(dataLength) else {
       throw LinkParameterFault("dle", expected: "27 to 251 octets", found: "\(dataLength)")
@@ -47,17 +59,21 @@ extension LinkParameters {
       throw LinkParameterFault(
         "interval",
         expected: "\(Self.text(least)) to 4s, because a packet of \(dataLength) octets on "
-          + "\(phy.rawValue) and its reply take \(Self.text(needed)) (or a smaller dle)",
+          + "\(phy) and its reply take \(Self.text(needed)) (or a smaller dle)",
         found: Self.text(interval))
     }
     if let eventLength, eventLength < needed || eventLength > interval {
       throw LinkParameterFault(
         "event-length",
         expected: "\(Self.text(needed)) (one packet of \(dataLength) octets on "
-          + "\(phy.rawValue) and its reply) to \(Self.text(interval)) (the interval)",
+          + "\(phy) and its reply) to \(Self.text(interval)) (the interval)",
         found: Self.text(eventLength))
     }
   }
+
+  static let expectedInterval = "375us to 4s in steps of 125us"
+  static let expectedSubrate = "a factor from 1 to 500"
+  static let expectedFrameSpace = "a time from 0us to 10ms, such as 150us"
 
   /// A time as it is written: `15ms`, `7.5ms`, `1.392ms`.
   public static func text(_ nanoseconds: Int64) -> String {

@@ -1,7 +1,8 @@
 extension LinkParameters {
   /// The names of the parameters of ``set(_:to:)``.
   public static let names = [
-    "phy", "interval", "event-length", "dle", "encrypted", "per", "packets",
+    "phy", "interval", "event-length", "dle", "encrypted", "per", "packets", "subrate",
+    "continuation", "frame-space",
   ]
 
   /// Parses and checks a text such as `phy=2M&interval=15ms&dle=251`, with each name at most once.
@@ -40,8 +41,13 @@ extension LinkParameters {
   public mutating func set(_ name: String, to value: String) throws(LinkParameterFault) {
     switch name {
     case "phy":
-      phy = try Self.require(PHY(rawValue: value.uppercased()), name, "1M, 2M, S2 or S8", value)
-    case "interval": interval = try Self.time(name, value, "7.5ms to 4s in steps of 1.25ms")
+      phy = try Self.require(PHY(value), name, "1M, 2M, S2 or S8", value)
+    case "interval": interval = try Self.time(name, value, Self.expectedInterval)
+    case "subrate":
+      subrate = try Self.require(Int(value), name, Self.expectedSubrate, value)
+    case "continuation":
+      continuation = try Self.require(Int(value), name, "a number less than subrate", value)
+    case "frame-space": frameSpace = try Self.time(name, value, Self.expectedFrameSpace)
     case "event-length": eventLength = try Self.time(name, value, "a time up to the interval")
     case "dle":
       dataLength = try Self.require(Int(value), name, "27 to 251 octets", value)
@@ -87,12 +93,15 @@ extension LinkParameters: CustomStringConvertible {
   /// The text in an endpoint.
   public var description: String {
     var parts = [
-      "phy=\(phy.rawValue)", "interval=\(Self.text(interval))", "dle=\(dataLength)",
+      "phy=\(phy)", "interval=\(Self.text(interval))", "dle=\(dataLength)",
     ]
     if let eventLength { parts.append("event-length=\(Self.text(eventLength))") }
     if isEncrypted { parts.append("encrypted=true") }
     if packetErrorRate > 0 { parts.append("per=\(packetErrorRate)") }
     if let packetsPerEvent { parts.append("packets=\(packetsPerEvent)") }
+    if subrate != 1 { parts.append("subrate=\(subrate)") }
+    if continuation != 0 { parts.append("continuation=\(continuation)") }
+    if frameSpace != 150_000 { parts.append("frame-space=\(Self.text(frameSpace))") }
     return parts.joined(separator: "&")
   }
 }

@@ -4,8 +4,18 @@
 public struct LinkParameters: Sendable, Hashable {
   /// The PHY of both directions.
   public var phy: PHY
-  /// The time between connection events (connInterval): a multiple of 1.25 ms in ``intervalRange``.
+  /// The time between connection events (connInterval): a multiple of ``intervalUnit`` in
+  /// ``intervalRange``.
   public var interval: Int64
+  /// Of how many events one is used while nothing is sent (connSubrateFactor), 1 to 500. Vol 6,
+  /// Part B, 4.5.1.
+  public var subrate: Int
+  /// How many more events are used after one that carried data (connContinuationNumber): 0 to 499
+  /// and less than ``subrate``.
+  public var continuation: Int
+  /// The time between two packets of an event (T_IFS), 0 to 10 ms; 150 us if the devices have not
+  /// agreed on another. Vol 6, Part B, 4.1.1 and 5.1.30.
+  public var frameSpace: Int64
   /// The maximum length of an event, if it is shorter than the interval.
   public var eventLength: Int64?
   /// The maximum payload of a data packet (connEffectiveMaxTxOctets), 27 to 251. Vol 6, Part B,
@@ -29,18 +39,22 @@ public struct LinkParameters: Sendable, Hashable {
     case reserving
   }
 
-  /// The shortest and longest interval: 7.5 ms to 4 s. Vol 6, Part B, 4.5.1.
-  public static let intervalRange: ClosedRange<Int64> = 7_500_000...4_000_000_000
-  /// Intervals are multiples of this.
-  public static let intervalUnit: Int64 = 1_250_000
+  /// The shortest and longest interval: 375 us to 4 s. Vol 6, Part B, 4.5.1.
+  ///
+  /// Before version 6.2 of the specification it was 7.5 ms to 4 s, in steps of 1.25 ms.
+  public static let intervalRange: ClosedRange<Int64> = 375_000...4_000_000_000
+  /// Intervals are multiples of this: 125 us.
+  public static let intervalUnit: Int64 = 125_000
+  /// The legal subrate factors.
+  public static let subrateRange = 1...500
+  /// The legal times between two packets.
+  public static let frameSpaceRange: ClosedRange<Int64> = 0...10_000_000
   /// Legal data lengths. Vol 6, Part B, 4.5.10.
   public static let dataLengthRange = 27...251
   /// The legal error rates.
   public static let packetErrorRateRange = 0.0...0.9
   /// The legal maximum numbers of packets in an event.
   public static let packetsPerEventRange = 1...10_000
-  /// The time between two packets of an event (T_IFS): 150 us. Vol 6, Part B, 4.1.1.
-  public static let interframeSpace: Int64 = 150_000
 
   /// The time that a controller needs between the last packet of an event and the next event.
   ///
@@ -56,10 +70,14 @@ public struct LinkParameters: Sendable, Hashable {
   public init(
     phy: PHY = .le1M, interval: Int64 = 30_000_000, eventLength: Int64? = nil,
     dataLength: Int = 251, isEncrypted: Bool = false, packetErrorRate: Double = 0,
-    packetsPerEvent: Int? = nil, scheduling: Scheduling = .reserving
+    packetsPerEvent: Int? = nil, subrate: Int = 1, continuation: Int = 0,
+    frameSpace: Int64 = 150_000, scheduling: Scheduling = .reserving
   ) {
     self.phy = phy
     self.interval = interval
+    self.subrate = subrate
+    self.continuation = continuation
+    self.frameSpace = frameSpace
     self.eventLength = eventLength
     self.dataLength = dataLength
     self.isEncrypted = isEncrypted
@@ -75,13 +93,22 @@ public struct LinkParameters: Sendable, Hashable {
 
   /// The time of a data packet, the empty packet that acknowledges it, and the space after each.
   public func exchangeTime(payload: Int) -> Int64 {
-    airTime(payload: payload) + airTime(payload: 0) + 2 * Self.interframeSpace
+    airTime(payload: payload) + airTime(payload: 0) + 2 * frameSpace
   }
 
   /// The same for packets of maximum length in both directions.
-  public var longestPair: Int64 { 2 * (airTime(payload: dataLength) + Self.interframeSpace) }
+  public var longestPair: Int64 { 2 * (airTime(payload: dataLength) + frameSpace) }
 
   var usable: Int64 { min(interval, eventLength ?? interval) }
+
+  /// The first event that is used at or after this one. Events are counted from 0.
+  ///
+  /// - Parameter active: the last event in which either end has sent data.
+  func event(from event: Int64, active: Int64) -> Int64 {
+    let factor = Int64(subrate)
+    if event <= active + Int64(continuation) { return event }
+    return (event + factor - 1) / factor * factor
+  }
 
   /// Whether another exchange fits after this time of an event.
   func fits(payload: Int, after elapsed: Int64, packets: Int) -> Bool {

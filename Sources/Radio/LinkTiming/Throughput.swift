@@ -79,12 +79,14 @@ extension LinkParameters {
       there.add(length: request, at: time)
       time = there.nextArrival() ?? time
       there.removeFirst()
+      back.received(at: time)
       back.add(length: response, at: time)
       time = back.nextArrival() ?? time
       back.removeFirst()
+      there.received(at: time)
     }
-    // The next request would be sent at the next anchor.
-    let end = (time / interval + 1) * interval
+    // The next request would be sent in the next event that is used.
+    let end = event(from: time / interval + 1, active: time / interval) * interval
     return throughput(count: count, in: end, value: value, link: request + response + 8)
   }
 

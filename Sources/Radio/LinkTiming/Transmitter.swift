@@ -2,11 +2,14 @@ import AttoATT
 
 /// One direction of an LE link: computes when each PDU arrives at the other end.
 ///
-/// # Theory Connection events start at multiples of the interval (anchors). An event continues
-/// while there is something to send (the MD bit) and there is room. Each packet is answered by an
-/// empty one. A PDU that is added during an event is sent in it; a later one waits for the next
-/// anchor. So a response is never sent in the event of its request, and a request with its response
-/// takes two intervals.
+/// # Theory
+/// Connection events start at multiples of the interval (anchors). An event continues while there is
+/// something to send (the MD bit) and there is room. Each packet is answered by an empty one. A PDU
+/// that is added during an event is sent in it; a later one waits for the next anchor. So a response
+/// is never sent in the event of its request, and a request with its response takes two intervals.
+///
+/// On a subrated link only one of ``LinkParameters/subrate`` events is used, and after an event that
+/// carried data, in either direction, the next ``LinkParameters/continuation`` ones.
 ///
 ///     idle --PDU: wait for the anchor--> event --another fits--> event
 ///       ^                                  |--no room | two failures--> next anchor
@@ -28,6 +31,8 @@ public struct Transmitter: Sendable {
   /// When the last exchange ended. A PDU that is added later cannot continue its event.
   private var free: Int64 = .min
   private var eventStart: Int64 = 0
+  /// The last event in which either end has sent data.
+  private var active: Int64 = -.max / 2
   private var packets = 0
   private var failures = 0
   private var random: SplitMix64
@@ -51,6 +56,11 @@ public struct Transmitter: Sendable {
   /// Adds a PDU of this length in octets. Times must not decrease.
   public mutating func add(length: Int, at time: Int64) {
     waiting.append(Entry(length: length, time: time))
+  }
+
+  /// Tells that a PDU of the other direction has arrived, which keeps a subrated link awake.
+  public mutating func received(at time: Int64) {
+    active = max(active, time / parameters.interval)
   }
 
   /// When the first PDU arrives; nil if there is none.
@@ -100,7 +110,8 @@ public struct Transmitter: Sendable {
     let earliest = max(time, free)
     let interval = parameters.interval
     let (whole, rest) = earliest.quotientAndRemainder(dividingBy: interval)
-    eventStart = (rest > 0 ? whole + 1 : whole) * interval
+    active = parameters.event(from: rest > 0 ? whole + 1 : whole, active: active)
+    eventStart = active * interval
     packets = 0
     failures = 0
     return eventStart

@@ -20,7 +20,7 @@ import AttoRadio
 /// | 08 method | method (1), number to compare (4) |
 /// | 09 confirm | passkey (4), new bond (8) |
 /// | 0A failed | reason (1) |
-/// | 0B timing | see `AirTiming.octets` (26) |
+/// | 0B timing | see `AirTiming.octets` (29) |
 /// | 0C open | identifier (1), PSM (2); with the descriptor of an end of the channel |
 /// | 0D answer | identifier (1), result (1): 0 or a `ChannelRefusal` |
 enum AirControl: Hashable {

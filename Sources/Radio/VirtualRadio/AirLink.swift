@@ -144,6 +144,7 @@ final class AirLink: Link {
 
   func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
     let outcome = try data.receive(into: &buffer)
+    if case .pdu = outcome { pacer?.received() }
     guard outcome == .closed else { return outcome }
     // The peer has sent the reason on the control socket before it closed the channel.
     if !hasEnded { control.drain() }

@@ -60,6 +60,9 @@ final class AirPacer {
     return .sent
   }
 
+  /// Tells that a PDU of the peer has arrived.
+  func received() { transmitter.received(at: loop.refreshNow()) }
+
   /// Delivers the PDUs that wait, before the link is closed, as a real link does. PDUs for which the
   /// socket has no room, after some hundred, are lost.
   func flush() {

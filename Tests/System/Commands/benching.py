@@ -249,7 +249,7 @@ def timed(b):
 
 @test("bench: invalid timing of a link, and timing stated by a listener")
 def timing_mistakes(b):
-    b.refuses(2, ["7.5ms to 4s in steps of 1.25ms"], "read", "air:x?interval=5ms", 3)
+    b.refuses(2, ["375us to 4s in steps of 125us"], "read", "air:x?interval=5.1ms", 3)
     b.refuses(2, ["one of phy, interval"], "bench", "air:x?speed=9")
     b.refuses(2, ["the connecting end chooses"], "serve", "/dev/stdin", "--listen", "air:x?phy=2M",
               input='{"services": []}')

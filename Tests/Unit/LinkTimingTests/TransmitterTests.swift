@@ -43,6 +43,25 @@ struct TransmitterTests {
     #expect(arrivals(7, parameters).map { $0 / 100_000_000 } == [0, 0, 0, 1, 1, 1, 2])
   }
 
+  /// One event of four is used, and the two after each that carried data in either direction.
+  @Test func subratedEvents() {
+    var transmitter = Transmitter(
+      LinkParameters(
+        phy: .le1M, interval: 10_000_000, dataLength: 27, subrate: 4, continuation: 2))
+    func event(at milliseconds: Int64) -> Int64? {
+      transmitter.add(length: 23, at: milliseconds * 1_000_000)
+      return next(&transmitter).map { $0 / 10_000_000 }
+    }
+    #expect(event(at: 5) == 4)
+    #expect(event(at: 41) == 5)
+    // The continuation is counted from the last event with data.
+    #expect(event(at: 61) == 7)
+    #expect(event(at: 91) == 12)
+    transmitter.received(at: 160_500_000)
+    #expect(event(at: 171) == 18)
+    #expect(event(at: 301) == 32)
+  }
+
   private func arrivals(_ count: Int, _ parameters: LinkParameters, seed: UInt64 = 1) -> [Int64] {
     var transmitter = Transmitter(parameters, seed: seed)
     for _ in 0..<count { transmitter.add(length: 23, at: 0) }
@@ -76,14 +95,18 @@ struct TransmitterTests {
   }
 
   @Test(arguments: [
-    ("phy=3M", "1M, 2M, S2 or S8"), ("interval=5ms", "7.5ms to 4s in steps of 1.25ms"),
-    ("interval=8ms", "7.5ms to 4s in steps of 1.25ms"), ("interval=5s", "7.5ms to 4s"),
-    ("interval=", "7.5ms"), ("interval=-15ms", "7.5ms"), ("interval=nan", "7.5ms"),
+    ("phy=3M", "1M, 2M, S2 or S8"), ("interval=300us", "375us to 4s in steps of 125us"),
+    ("interval=8.1ms", "375us to 4s in steps of 125us"), ("interval=5s", "375us to 4s"),
+    ("interval=", "375us"), ("interval=-15ms", "375us"), ("interval=nan", "375us"),
     ("dle=252", "27 to 251"), ("dle=26", "27 to 251"), ("dle=x", "27 to 251"),
     ("per=1", "0 to 0.9"), ("per=-0.1", "0 to 0.9"), ("per=nan", "0 to 0.9"),
     ("packets=0", "1 to 10000"), ("encrypted=maybe", "true or false"),
     ("phy=S8&interval=7.5ms", "18.75ms to 4s"), ("event-length=1ms", "2.468ms"),
-    ("event-length=31ms", "30ms (the interval)"), ("colour=red", "one of phy"), ("", "one of phy"),
+    ("event-length=31ms", "30ms (the interval)"), ("subrate=0", "1 to 500"),
+    ("subrate=501", "1 to 500"), ("subrate=4&continuation=4", "0 to 3"),
+    ("continuation=1", "0 to 0"), ("continuation=-1", "0 to 0"),
+    ("frame-space=11ms", "0us to 10ms"),
+    ("phy=2M&interval=750us", "or a smaller dle"), ("colour=red", "one of phy"), ("", "one of phy"),
     ("phy=1M&phy=2M", "only one value"), ("seed=-1", "a number from 0"),
   ])
   func nonsense(_ text: String, _ expected: String) {
@@ -97,6 +120,7 @@ struct TransmitterTests {
   @Test(arguments: [
     "phy=2M&interval=15ms&dle=251", "phy=S8&interval=30ms&dle=251&per=0.01",
     "phy=1M&interval=7.5ms&dle=27&event-length=5ms&encrypted=true&packets=3",
+    "phy=2M&interval=0.375ms&dle=27&subrate=500&continuation=499&frame-space=0.052ms",
   ])
   func readsWhatItWrites(_ text: String) throws {
     let parameters = try LinkParameters.reading(text).parameters

@@ -127,7 +127,7 @@ struct BenchResult: Codable, Sendable {
     exact.scheduling = .exact
     exact.packetErrorRate = 0
     var link = Link(
-      source: link.source, phy: parameters.phy.rawValue,
+      source: link.source, phy: parameters.phy.name,
       intervalMicroseconds: parameters.interval / 1000,
       dataLength: parameters.dataLength, parameters: parameters.description)
     let traffic: Throughput.Traffic? =

@@ -19,7 +19,7 @@ enum MeasuredLink: Sendable {
       guard let modelled = Self.model(kind(phy ?? agreed.phy, test)) else { return nil }
       let length = agreed.dataLength.map { test.isWritten ? $0.transmit : $0.receive } ?? 27
       return LinkParameters(
-        phy: modelled, interval: Int64(agreed.interval) * LinkParameters.intervalUnit,
+        phy: modelled, interval: Int64(agreed.interval) * 1_250_000,
         dataLength: Int(length), isEncrypted: isEncrypted)
     }
   }

@@ -13,13 +13,18 @@ enum LinkCommand: Command {
     parameter("phy", "PHY", "The PHY: 1M, 2M, S2 or S8 (default: 1M)."),
     parameter(
       "interval", "TIME",
-      "The connection interval, 7.5ms to 4s in steps of 1.25ms (default: 30ms)."),
+      "The connection interval, 375us to 4s in steps of 125us (default: 30ms)."),
     parameter(
       "dle", "OCTETS", "The data length, 27 (no extension) to 251 (default: 251)."),
     parameter(
       "per", "SHARE", "The share of exchanges that fail and are repeated, 0 to 0.9."),
     parameter("event-length", "TIME", "The longest event, if shorter than the interval."),
     parameter("packets", "N", "The controller's limit of data packets per event."),
+    parameter("subrate", "N", "Of how many events one is used, 1 to 500 (default: 1)."),
+    parameter(
+      "continuation", "N", "How many more events are used after one with data (default: 0)."),
+    parameter(
+      "frame-space", "TIME", "The time between packets (default: 150us; some chips reach 52us)."),
   ]
   private static let encrypted = Option.flag("encrypted", "Packets carry a MIC.")
 
@@ -42,6 +47,7 @@ enum LinkCommand: Command {
     examples: [
       "atto link --phy 2M --interval 15ms --dle 251 --mtu 247",
       "atto link --interval 30ms --per 0.01 --json",
+      "atto link --phy 2M --interval 750us --frame-space 63us --dle 27 --mtu 23",
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
@@ -59,11 +65,14 @@ enum LinkCommand: Command {
     let exchange = parameters.exchangeTime(payload: length)
     if arguments[CommonOptions.json] {
       return Terminal.print(json: [
-        "phy": parameters.phy.rawValue, "intervalMicroseconds": parameters.interval / 1000,
+        "phy": parameters.phy.name, "intervalMicroseconds": parameters.interval / 1000,
         "dataLength": length, "mtu": mtu, "encrypted": parameters.isEncrypted,
         "packetErrorRate": parameters.packetErrorRate,
         "eventLengthMicroseconds": parameters.eventLength.map { $0 / 1000 },
-        "packetsPerEvent": parameters.packetsPerEvent, "packetMicroseconds": packet / 1000,
+        "packetsPerEvent": parameters.packetsPerEvent, "subrate": parameters.subrate,
+        "continuation": parameters.continuation,
+        "frameSpaceMicroseconds": parameters.frameSpace / 1000,
+        "packetMicroseconds": packet / 1000,
         "exchangeMicroseconds": exchange / 1000, "tests": rows.map(\.json),
       ])
     }
