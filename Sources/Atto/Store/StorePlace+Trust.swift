@@ -8,7 +8,8 @@ import Glibc
 /// SQLite trusts the files beside a database: it rolls `-journal` back into it, and applies `-wal`.
 /// So whoever can make files in the store's directory, or replace the directory or one above it, can
 /// give the store keys of their own. As OpenSSH's StrictModes does, each directory up to the root must
-/// belong to this user or to root, and nobody else may write to it. A sticky directory such as /tmp,
+/// belong to this user or to root, and nobody else may write to it; a group that holds only the
+/// directory's owner is nobody else. A sticky directory such as /tmp,
 /// in which nobody can rename what belongs to others, may be above the store's directory.
 ///
 /// What passed cannot be changed by others afterwards, so paths may be used from then on.
@@ -24,7 +25,10 @@ extension StorePlace {
         throw .foreignOwner(path: path, user: status.st_uid)
       }
       let isProtected = path != folder && status.st_mode & S_ISVTX != 0
-      guard status.st_mode & 0o022 == 0 || isProtected else {
+      let isShared =
+        status.st_mode & 0o020 != 0
+        && !PrivateGroup.isPrivate(status.st_gid, of: status.st_uid)
+      guard status.st_mode & 0o002 == 0 && !isShared || isProtected else {
         throw .writableFolder(path: path, mode: status.st_mode & 0o7777)
       }
       if path == "/" { return }

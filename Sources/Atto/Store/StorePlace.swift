@@ -91,14 +91,10 @@ enum StorePlace {
   /// F_GETLK would need the file opened, and closing it would drop this process's own locks.
   static func holder(of path: String) -> Int32? {
     var status = stat()
-    guard stat(path, &status) == 0, let file = fopen("/proc/locks", "re") else { return nil }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 256)
-    while fgets(&line, Int32(line.count), file) != nil {
-      let end = line.firstIndex(of: 0) ?? line.endIndex
-      let text = String(decoding: line[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    guard stat(path, &status) == 0 else { return nil }
+    for line in PrivateGroup.lines(of: "/proc/locks") {
       // 1: POSIX ADVISORY WRITE process major:minor:inode start end
-      let fields = text.split(whereSeparator: \.isWhitespace)
+      let fields = line.split(whereSeparator: \.isWhitespace)
       guard fields.count >= 8, fields[1] == "POSIX", let process = Int32(fields[4]),
         process > 0, process != getpid(),
         let inode = fields[5].split(separator: ":").last.flatMap({ UInt64($0) }),

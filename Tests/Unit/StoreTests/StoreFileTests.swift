@@ -61,8 +61,8 @@ import Testing
     mkdir(folder.file("own"), 0o700)
     _ = try await StoreFile(path: folder.file("own/store"))
     // Those above it count as well, also where a symbolic link leads into it.
-    let above = StoreError.writableFolder(path: folder.path, mode: 0o770)
-    chmod(folder.path, 0o770)
+    let above = StoreError.writableFolder(path: folder.path, mode: 0o702)
+    chmod(folder.path, 0o702)
     symlink(folder.file("own"), folder.file("link"))
     for path in [folder.file("own/store"), folder.file("link/store")] {
       await #expect(throws: above) { try await StoreFile(path: path) }
@@ -73,6 +73,40 @@ import Testing
     chmod(folder.path, 0o755)
     #expect(try await StoreFile(path: folder.file()).notices.isEmpty)
     #expect(mode(folder.path) == 0o755)
+  }
+
+  /// With a umask of 002, whose users have groups of their own, directories are writable by that
+  /// group.
+  @Test func aGroupThatHoldsOnlyTheOwnerIsNobodyElse() async throws {
+    let accounts = [
+      "root:x:0:0:root:/root:/bin/sh", "ann:x:1000:1000::/home/ann:/bin/sh", "broken",
+    ]
+    let groups = ["ann:x:1000:", "staff:x:50:ann", "odd:x"]
+    func isPrivate(
+      _ group: UInt32, more: [String] = [], members: String? = nil, of user: UInt32 = 1000
+    ) -> Bool {
+      PrivateGroup.isPrivate(
+        group, of: user, accounts: accounts + more,
+        groups: members.map { ["ann:x:1000:\($0)"] } ?? groups)
+    }
+    #expect(isPrivate(1000))
+    #expect(isPrivate(1000, members: "ann"))
+    #expect(!isPrivate(1000, members: "ann,bob"))
+    #expect(!isPrivate(1000, more: ["bob:x:1001:1000::/:/bin/sh"]))
+    #expect(!isPrivate(1000, of: 0))
+    // A group that is not the user's primary one, and one that this machine does not know.
+    #expect(!isPrivate(50))
+    #expect(!isPrivate(77))
+    #expect(!PrivateGroup.isPrivate(1000, of: 1000, accounts: accounts, groups: []))
+
+    chmod(folder.path, 0o770)
+    if PrivateGroup.isPrivate(getegid(), of: geteuid()) {
+      _ = try await StoreFile(path: folder.file())
+    } else {
+      await #expect(throws: StoreError.writableFolder(path: folder.path, mode: 0o770)) {
+        try await StoreFile(path: folder.file())
+      }
+    }
   }
 
   @Test func aDirectoryOfAnotherUserIsRefused() throws {
