@@ -24,6 +24,31 @@ import Testing
             + "00000001 02 4020 0600 0200 0400 0b01 00 30000000"))
   }
 
+  /// Dropped records are counted in the next one: in btsnoop all, in pcapng those since the last one.
+  @Test func countsWhatIsDropped() throws {
+    var dropped = CaptureWriter.Dropped()
+    for isWritten in [false, true, false, false] { dropped.count(isWritten: isWritten) }
+    #expect((dropped.total, dropped.recent) == (3, 2))
+    func record(_ format: CaptureWriter.Format) -> [UInt8] {
+      CaptureWriter(format).record(
+        pdu: [0x0B, 0x01], isSent: false, microseconds: 1_500_000, dropped: dropped)
+    }
+    #expect(
+      record(.btsnoop)
+        == octets(
+          "0000000b 0000000b 00000001 00000003 00dcddb30f466360 02 4020 0600 0200 0400 0b01"))
+    #expect(
+      record(.pcapng)
+        == octets(
+          "06000000 40000000 00000000 00000000 60e31600 0f000000 0f000000"
+            + "00000001 02 4020 0600 0200 0400 0b01 00 0400 0800 0200000000000000 00000000 40000000"
+        ))
+    for format in [CaptureWriter.Format.btsnoop, .pcapng] {
+      let found = try CaptureReaderTests.pdus(CaptureWriter(format).header + record(format))
+      #expect(found.map(\.octets) == [[0x0B, 0x01]])
+    }
+  }
+
   private func file(_ format: CaptureWriter.Format) -> [UInt8] {
     let writer = CaptureWriter(format)
     return writer.header

@@ -21,6 +21,23 @@ public struct CaptureWriter: Sendable {
     case monitor
   }
 
+  /// Records that were dropped rather than written.
+  public struct Dropped: Hashable, Sendable {
+    /// All since the beginning, as btsnoop stores it in each record.
+    public private(set) var total = 0
+    /// Those since the last record, as pcapng stores it (epb_dropcount).
+    public private(set) var recent = 0
+
+    /// None.
+    public init() {}
+
+    /// Counts a record: one that is to be written after these, or one more of these.
+    public mutating func count(isWritten: Bool) {
+      if !isWritten { total += 1 }
+      recent = isWritten ? 0 : recent + 1
+    }
+  }
+
   /// The extensions of file names that ``Format`` is chosen by.
   public static let extensions = ".btsnoop or .pcapng"
   /// The longest PDU, because the lengths of L2CAP and ACL data have 16 bits. The record of a longer
@@ -63,15 +80,18 @@ public struct CaptureWriter: Sendable {
   /// - Parameters:
   ///   - connection: distinguishes connections, from 0. Connection handles start at 0x0040.
   ///   - microseconds: the time since 1970.
+  ///   - dropped: the records that are missing before this one.
   public func record(
-    pdu: [UInt8], isSent: Bool, connection: Int = 0, microseconds: Int64
+    pdu: [UInt8], isSent: Bool, connection: Int = 0, microseconds: Int64,
+    dropped: Dropped = Dropped()
   ) -> [UInt8] {
     let octets = pdu.prefix(Self.longestPDU)
     // Connection handles go up to 0x0EFF.
     let handle = UInt16(0x40 + connection % 0x0E00)
     let hci = [0x02] + Self.acl(Self.l2cap(octets, channel: 4), handle: handle, isSent: isSent)
     return record(
-      hci, prefix: isSent ? 0 : 1, missing: pdu.count - octets.count, microseconds: microseconds)
+      hci, prefix: isSent ? 0 : 1, missing: pdu.count - octets.count, microseconds: microseconds,
+      dropped)
   }
 
   /// Encodes a record of the kernel's monitor.
@@ -80,23 +100,27 @@ public struct CaptureWriter: Sendable {
   ///   - kind: one of the kernel's HCI_MON_*.
   ///   - missing: how many octets were truncated.
   ///   - microseconds: the time since 1970.
+  ///   - dropped: the records that are missing before this one.
   public func record(
-    monitor kind: UInt16, adapter: UInt16, _ octets: [UInt8], missing: Int, microseconds: Int64
+    monitor kind: UInt16, adapter: UInt16, _ octets: [UInt8], missing: Int, microseconds: Int64,
+    dropped: Dropped = Dropped()
   ) -> [UInt8] {
     record(
       octets, prefix: UInt32(adapter) << 16 | UInt32(kind), missing: missing,
-      microseconds: microseconds)
+      microseconds: microseconds, dropped)
   }
 
   /// - Parameter prefix: btsnoop's flags. In pcapng the same four octets precede the data.
   private func record(
-    _ octets: [UInt8], prefix: UInt32, missing: Int, microseconds: Int64
+    _ octets: [UInt8], prefix: UInt32, missing: Int, microseconds: Int64, _ dropped: Dropped
   ) -> [UInt8] {
     switch format {
     case .btsnoop:
-      Self.btsnoopRecord(octets, flags: prefix, missing: missing, microseconds: microseconds)
+      Self.btsnoopRecord(
+        octets, flags: prefix, missing: missing, microseconds: microseconds, dropped: dropped.total)
     case .pcapng:
-      Self.enhancedPacket(Self.big(prefix) + octets, missing: missing, units: microseconds)
+      Self.enhancedPacket(
+        Self.big(prefix) + octets, missing: missing, units: microseconds, dropped: dropped.recent)
     }
   }
 }
@@ -109,11 +133,12 @@ extension CaptureWriter {
   }
 
   static func btsnoopRecord(
-    _ octets: [UInt8], flags: UInt32, missing: Int, microseconds: Int64
+    _ octets: [UInt8], flags: UInt32, missing: Int, microseconds: Int64, dropped: Int = 0
   ) -> [UInt8] {
     let count = UInt32(octets.count)
     let time = UInt64(bitPattern: microseconds &+ CaptureReader.btsnoopEpoch)
-    return big(count + UInt32(missing)) + big(count) + big(flags) + big(0)
+    return big(count + UInt32(missing)) + big(count) + big(flags)
+      + big(UInt32(clamping: dropped))
       + big(UInt32(time >> 32)) + big(UInt32(truncatingIfNeeded: time)) + octets
   }
 
@@ -128,17 +153,30 @@ extension CaptureWriter {
     block(1, [linkType, 0, 0, 0] + little(UInt32(0)))
   }
 
-  static func enhancedPacket(_ octets: [UInt8], missing: Int, units: Int64) -> [UInt8] {
+  static func enhancedPacket(
+    _ octets: [UInt8], missing: Int, units: Int64, dropped: Int = 0
+  ) -> [UInt8] {
     let time = UInt64(bitPattern: units)
     let count = UInt32(octets.count)
     return block(
       6,
       little(UInt32(0)) + little(UInt32(time >> 32)) + little(UInt32(truncatingIfNeeded: time))
-        + little(count) + little(count + UInt32(missing)) + octets)
+        + little(count) + little(count + UInt32(missing)) + octets
+        + (dropped == 0 ? [] : padding(octets.count) + dropCount(dropped)))
+  }
+
+  /// The option epb_dropcount and the end of the options.
+  private static func dropCount(_ count: Int) -> [UInt8] {
+    little(UInt16(4)) + little(UInt16(8)) + little(UInt64(count)) + [0, 0, 0, 0]
+  }
+
+  /// Data and blocks end at a multiple of four octets.
+  private static func padding(_ count: Int) -> [UInt8] {
+    [UInt8](repeating: 0, count: (4 - count % 4) % 4)
   }
 
   static func block(_ type: UInt32, _ body: [UInt8]) -> [UInt8] {
-    let padding = [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
+    let padding = padding(body.count)
     let length = little(UInt32(body.count + padding.count + 12))
     return little(type) + length + body + padding + length
   }
