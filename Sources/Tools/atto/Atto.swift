@@ -18,32 +18,35 @@ import Glibc
     signal(SIGPIPE, SIG_IGN)
     // Files of this command may hold keys, and values that are not for everybody.
     umask(0o077)
-    Terminal.fillStandardStreams()
+    exit(Terminal.finish(run(words), of: (["atto"] + words.prefix(1)).joined(separator: " ")))
+  }
+
+  private static func run(_ words: [String]) -> Int32 {
+    do {
+      try Terminal.begin()
+    } catch {
+      Terminal.note("atto", failed: ExitStatus(error))
+      return 2
+    }
     guard let first = words.first else {
-      Terminal.note(overview)
-      exit(2)
+      for line in Terminal.lines(of: overview) { Terminal.note(line) }
+      return 2
     }
     let asksForHelp = ["--help", "-h", "help"].contains(first)
     guard let name = asksForHelp ? words.dropFirst().first : first else {
-      Terminal.print(overview)
-      exit(0)
+      Terminal.print(ownText: overview)
+      return 0
     }
     guard let command = commands.first(where: { $0.description.name == name }) else {
-      Terminal.note("atto: unknown command \"\(name)\"\nhint: atto --help lists the commands")
-      exit(2)
+      Terminal.note("atto: unknown command \"\(name)\"", "hint: atto --help lists the commands")
+      return 2
     }
     if asksForHelp || words.contains("--help") || words.contains("-h") {
-      Terminal.print(command.description.help)
-      exit(0)
+      Terminal.print(ownText: command.description.help)
+      return 0
     }
-    let status = run(command, Array(words.dropFirst()))
-    guard let errno = Terminal.outputFailure else { exit(status) }
-    // A reader that stops early, such as head, is not an error.
-    if errno == EPIPE { exit(0) }
-    if errno == EINTR { exit(status) }
-    let why = String(cString: strerror(errno))
-    Terminal.note("atto \(name): cannot write to standard output: \(why)")
-    exit(3)
+    Terminal.setDelivery(command.description.delivery)
+    return run(command, Array(words.dropFirst()))
   }
 
   private static func run(_ command: any (Command & SendableMetatype).Type, _ words: [String])
@@ -69,10 +72,12 @@ import Glibc
       return 0
     } catch {
       let status = ExitStatus(error)
-      if Terminal.outputFailure != nil, !(error is OutOfTime) { return status.code }
-      Terminal.note("atto \(command.description.name): \(status.message)")
-      Terminal.note(hintsFor: error)
-      if error is UsageError { Terminal.note(command.description.usage) }
+      // The reason is standard output, and is reported at the end.
+      if Terminal.outputFailure == nil || error is OutOfTime {
+        Terminal.note(
+          "atto \(command.description.name)", failed: status,
+          usage: error is UsageError ? command.description.usage : nil)
+      }
       return status.code
     }
   }

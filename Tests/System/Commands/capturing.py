@@ -21,20 +21,22 @@ def unwrap(hci, is_sent):
     return pdu.hex()
 
 
-def btsnoop(path):
+def btsnoop(path, dropped=0):
+    """The PDUs of a file whose last records say that this many are missing."""
     octets = open(path, "rb").read()
+    size = len(octets)
     equal(octets[:16], b"btsnoop\0" + struct.pack(">II", 1, 1002))
     at, found = 16, []
     while at < len(octets):
         original, included, flags, drops, stamp = struct.unpack_from(">IIIIQ", octets, at)
-        equal((original, drops), (included, 0))
+        equal((original, drops), (included, drops if dropped and at < size - 72 else dropped))
         hci = octets[at + 24:at + 24 + included]
         found.append((flags == 0, unwrap(hci, flags == 0), (stamp - 0x00DCDDB30F2F8000) / 1e6))
         at += 24 + included
     return found
 
 
-def pcapng(path):
+def pcapng(path, dropped=0):
     octets = open(path, "rb").read()
     at, found, kinds = 0, [], []
     while at < len(octets):
@@ -48,10 +50,13 @@ def pcapng(path):
             _, high, low, included, original = struct.unpack_from("<IIIII", body)
             equal(included, original)
             data = body[20:20 + included]
+            options = body[20 + (included + 3) // 4 * 4:]
+            dropped -= struct.unpack_from("<Q", options, 4)[0] if options else 0
             is_sent = struct.unpack_from(">I", data)[0] == 0
             found.append((is_sent, unwrap(data[4:], is_sent), (high << 32 | low) / 1e6))
         at += length
     equal(kinds[:2], [0x0A0D0D0A, 1])
+    equal(dropped, 0, "dropped PDUs")
     return found
 
 
@@ -86,6 +91,12 @@ def killed(b):
     path = b.path("k.btsnoop")
     running = b.start("raw", peer.endpoint, "0a1500", "--capture", path, "--trace")
     running.line("Read Request", where="err")
+    # A thread writes it.
+    deadline = time.monotonic() + PATIENCE
+    while os.path.getsize(path) < 16 + 24 + 12:
+        expect(time.monotonic() < deadline, "the PDU is not in the file")
+        time.sleep(0.005)
+    expect(running.process.poll() is None, "it has ended")
     running.process.kill()
     running.end()
     equal([(s, p) for s, p, _ in btsnoop(path)], [(True, "0a1500")])

@@ -204,11 +204,12 @@ class Bench:
         return str(path)
 
     def start(self, *words, input=False, fds=(), **options):
-        streams = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        streams = dict(
+            stdin=subprocess.PIPE if input else subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
         streams.update(options)
         process = subprocess.Popen(
-            [self.atto, *map(str, words)], stdin=subprocess.PIPE if input else subprocess.DEVNULL,
-            text=True, pass_fds=fds, env=self.environment, **streams)
+            [self.atto, *map(str, words)], text=True, pass_fds=fds, env=self.environment, **streams)
         self.cleaning.append(lambda: self._kill(process))
         return Running(process, has_input=False)
 

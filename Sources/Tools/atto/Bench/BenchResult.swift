@@ -165,12 +165,12 @@ struct BenchResult: Codable, Sendable {
   /// Reads the output of `--json`: one object per line.
   ///
   /// - Throws: `FileError` with the line that is wrong.
-  static func reading(_ path: String) throws -> [BenchResult] {
-    let data: Data
+  static func reading(_ path: String, on loop: Loop) async throws -> [BenchResult] {
+    let data: [UInt8]
     do {
-      data = try Data(contentsOf: URL(filePath: path))
-    } catch {
-      throw FileError(message: "cannot read \(path)", hint: "give the output of atto bench --json")
+      data = try await InputFile(path: path, on: loop).rest()
+    } catch let error as FileError {
+      throw FileError(message: error.message, hint: "give the output of atto bench --json")
     }
     var results: [BenchResult] = []
     for (index, line) in data.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()

@@ -20,6 +20,8 @@ struct CommandDescription: Sendable {
   let options: [OptionGroup]
   /// How long the command may run without `--max-time`.
   let timeLimit: TimeLimit
+  /// What becomes of results that nobody reads.
+  let delivery: Delivery
   /// Command lines as they are typed.
   let examples: [String]
 
@@ -27,7 +29,7 @@ struct CommandDescription: Sendable {
     _ name: String, _ summary: String, synopsis: [String],
     arguments: [ArgumentDescription] = [], details: String = "",
     options: [any CommandOption] = [], groups: [OptionGroup] = [],
-    timeLimit: TimeLimit = .standard, examples: [String]
+    timeLimit: TimeLimit = .standard, delivery: Delivery = .complete, examples: [String]
   ) {
     self.name = name
     self.summary = summary
@@ -44,6 +46,7 @@ struct CommandDescription: Sendable {
       + groups.enumerated().map { index, group in
         isCommon && index == 0 ? OptionGroup(group.title, group.options + [maxTime]) : group
       }
+    self.delivery = delivery
     self.examples = examples
   }
 

@@ -8,24 +8,6 @@ extension String {
   func padded(left width: Int, with character: Character = " ") -> String {
     String(repeating: character, count: max(0, width - count)) + self
   }
-
-  /// The text for XML and HTML: markup is escaped, and control characters, which XML forbids, are
-  /// replaced.
-  var escapedForMarkup: String {
-    var out = ""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "&": out += "&amp;"
-      case "<": out += "&lt;"
-      case ">": out += "&gt;"
-      case "\"": out += "&quot;"
-      case "\n": out += "&#10;"
-      case _ where scalar.value < 0x20: out += "?"
-      default: out.unicodeScalars.append(scalar)
-      }
-    }
-    return out
-  }
 }
 
 /// Numbers with a fixed number of decimals. Foundation's formatting would make the binary much larger.

@@ -37,7 +37,7 @@ enum AdvertiseCommand: Command {
       name, services, appearance, txPower, manufacturer, interval, rssi, connectable, time,
       CommonOptions.json,
     ], groups: [PairingOptions.group],
-    timeLimit: .open,
+    timeLimit: .open, delivery: .log,
     examples: ["atto advertise air:Lamp --name Lamp --service 180F --for 60"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

@@ -79,7 +79,10 @@ enum BenchCommand: Command {
     init(_ arguments: Arguments, _ connecting: Connecting, on loop: Loop) async throws {
       plan = try BenchPlan(arguments)
       endpoint = arguments.words[0]
-      earlier = try arguments[compare].map { try BenchResult.reading($0) } ?? []
+      earlier =
+        if let path = arguments[compare] {
+          try await BenchResult.reading(path, on: loop)
+        } else { [] }
       (isJSON, isCSV) = (arguments[CommonOptions.json], arguments[csv])
       if isCSV { try arguments.forbid([CommonOptions.json], "cannot be combined with --csv") }
       do throws(LinkParameterFault) {

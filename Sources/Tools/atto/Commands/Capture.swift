@@ -36,7 +36,7 @@ enum CaptureCommand: Command {
       CommonOptions.sendBuffer,
       CommonOptions.json, CommonOptions.capture,
     ], groups: [PairingOptions.group],
-    timeLimit: .open,
+    timeLimit: .open, delivery: .live,
     examples: [
       "atto capture --listen unix:/tmp/between unix:/tmp/server --capture seen.pcapng",
       "atto capture --listen air:Between air:Strap --once --json",

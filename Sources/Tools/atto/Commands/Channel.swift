@@ -27,7 +27,7 @@ enum ChannelCommand: Command {
       A timed endpoint such as air:NAME?phy=2M paces ATT only, not channels.
       """,
     options: [psm, listen, encrypted, close, timeout],
-    timeLimit: .unlimited,
+    timeLimit: .unlimited, delivery: .transfer,
     examples: ["atto channel --listen air:Strap", "atto channel air:Strap --psm 128 < file"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

@@ -52,7 +52,7 @@ enum ConformCommand: Command {
     conformance.allowsWrites = arguments[allowWrites]
     conformance.isWanted = CaseOutput.selection(arguments)
     if let path = arguments[profile] {
-      conformance.profile = try Profile(contentsOfFile: path).layout()
+      conformance.profile = try await Profile.read(path, on: loop).layout()
     }
     guard !arguments[CaseOutput.list] else {
       for test in conformance.cases {

@@ -78,18 +78,18 @@ enum DecodeCommand: Command {
       try forbidCaptureOptions(arguments, "PDUs in hex")
       for pdu in pdus { output.show(DecodedPDU(pdu, mtu: mtu)) }
     } else if first == "-" {
-      let input = DecodeInput()
-      let beginning = try input.beginning(CaptureReader.tellingLength)
+      let input = InputFile(on: loop)
+      let beginning = try await input.beginning(CaptureReader.tellingLength)
       if CaptureReader.format(of: beginning) == nil, isText(beginning) {
         try forbidCaptureOptions(arguments, "lines of hex")
         var lines = LineDecoding(mtu: mtu)
-        try lines.run(input, beginning, &output)
+        try await lines.run(input, beginning, &output)
       } else {
         var capture = capture(arguments)
-        try capture.run(input, beginning, &output)
+        try await capture.run(input, beginning, &output)
       }
     } else {
-      try file(first, arguments, mtu, &output)
+      try await file(first, arguments, mtu, &output, on: loop)
     }
     try output.finish()
   }
@@ -103,21 +103,23 @@ enum DecodeCommand: Command {
   }
 
   private static func file(
-    _ path: String, _ arguments: Arguments, _ mtu: Int?, _ output: inout DecodeOutput
-  ) throws {
-    let input = try DecodeInput(path: path)
-    let beginning = try input.beginning(CaptureReader.tellingLength)
+    _ path: String, _ arguments: Arguments, _ mtu: Int?, _ output: inout DecodeOutput,
+    on loop: Loop
+  ) async throws {
+    let input = try InputFile(path: path, on: loop)
+    let beginning = try await input.beginning(CaptureReader.tellingLength)
     guard !beginning.isEmpty else {
       throw FileError(message: "cannot decode \(path): empty file")
     }
     guard CaptureReader.format(of: beginning) == nil, isText(beginning) else {
       var capture = capture(arguments)
-      return try capture.run(input, beginning, &output)
+      return try await capture.run(input, beginning, &output)
     }
     try forbidCaptureOptions(arguments, "transcripts")
+    let text = try await input.rest(after: beginning)
     let transcript: Transcript
     do throws(TranscriptError) {
-      transcript = try Transcript(contentsOfFile: path)
+      transcript = try Transcript(text: text, file: path)
     } catch {
       throw FileError(
         message: "\(error)",

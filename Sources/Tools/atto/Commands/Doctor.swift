@@ -26,12 +26,12 @@ enum DoctorCommand: Command {
     for check in diagnosis.checks {
       results.print(
         check.mark.rawValue.padded(to: 9) + check.name.padded(to: width + 2)
-          + (check.adapter.map { "\($0): " } ?? "") + check.text
-          + (check.remedy.map { "\n  fix: \($0)" } ?? ""),
+          + (check.adapter.map { "\($0): " } ?? "") + check.text,
         json: [
           "check": check.name, "adapter": check.adapter, "mark": check.mark.rawValue,
           "text": check.text, "remedy": check.remedy,
         ])
+      if !results.isJSON, let remedy = check.remedy { Terminal.print("  fix: \(remedy)") }
     }
     let count = diagnosis.checks.count { $0.mark == .problem }
     guard count == 0 else {

@@ -85,13 +85,15 @@ enum FuzzCommand: Command {
     let results = Results(arguments)
     guard case .failed(let failure) = report.outcome else {
       let unanswered = report.unanswered
-      return results.print(
+      results.print(
         "survived \(report.attacks) attacks and \(fuzzer.count) random PDUs with seed"
-          + " \(fuzzer.seed) (\(report.pdus) PDUs, \(report.links) connections)"
-          + (unanswered == 0
-            ? ""
-            : "\n\(Shown.count(unanswered, "request")) had no response, though ATT requires one"),
+          + " \(fuzzer.seed) (\(report.pdus) PDUs, \(report.links) connections)",
         json: json(report, fuzzer))
+      if !results.isJSON, unanswered > 0 {
+        Terminal.print(
+          "\(Shown.count(unanswered, "request")) had no response, though ATT requires one")
+      }
+      return
     }
     let transcript = failure.transcript.description
     if failure.omitted > 0 {
@@ -100,7 +102,7 @@ enum FuzzCommand: Command {
           + " it sent too many to keep")
     }
     if let path = arguments[save] { try WrittenFile.write(transcript, to: path) }
-    results.print(transcript, json: json(report, fuzzer, failure))
+    results.print(ownText: transcript, json: json(report, fuzzer, failure))
     throw CheckFailure(message: "\(failure.kind) (\(failure.attack), after \(report.pdus) PDUs)")
   }
 

@@ -53,7 +53,7 @@ enum PlayCommand: Command {
     play.security = LinkSecurity(arguments[CommonOptions.security].level)
     play.prompt = { Terminal.note("client: " + $0.joined(separator: " ")) }
 
-    let cases = try cases(paths, arguments, play)
+    let cases = try await cases(paths, arguments, play, on: loop)
     guard !arguments[CaseOutput.list] else {
       for test in cases { Terminal.print(test.name + "  " + test.title) }
       return
@@ -73,6 +73,7 @@ enum PlayCommand: Command {
       if place != nil { Terminal.note("case: \(test.name)  \(test.title)") }
       let report = try await play.play(test, with: peer)
       output.show(report)
+      await Terminal.room()
       if case .unreachable(let why) = report.outcome {
         Terminal.note("cannot reach the peer, skipping the other cases: \(why)")
         break
@@ -82,13 +83,14 @@ enum PlayCommand: Command {
   }
 
   private static func cases(
-    _ paths: ArraySlice<String>, _ arguments: Arguments, _ play: TranscriptPlay
-  ) throws -> [Transcript.Case] {
+    _ paths: ArraySlice<String>, _ arguments: Arguments, _ play: TranscriptPlay, on loop: Loop
+  ) async throws -> [Transcript.Case] {
     let isSelected = CaseOutput.selection(arguments)
     let profile = arguments[profile]
     var cases: [Transcript.Case] = []
     for path in paths {
-      let transcript = try Transcript(contentsOfFile: path)
+      let text = try await InputFile(path: path, on: loop).rest()
+      let transcript = try Transcript(text: text, file: path)
       guard !transcript.cases.isEmpty else {
         throw FileError(
           message: "no case in \(path)",

@@ -49,7 +49,10 @@ enum RawCommand: Command {
     do throws(AttoError) {
       Activity.wait { "listening" }
       let end = loop.now + arguments[listen].nanoseconds
-      while let more = try await exchange.receive(until: end) { exchange.show("received", more) }
+      while let more = try await exchange.receive(until: end) {
+        exchange.show("received", more)
+        await Terminal.room()
+      }
     } catch {
       // Ctrl-C is a normal way to end the wait.
       guard error == .cancelled else { throw error }
@@ -85,6 +88,7 @@ enum RawCommand: Command {
       let end = loop.now + timeout.nanoseconds
       while let received = try await receive(until: end) {
         show("received", received)
+        await Terminal.room()
         if let first = received.first, Opcode(first).kind == .response { return received }
       }
       throw AttoError.bearer(.transactionTimeout(opcode))

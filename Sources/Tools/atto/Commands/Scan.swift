@@ -44,6 +44,7 @@ enum ScanCommand: Command {
     for try await event in adapter.scan(options) {
       waiting.end()
       show(event, results)
+      await Terminal.room()
       if case .found = event { found += 1 }
       if found == limit { break }
     }

@@ -29,7 +29,8 @@ enum ServeCommand: Command {
       ArgumentDescription(name: "PROFILE.json", summary: "The services, values and behaviour.")
     ],
     details: """
-      The command prints what clients do. On a radio it also advertises the profile's name and services.
+      The command prints what clients do. Lines that nobody reads are dropped and counted: they do not
+      stop the server. On a radio it also advertises the profile's name and services.
       With --listen fd:N it serves the one client of the inherited descriptor, and ends with it.
 
       Clients may pair. Without --io this is Just Works; with it, the command asks for what a person has
@@ -54,7 +55,7 @@ enum ServeCommand: Command {
       CommonOptions.security, CommonOptions.sendBuffer, CommonOptions.json, CommonOptions.capture,
       CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
-    timeLimit: .open,
+    timeLimit: .open, delivery: .log,
     examples: [
       "atto serve Fixtures/heart-rate.json --listen air:Strap",
       "atto serve Fixtures/bench.json --listen unix:/tmp/bench --once --trace",
@@ -62,7 +63,7 @@ enum ServeCommand: Command {
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let profile = try Profile(contentsOfFile: arguments.word(0, "PROFILE.json"))
+    let profile = try await Profile.read(arguments.word(0, "PROFILE.json"), on: loop)
     let endpoint = try await Radios.endpoint(arguments[listen], on: loop)
     let group = try ListeningGroup.id(arguments, for: endpoint)
     var options = profile.connectionOptions
@@ -116,7 +117,7 @@ enum ServeCommand: Command {
     if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }
     report.listening(listener.endpoint)
 
-    let control = arguments[control] ? Control(served) : nil
+    let control = arguments[control] ? Control(served, on: loop) : nil
     let controlling = Task(executorPreference: loop.tasks) {
       try await control?.run(StandardInput(on: loop))
     }

@@ -80,6 +80,7 @@ enum SubscribeCommand: Command {
       for try await value in values {
         if count == 0 { whenFirst() }
         show(value, results)
+        await Terminal.room()
         count += 1
         if count == limit { break }
       }

@@ -36,7 +36,7 @@ struct MaxTime: Sendable {
       Self.interrupt("")
       try await Task.sleep(for: Self.grace)
       Terminal.note("atto \(name): did not end within \(Self.grace) after \(Self.text(limit))")
-      _exit(3)
+      _exit(Terminal.finish(3, of: "atto \(name)"))
     }
   }
 

@@ -7,6 +7,11 @@ struct Results: Sendable {
   func print(_ text: @autoclosure () -> String, json: @autoclosure () -> JSONObject) {
     if isJSON { Terminal.print(json: json()) } else { Terminal.print(text()) }
   }
+
+  /// Prints the lines of a text of our own (see ``Terminal/print(ownText:)``).
+  func print(ownText text: @autoclosure () -> String, json: @autoclosure () -> JSONObject) {
+    if isJSON { Terminal.print(json: json()) } else { Terminal.print(ownText: text()) }
+  }
 }
 
 /// A JSON object. Fields that are nil are left out.

@@ -26,20 +26,14 @@ enum Shown {
     return named(uuid, isDescriptor ? .descriptor : .characteristic)
   }
 
-  /// A name sent by a peer, in quotation marks. Characters that move a terminal's cursor, start a line
-  /// or change the direction of text are escaped.
+  /// A name sent by a peer, in quotation marks. What is not printable is escaped.
   static func name(_ text: String) -> String {
-    var shown = "\""
+    var shown = ""
     for scalar in text.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned:
-        shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-      default:
-        if scalar == "\"" || scalar == "\\" { shown += "\\" }
-        shown.unicodeScalars.append(scalar)
-      }
+      if scalar == "\"" || scalar == "\\" { shown += "\\" }
+      shown.unicodeScalars.append(scalar)
     }
-    return shown + "\""
+    return "\"\(shown.printable)\""
   }
 
   /// A value as hex, and as text if all of it is printable.

@@ -25,10 +25,15 @@ enum WrittenFile {
   }
 
   /// Opens a file for writing, and creates it if it is missing. Its content and mode do not change.
-  static func open(_ path: String) throws(FileError) -> Int32 {
+  ///
+  /// - Parameter waits: whether to wait for the reader of a FIFO.
+  /// - Returns: nil for a FIFO without a reader, without `waits`.
+  static func open(_ path: String, waits: Bool = false) throws(FileError) -> Int32? {
     let target = try target(path)
-    let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (target.followsLinks ? 0 : O_NOFOLLOW)
+    var flags = O_WRONLY | O_CREAT | O_CLOEXEC | (target.followsLinks ? 0 : O_NOFOLLOW)
+    if !waits { flags |= O_NONBLOCK }
     let descriptor = Glibc.open(path, flags, 0o600)
+    if descriptor < 0, errno == ENXIO, isPipe(path) { return nil }
     guard descriptor >= 0 else { throw .cannot("write", path, errno: errno) }
     // The path may lead elsewhere by now.
     var status = stat()
@@ -54,7 +59,7 @@ enum WrittenFile {
       guard access(path, W_OK) == 0 else { throw .cannot("write", path, errno: errno) }
       return
     }
-    close(try open(path))
+    if let descriptor = try open(path) { close(descriptor) }
     if isNew { unlink(path) }
   }
 
@@ -65,12 +70,40 @@ enum WrittenFile {
     switch try target(path) {
     case .missing: if try replace(path, nil, octets) { return }
     case .file(let status): if try replace(path, status, octets) { return }
-    case .device, .descriptor: break
+    case .device, .descriptor:
+      try queue(path).append(octets, mayDrop: false)
+      return
     }
-    let descriptor = try open(path)
-    // Fails on a device, which has no length.
+    guard let descriptor = try open(path) else { throw .cannot("write", path, errno: ENXIO) }
     _ = ftruncate(descriptor, 0)
     if let errno = write(octets, closing: descriptor) { throw .cannot("write", path, errno: errno) }
+  }
+
+  /// A queue for a pipe or device, which may take long.
+  private static func queue(_ path: String) throws(FileError) -> OutputQueue {
+    let descriptor = try open(path)
+    if descriptor == nil { noteWaiting(path) }
+    return OutputQueue(
+      open: { descriptor ?? openWhenRead(path) },
+      onDropped: { _ in Terminal.failed("cannot write \(path): nobody reads it") },
+      onFailure: { Terminal.failed(FileError.cannot("write", path, errno: $0).message) })
+  }
+
+  /// Waits for the reader of a FIFO. Returns its descriptor or -errno.
+  static func openWhenRead(_ path: String) -> Int32 {
+    do throws(FileError) {
+      return try open(path, waits: true) ?? -ENXIO
+    } catch {
+      return -EACCES
+    }
+  }
+
+  /// Says that a FIFO has no reader yet.
+  static func noteWaiting(_ path: String) { Terminal.note("nobody reads \(path) yet") }
+
+  private static func isPipe(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
   }
 
   /// Closes a regular file of this user to others. Returns the `errno` of a failure.

@@ -26,8 +26,8 @@ struct CaptureDecoding {
   /// - Throws: `FileError` if the file is wrong or ends too early, after all before that was
   ///   shown.
   mutating func run(
-    _ input: borrowing DecodeInput, _ beginning: [UInt8], _ output: inout DecodeOutput
-  ) throws {
+    _ input: InputFile, _ beginning: [UInt8], _ output: inout DecodeOutput
+  ) async throws {
     var piece = beginning
     var fault: CaptureFault?
     reading: do {
@@ -48,7 +48,8 @@ struct CaptureDecoding {
           fault = error
           break reading
         }
-        piece = try input.read()
+        await Terminal.room()
+        piece = try await input.next()
       }
       do throws(CaptureFault) { try reader.finish() } catch { fault = error }
     }
@@ -92,11 +93,11 @@ struct CaptureDecoding {
     if let transcript {
       // Printing adds the line end.
       let text = transcript.transcript.description
-      Terminal.print(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+      Terminal.print(ownText: text.hasSuffix("\n") ? String(text.dropLast()) : text)
       for name in transcript.casesBegunByServers where transcript.transcript.profile == nil {
         Terminal.note(
           "warning: \(name) begins with a PDU of the server, so atto play will use it as a case for"
-            + " clients\nhint: name the server's profile with --profile")
+            + " clients", "hint: name the server's profile with --profile")
       }
     }
     if let format = reader.format {

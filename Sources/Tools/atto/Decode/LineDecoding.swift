@@ -17,8 +17,8 @@ struct LineDecoding {
   ///
   /// - Throws: `FileError` at the end if lines were not hex.
   mutating func run(
-    _ input: borrowing DecodeInput, _ beginning: [UInt8], _ output: inout DecodeOutput
-  ) throws {
+    _ input: InputFile, _ beginning: [UInt8], _ output: inout DecodeOutput
+  ) async throws {
     var piece = beginning
     while !piece.isEmpty {
       for octet in piece {
@@ -30,8 +30,9 @@ struct LineDecoding {
           isTooLong = true
         }
       }
+      await Terminal.room()
       if Terminal.outputFailure != nil { return }
-      piece = try input.read()
+      piece = try await input.next()
     }
     if !line.isEmpty { try take(&output) }
     guard wrong == 0 else {

@@ -6,15 +6,19 @@ import Glibc
 /// Copies standard input to a channel, and the channel to standard output. Used on the loop's thread
 /// only.
 ///
-/// It reads standard input only while the channel accepts data. Writing to standard output blocks.
+/// Each direction waits for its slower end: it reads standard input only while the channel accepts data,
+/// and receives only while standard output has room, so that the peer's credits run out.
 final class ChannelCopy: ReadinessHandler {
   private let channel: Channel
   private let closesAtEnd: Bool
   /// Called once, with the error unless an end closed the channel.
   private var completion: (((any Error)?) -> Void)?
+  /// The watch of standard input; nil while the channel does not accept data. A regular file is always
+  /// ready, so that a watch would be busy then.
   private var watch: WatchID?
   private var pending: [UInt8] = []
   private var isInputOver = false
+  private var isOutputFull = false
 
   init(_ channel: Channel, closesAtEnd: Bool, _ completion: @escaping ((any Error)?) -> Void) {
     self.channel = channel
@@ -24,11 +28,6 @@ final class ChannelCopy: ReadinessHandler {
 
   /// Starts to copy. The channel and the loop retain the copy until it ends.
   func start() {
-    do {
-      watch = try channel.loop.watch(STDIN_FILENO, trigger: .level, self)
-    } catch {
-      return finish(error)
-    }
     channel.whenReady { _ in
       self.attempt {
         try self.send()
@@ -41,7 +40,7 @@ final class ChannelCopy: ReadinessHandler {
 
   func ready(_ readiness: Readiness) {
     attempt {
-      if self.pending.isEmpty { self.read() }
+      self.read()
       try self.send()
     }
   }
@@ -57,13 +56,7 @@ final class ChannelCopy: ReadinessHandler {
       pending = Array(octets[..<count])
     } else if count == 0 || (errno != EINTR && errno != EAGAIN) {
       isInputOver = true
-      endReading()
     }
-  }
-
-  private func endReading() {
-    if let watch { channel.loop.unwatch(watch) }
-    watch = nil
   }
 
   private func send() throws {
@@ -73,13 +66,23 @@ final class ChannelCopy: ReadinessHandler {
       guard count > 0 else { break }
       pending.removeFirst(count)
     }
-    if let watch { channel.loop.setInterest(watch, pending.isEmpty ? .readable : []) }
+    guard completion != nil else { return }
+    if pending.isEmpty, !isInputOver {
+      if watch == nil { watch = try channel.loop.watch(STDIN_FILENO, trigger: .level, self) }
+    } else {
+      endReading()
+    }
     if isInputOver, pending.isEmpty, closesAtEnd { finish(nil) }
+  }
+
+  private func endReading() {
+    if let watch { channel.loop.unwatch(watch) }
+    watch = nil
   }
 
   private func receive() throws {
     var octets = [UInt8](repeating: 0, count: 16_384)
-    while completion != nil {
+    while completion != nil, !isOutputFull {
       let receipt = try octets.withUnsafeMutableBytes { bytes in
         var buffer = OutputRawSpan(buffer: bytes, initializedCount: 0)
         let receipt = try channel.receive(into: &buffer)
@@ -89,20 +92,19 @@ final class ChannelCopy: ReadinessHandler {
       switch receipt {
       case .wouldBlock: return
       case .closed: return finish(nil)
-      case .octets(let count): try write(octets[..<count])
+      case .octets(let count): Terminal.write(Array(octets[..<count]))
       }
+      if Terminal.isFull { waitForRoom() }
     }
   }
 
-  private func write(_ octets: ArraySlice<UInt8>) throws {
-    var rest = octets
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno != EINTR, errno != EAGAIN {
-        throw CheckFailure(
-          message: "cannot write to standard output: \(String(cString: strerror(errno)))")
+  private func waitForRoom() {
+    isOutputFull = true
+    let copy = LoopBound(self, channel.loop)
+    Terminal.whenRoom {
+      copy.loop.execute {
+        copy.value.isOutputFull = false
+        copy.value.attempt { try copy.value.receive() }
       }
     }
   }

@@ -43,7 +43,7 @@ struct ConsoleAgent: PairingAgent {
     let text =
       switch failure {
       case .keyMissing:
-        "\(peer): \(failure)\nhint: remove the bond here too: atto unpair le:\(peer)"
+        "\(peer): \(failure) (remove the bond here too: atto unpair le:\(peer))"
       default: "pairing with \(peer) failed: \(failure)"
       }
     report(

@@ -66,8 +66,8 @@ struct SavedBonds: Sendable {
       if !isKept, !Task.isCancelled {
         Terminal.note(
           "warning: the link is encrypted, but no key was saved in \(store.path): the peer does not"
-            + " bond, or the kernel already has the key\n"
-            + "hint: in the latter case, run atto unpair and pair again")
+            + " bond, or the kernel already has the key",
+          "hint: in the latter case, run atto unpair and pair again")
       }
     }
     await keeper?.close()

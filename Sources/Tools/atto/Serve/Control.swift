@@ -7,7 +7,12 @@ struct Control: Sendable {
   private let served: ProfileServer
   private var server: LocalServer { served.server }
 
-  init(_ served: ProfileServer) { self.served = served }
+  private let loop: Loop
+
+  init(_ served: ProfileServer, on loop: Loop) {
+    self.served = served
+    self.loop = loop
+  }
 
   private static let commands =
     "set HANDLE HEX, notify HANDLE HEX, indicate HANDLE HEX, disconnect, add PROFILE.json or"
@@ -102,7 +107,7 @@ struct Control: Sendable {
 
   private func add(_ path: String) async throws {
     guard !path.isEmpty else { throw UsageError("add requires the name of a profile") }
-    let profile = try Profile(contentsOfFile: path)
+    let profile = try await Profile.read(path, on: loop)
     try await served.add(profile) { Terminal.note("added \($0)") }
   }
 

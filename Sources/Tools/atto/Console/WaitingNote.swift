@@ -13,19 +13,19 @@ struct WaitingNote {
   private let task: Task<Void, any Error>
 
   /// Starts to wait. ``end()`` must be called.
-  init(_ text: String, on loop: Loop) {
+  init(_ text: String, hint: String? = nil, on loop: Loop) {
     Activity.wait { text }
-    task = loop.after(Self.delay) { Terminal.note(text) }
+    task = loop.after(Self.delay) { Self.show(text, hint) }
   }
 
   /// Starts to wait for a connection. ``end()`` must be called.
   init(connectingTo endpoint: Endpoint, on loop: Loop) {
     Activity.wait { "connecting to \(endpoint)" }
     task = loop.after(Self.delay) {
-      guard let text = Self.text(endpoint),
+      guard let (text, hint) = Self.text(endpoint),
         Self.explainsConnecting.exchange(false, ordering: .relaxed)
       else { return }
-      Terminal.note(text)
+      Self.show(text, hint)
     }
   }
 
@@ -51,28 +51,40 @@ struct WaitingNote {
     Activity.wait(nil)
   }
 
+  private static func show(_ text: String, _ hint: String?) {
+    Terminal.note(text)
+    if let hint { Terminal.note("hint: \(hint)") }
+  }
+
   /// The text about a request without a response.
   static func text(_ opcode: Opcode, left: Duration) -> String {
     "waiting up to \(max(1, left.components.seconds + 1)) s more for the response to \(opcode)"
       + " (see --timeout)"
   }
 
-  private static func text(_ endpoint: Endpoint) -> String? {
+  private static func text(_ endpoint: Endpoint) -> (text: String, hint: String?)? {
     switch endpoint {
     case .air where (try? endpoint.airPeer())??.isOnAir == true:
-      return "waiting for \(endpoint), which is on the air but has not accepted the connection yet"
+      return (
+        "waiting for \(endpoint), which is on the air but has not accepted the connection yet", nil
+      )
     case .air:
-      return "waiting for \(endpoint), which is not on the air yet\n"
-        + "hint: atto scan air: lists the radios on the air"
+      return (
+        "waiting for \(endpoint), which is not on the air yet",
+        "atto scan air: lists the radios on the air"
+      )
     case .le(let address):
       var adapter = ""
       if case .adapter(let index) = address.source { adapter = "@hci\(index)" }
-      return "waiting for \(endpoint): no advertisement received yet\n"
-        + "hint: check that it is on, in range and advertising; atto scan le:\(adapter) lists the"
-        + " devices in range"
+      return (
+        "waiting for \(endpoint): no advertisement received yet",
+        "check that it is on, in range and advertising; atto scan le:\(adapter) lists the devices in"
+          + " range"
+      )
     case .unix(let path) where access(path, F_OK) != 0:
-      return "waiting for \(endpoint): no such socket yet\nhint: start the server or check the path"
-    case .unix: return "waiting for \(endpoint): the server does not accept the connection yet"
+      return ("waiting for \(endpoint): no such socket yet", "start the server or check the path")
+    case .unix:
+      return ("waiting for \(endpoint): the server does not accept the connection yet", nil)
     case .leAny, .descriptor: return nil
     }
   }

@@ -1,0 +1,105 @@
+import Atto
+import AttoEventLoop
+import AttoFormats
+import Glibc
+
+/// A file, a FIFO or standard input, read in pieces. Used on the loop's thread only.
+///
+/// Nothing waits but the caller: for the writer of a FIFO, which is explained on standard error, and
+/// for its data.
+final class InputFile {
+  let name: String
+  private let descriptor: Int32
+  private let isOwned: Bool
+  /// Regular files are always ready.
+  private let isRegular: Bool
+  private let loop: Loop
+  private var isBegun = false
+
+  private static let pieceLength = 65536
+  /// The longest profile or transcript, in bytes.
+  private static let wholeLength = 4 << 20
+
+  /// Standard input.
+  convenience init(on loop: Loop) {
+    self.init(STDIN_FILENO, isOwned: false, name: "standard input", on: loop)
+  }
+
+  /// - Throws: `FileError` if the file cannot be opened.
+  convenience init(path: String, on loop: Loop) throws(FileError) {
+    // Opening a FIFO must not block: ``next()`` waits for its writer.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw .cannot("read", path, errno: errno) }
+    self.init(descriptor, isOwned: true, name: path, on: loop)
+  }
+
+  private init(_ descriptor: Int32, isOwned: Bool, name: String, on loop: Loop) {
+    self.descriptor = descriptor
+    self.isOwned = isOwned
+    self.name = name
+    self.loop = loop
+    var status = stat()
+    isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  deinit { if isOwned { close(descriptor) } }
+
+  /// The next piece; empty at the end.
+  ///
+  /// - Throws: `FileError` if it cannot be read, `cancelled` when the task is cancelled.
+  func next() async throws -> [UInt8] {
+    while true {
+      if !isRegular { try await readable() }
+      var buffer = [UInt8](repeating: 0, count: Self.pieceLength)
+      let count = read(descriptor, &buffer, buffer.count)
+      if count >= 0 {
+        isBegun = true
+        return Array(buffer[..<count])
+      }
+      if errno != EINTR, errno != EAGAIN { throw FileError.cannot("read", name, errno: errno) }
+    }
+  }
+
+  /// The whole of a small file.
+  ///
+  /// - Parameter beginning: the pieces that were read before.
+  /// - Throws: as ``next()``, and `FileError` if it is longer than 4 MiB.
+  func rest(after beginning: [UInt8] = []) async throws -> [UInt8] {
+    var octets = beginning
+    while octets.count <= Self.wholeLength {
+      let piece = try await next()
+      if piece.isEmpty { return octets }
+      octets += piece
+    }
+    throw FileError(message: "cannot read \(name): larger than \(Self.wholeLength) bytes")
+  }
+
+  private func readable() async throws {
+    let (stream, continuation) = AsyncStream<Void>.makeStream()
+    let watch = try loop.watch(descriptor, trigger: .level, ReadyHandler { continuation.finish() })
+    defer { loop.unwatch(watch) }
+    let note =
+      isBegun || !isOwned
+      ? nil : WaitingNote("waiting for data from \(name): nobody writes to it yet", on: loop)
+    defer { note?.end() }
+    for await _ in stream {}
+    if Task.isCancelled { throw AttoError.cancelled }
+  }
+}
+
+private final class ReadyHandler: ReadinessHandler {
+  private let body: () -> Void
+
+  init(_ body: @escaping () -> Void) { self.body = body }
+
+  func ready(_ readiness: Readiness) { body() }
+}
+
+extension Profile {
+  /// Reads a profile.
+  ///
+  /// - Throws: `FileError`, `ProfileError`, or `cancelled` when the task is cancelled.
+  static func read(_ path: String, on loop: Loop) async throws -> Profile {
+    try Profile(json: try await InputFile(path: path, on: loop).rest(), file: path)
+  }
+}
