@@ -79,7 +79,7 @@ import Testing
   /// group.
   @Test func aGroupThatHoldsOnlyTheOwnerIsNobodyElse() async throws {
     let accounts = [
-      "root:x:0:0:root:/root:/bin/sh", "ann:x:1000:1000::/home/ann:/bin/sh", "broken",
+      "root:x:0:0:root:/:/bin/sh", "ann:x:1000:1000::/:/bin/sh", "broken",
     ]
     let groups = ["ann:x:1000:", "staff:x:50:ann", "odd:x"]
     func isPrivate(
