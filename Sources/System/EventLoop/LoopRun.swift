@@ -16,7 +16,7 @@ extension Loop {
         clinux_thread_name(loop.name)
         loop.run()
         return nil
-      }, context.toOpaque())
+      }, context.toOpaque(), 0)
     guard result == 0 else {
       context.release()
       throw LoopError(.startThread, errno: -result)

@@ -1,4 +1,5 @@
 import Atto
+import CAttoLinux
 import Glibc
 
 @main enum AttoCommand {
@@ -12,13 +13,16 @@ import Glibc
     BondsCommand.self, ChannelCommand.self, DoctorCommand.self,
   ]
 
-  static func main() {
+  static func main() { exit(run()) }
+
+  private static func run() -> Int32 {
     let words = Array(CommandLine.arguments.dropFirst())
     // Writing to a closed pipe fails with EPIPE instead of killing the process.
     signal(SIGPIPE, SIG_IGN)
     // Files of this command may hold keys, and values that are not for everybody.
     umask(0o077)
-    exit(Terminal.finish(run(words), of: (["atto"] + words.prefix(1)).joined(separator: " ")))
+    clinux_share_one_arena()
+    return Terminal.finish(run(words), of: (["atto"] + words.prefix(1)).joined(separator: " "))
   }
 
   private static func run(_ words: [String]) -> Int32 {
@@ -57,16 +61,19 @@ import Glibc
       let signals = Interruption.prepare()
       let maxTime = try MaxTime(arguments, of: command.description)
       let loop = try Loop(name: "atto")
-      maxTime.start(on: loop)
-      var failure: (any Error)?
-      do {
-        try loop.runBlocking {
+      let failure: (any Error)? = loop.runBlocking {
+        let timer = maxTime.start(on: loop)
+        var failure: (any Error)?
+        do {
           try await Interruption.watch(signals, on: loop) {
             try await command.run(arguments, on: loop)
           }
+        } catch {
+          failure = error
         }
-      } catch {
-        failure = error
+        timer?.cancel()
+        _ = await timer?.result
+        return failure
       }
       if let error = maxTime.end(failure) { throw error }
       return 0

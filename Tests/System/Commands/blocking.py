@@ -223,7 +223,9 @@ def inputs(b):
             writer.write(content)
         if name == "profile":
             running.line("listening")
-            b.connect(f"unix:{b.path('q')}").close()
+            client = b.connect(f"unix:{b.path('q')}")
+            client.ask("0a0300")
+            client.close()
         equal(running.end().code, 2 if name == "compared" else 0, name)
 
 

@@ -47,12 +47,12 @@ def attacker(b, path, greet=None, holds=True):
 
 
 def join(b, at):
-    """Connects; while the queue of the socket is full, again, as atto does."""
+    """Connects; while nothing listens yet or the queue of the socket is full, again, as atto does."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
             return b.connect(at)
-        except BlockingIOError:
+        except (BlockingIOError, ConnectionRefusedError, FileNotFoundError):
             expect(time.monotonic() < end, "no room in the queue")
             os.sched_yield()
 
@@ -65,10 +65,8 @@ def storm(b, greet, holds):
     out = open(b.path("log"), "w+")
     server = b.start("serve", b.file("server.json", ALL), "--listen", "unix:" + b.path("s"), stdout=out)
     path = b.path("s")
-    while not os.path.exists(path):
-        os.sched_yield()
     at = "unix:" + path
-    stays = b.connect(at)
+    stays = join(b, at)
     equal(stays.ask("0a0300"), "0b0048")
     end = attacker(b, path, greet, holds)
     for _ in range(12):

@@ -82,7 +82,7 @@ def serve_pipe(b):
     stream = os.fdopen(read)
     contains(stream.readline(), "listening")
     stream.close()
-    b.connect(f"unix:{b.path('q')}").close()
+    b.connect(f"unix:{b.path('q')}").ask("0a0300")
     running.line("nobody reads standard output", where="err")
     ended = running.stop(signal.SIGTERM)
     equal(ended.code, 0, f"status ({ended})")

@@ -101,7 +101,7 @@ struct TransmitterTests {
     ("dle=252", "27 to 251"), ("dle=26", "27 to 251"), ("dle=x", "27 to 251"),
     ("per=1", "0 to 0.9"), ("per=-0.1", "0 to 0.9"), ("per=nan", "0 to 0.9"),
     ("packets=0", "1 to 10000"), ("encrypted=maybe", "true or false"),
-    ("phy=S8&interval=7.5ms", "18.75ms to 4s"), ("event-length=1ms", "2.468ms"),
+    ("phy=S8&interval=7.5ms", "17.875ms to 4s"), ("event-length=1ms", "2.468ms"),
     ("event-length=31ms", "30ms (the interval)"), ("subrate=0", "1 to 500"),
     ("subrate=501", "1 to 500"), ("subrate=4&continuation=4", "0 to 3"),
     ("continuation=1", "0 to 0"), ("continuation=-1", "0 to 0"),

@@ -5,8 +5,8 @@
 static inline uintptr_t clinux_thread(void) { return (uintptr_t)pthread_self(); }
 
 // Starts a detached thread that blocks all signals except those raised by its own faults, so that a
-// crash is reported. Returns 0 or -errno.
-static inline int clinux_thread_start(void *(*body)(void *), void *context) {
+// crash is reported. Its stack has the usual size if 0 is given. Returns 0 or -errno.
+static inline int clinux_thread_start(void *(*body)(void *), void *context, size_t stack) {
   sigset_t blocked, previous;
   sigfillset(&blocked);
   const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS, SIGPROF};
@@ -14,6 +14,7 @@ static inline int clinux_thread_start(void *(*body)(void *), void *context) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
   if (error) return -error;
+  if (stack) pthread_attr_setstacksize(&attributes, stack);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   // A thread inherits the mask of the one that creates it.
   pthread_sigmask(SIG_SETMASK, &blocked, &previous);
@@ -38,3 +39,7 @@ int64_t clinux_run_delay(void);
 
 // The kernel's number for the calling thread, as in /proc/self/task.
 int clinux_thread_number(void);
+
+// All threads allocate from one arena. Each further one would reserve 64 MB of address space, which
+// counts under `ulimit -v`.
+static inline void clinux_share_one_arena(void) { mallopt(M_ARENA_MAX, 1); }

@@ -24,11 +24,11 @@ struct MaxTime: Sendable {
     limit = try given ?? description.timeLimit.limit(arguments)
   }
 
-  /// Starts the timers.
-  func start(on loop: Loop) {
-    guard let limit else { return }
+  /// Starts the timers. Returns that of the loop, which keeps the loop until it is cancelled.
+  func start(on loop: Loop) -> Task<Void, any Error>? {
+    guard let limit else { return nil }
     let name = description.name
-    _ = loop.after(limit) {
+    let timer = loop.after(limit) {
       Task(executorPreference: loop.tasks) { Self.interrupt(await Activity.text) }
     }
     Task.detached {
@@ -38,6 +38,7 @@ struct MaxTime: Sendable {
       Terminal.note("atto \(name): did not end within \(Self.grace) after \(Self.text(limit))")
       _exit(Terminal.finish(3, of: "atto \(name)"))
     }
+    return timer
   }
 
   private static func interrupt(_ text: String) {

@@ -15,6 +15,9 @@ final class OutputQueue: Sendable {
   static let capacity = 1 << 20
   private static let overhead = 64
 
+  /// The stack of the thread in bytes: address space counts where a process has little.
+  private static let stack = 512 << 10
+
   /// The queues of this process.
   static var all: [OutputQueue] { created.withLock { $0 } }
   private static let created = Mutex<[OutputQueue]>([])
@@ -68,7 +71,7 @@ final class OutputQueue: Sendable {
         clinux_thread_name("output")
         Unmanaged<OutputQueue>.fromOpaque(context!).takeRetainedValue().run()
         return nil
-      }, context.toOpaque())
+      }, context.toOpaque(), Self.stack)
     if result != 0 { Unmanaged<OutputQueue>.passUnretained(self).release() }
     hasThread.store(result == 0, ordering: .relaxed)
   }

@@ -21,6 +21,8 @@ final class CrowdLog: Sendable {
 
   private struct State {
     var start: Int64?
+    /// Ends the window.
+    var timer: Task<Void, any Error>?
     var connections = 0
     var failures = 0
     /// Clients whose connection was not shown, and their names. As many as the server has.
@@ -67,14 +69,18 @@ final class CrowdLog: Sendable {
       if isFirst { state.start = loop.now }
       return (body(&state), isFirst)
     }
-    // The loop holds the timer.
-    if isFirst { _ = LoopTimer(after: Self.window, on: loop) { [weak self] in self?.flush() } }
+    if isFirst {
+      let timer = loop.after(Self.window) { [weak self] in self?.flush() }
+      state.withLock { $0.timer = timer }
+    }
     return isShown
   }
 
   /// Shows the counts of what was not shown, and begins a new window.
   func flush() {
     let (connections, failures) = state.withLock { state in
+      state.timer?.cancel()
+      state.timer = nil
       defer { (state.connections, state.failures, state.start) = (0, 0, nil) }
       return (
         max(0, state.connections - Self.connectionLimit),

@@ -5,7 +5,7 @@ from peers import *
 with Example("HeartRatePeripheral", 0) as sensor:
     sensor.expect("^advertising")
     with Example("ReconnectingLogger", 1) as logger:
-        logger.expect("2A37", 5)
+        logger.expect("Heart Rate Measurement", 5)
         for turn in range(2):
             control.switch(0, "power", False)
             logger.expect("lost, reconnecting")
@@ -14,12 +14,12 @@ with Example("HeartRatePeripheral", 0) as sensor:
             sensor.expect("^advertising")
             start = time.monotonic()
             logger.expect("connected")
-            logger.expect("2A37", 5)
+            logger.expect("Heart Rate Measurement", 5)
             print(f"it was back after {time.monotonic() - start:.1f} s")
         control.switch(1, "power", False)
         control.switch(1, "power", True)
         start = time.monotonic()
         logger.expect("connected")
-        logger.expect("2A37", 5)
+        logger.expect("Heart Rate Measurement", 5)
         print(f"on its own adapter after {time.monotonic() - start:.1f} s")
         check(not logger.errors, logger.errors)
