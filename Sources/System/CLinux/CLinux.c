@@ -51,12 +51,6 @@ int clinux_accept(int fd) {
   return accepted < 0 ? -errno : accepted;
 }
 
-int64_t clinux_peer_user(int fd) {
-  struct ucred peer;
-  socklen_t length = sizeof peer;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ? -errno : (int64_t)peer.uid;
-}
-
 int clinux_open_socket_file(const char *path, unsigned int mode, int64_t group) {
   int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -errno;

@@ -122,8 +122,17 @@ static inline int clinux_socket_error(int fd) {
   return result < 0 ? result : -error;
 }
 
-// The process that made a Unix connection, and its effective user (SO_PEERCRED). Returns 0 or -errno.
+// The process at the other end of a Unix connection, and its effective user (SO_PEERCRED): the one that
+// connected, or the one that called listen. Returns 0 or -errno.
 int clinux_peer_process(int fd, int32_t *process, uint32_t *user);
+
+// The same, its user only; -errno if it is not known.
+static inline int64_t clinux_peer_user(int fd) {
+  int32_t process;
+  uint32_t user;
+  int result = clinux_peer_process(fd, &process, &user);
+  return result < 0 ? result : (int64_t)user;
+}
 
 static inline int clinux_has_peer(int fd) {
   struct sockaddr_storage address;
@@ -162,10 +171,6 @@ static inline int clinux_unix_connect(int fd, const char *path, size_t length) {
     if (errno != EINTR) return -errno;
   }
 }
-
-// The user ID of the process at the other end: of the one that connected, or of the one that called
-// listen (SO_PEERCRED). -errno if it is not known.
-int64_t clinux_peer_user(int fd);
 
 // Sets the group, unless it is negative, and then the mode of a socket file. Not by its path, which may
 // lead elsewhere by now: only a socket of this user is changed (EPERM). Needs /proc.
