@@ -36,6 +36,10 @@ import Glibc
       for line in Terminal.lines(of: overview) { Terminal.note(line) }
       return 2
     }
+    guard !["--version", "-V"].contains(first) else {
+      Terminal.print("atto \(Version.number)")
+      return 0
+    }
     let asksForHelp = ["--help", "-h", "help"].contains(first)
     guard let name = asksForHelp ? words.dropFirst().first : first else {
       Terminal.print(ownText: overview)
@@ -107,6 +111,7 @@ import Glibc
 
       Every command has --max-time SECONDS, which bounds it as a whole.
       atto COMMAND --help prints the options of a command, with examples.
+      atto --version prints the version.
       """
   }
 }

@@ -48,6 +48,9 @@ public struct CaptureWriter: Sendable {
   public let format: Format
   /// The kind of records.
   public let content: Content
+  /// The program that writes the file, at most 65535 octets. pcapng names it (shb_userappl); btsnoop
+  /// has no place for it.
+  public var application = ""
 
   /// Creates a writer for one file.
   public init(_ format: Format, _ content: Content = .pdus) {
@@ -71,7 +74,8 @@ public struct CaptureWriter: Sendable {
   public var header: [UInt8] {
     switch format {
     case .btsnoop: Self.btsnoopHeader(datalink: content == .pdus ? 1002 : 2001)
-    case .pcapng: Self.section + Self.interface(linkType: content == .pdus ? 201 : 254)
+    case .pcapng:
+      Self.section(application) + Self.interface(linkType: content == .pdus ? 201 : 254)
     }
   }
 
@@ -143,9 +147,19 @@ extension CaptureWriter {
   }
 
   /// A section header of version 1.0 and unspecified length.
-  static var section: [UInt8] {
+  static func section(_ application: String) -> [UInt8] {
     block(
-      0x0A0D_0D0A, little(UInt32(0x1A2B_3C4D)) + [1, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8))
+      0x0A0D_0D0A,
+      little(UInt32(0x1A2B_3C4D)) + [1, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8)
+        + userApplication(application))
+  }
+
+  /// The option shb_userappl and the end of the options.
+  private static func userApplication(_ name: String) -> [UInt8] {
+    let name = name.utf8.prefix(Int(UInt16.max))
+    guard !name.isEmpty else { return [] }
+    return little(UInt16(4)) + little(UInt16(name.count)) + name
+      + padding(name.count) + little(UInt32(0))
   }
 
   /// An interface description: no length limit, times in microseconds, which are the defaults.

@@ -32,7 +32,8 @@ struct BenchReport {
       <title>\(title.escapedForMarkup)</title>
       <style>\(Self.style)</style></head><body><main>
       <h1>\(title.escapedForMarkup)</h1>
-      <p class="sub">\(Date().ISO8601Format().escapedForMarkup), \(Machine.text.escapedForMarkup)</p>
+      <p class="sub">\(Date().ISO8601Format().escapedForMarkup), \(Machine.text.escapedForMarkup),
+      atto \(Version.number)</p>
       \(summary)
       \(body)
       <h2>How to read this</h2>

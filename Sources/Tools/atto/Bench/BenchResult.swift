@@ -35,6 +35,8 @@ struct BenchResult: Codable, Sendable {
     var unlike: String?
   }
 
+  /// Of the command that measured; absent in old results.
+  var version: String?
   var test: String
   var endpoint: String
   var mtu: Int
@@ -63,6 +65,7 @@ struct BenchResult: Codable, Sendable {
   var compared: Comparison?
 
   init(_ measured: Measurement, endpoint: String, mtu: Int, error: String?) {
+    version = Version.number
     test = measured.test.rawValue
     self.endpoint = endpoint
     self.mtu = mtu

@@ -20,11 +20,12 @@ final class CaptureFile: Sendable {
   private let dropped = Mutex(CaptureWriter.Dropped())
 
   init(path: String, _ content: CaptureWriter.Content = .pdus) throws(FileError) {
-    guard let writer = CaptureWriter(path: path, content) else {
+    guard var writer = CaptureWriter(path: path, content) else {
       throw FileError(
         message: "invalid value \"\(path)\" for --capture: expected a name that ends in "
           + CaptureWriter.extensions)
     }
+    writer.application = "atto \(Version.number)"
     self.writer = writer
     let descriptor = try WrittenFile.open(path)
     if descriptor == nil { WrittenFile.noteWaiting(path) }
