@@ -2,6 +2,8 @@
 struct Arguments: Sendable {
   /// The arguments that are not options, in order.
   let words: [String]
+  /// ``words`` after ENDPOINT, which `atto session` leaves out.
+  let operands: ArraySlice<String>
   private let values: [String: any Sendable]
 
   /// Parses the words after the command's name. Options and other arguments may be mixed, options
@@ -39,6 +41,7 @@ struct Arguments: Sendable {
       throw UsageError("unexpected argument \"\(others[limit])\"")
     }
     self.words = others
+    operands = command.namesEndpoint ? others.dropFirst() : others[...]
     self.values = values
   }
 
@@ -72,6 +75,11 @@ struct Arguments: Sendable {
   func word(_ index: Int, _ name: String) throws(UsageError) -> String {
     guard index < words.count else { throw UsageError("missing argument \(name)") }
     return words[index]
+  }
+
+  func operand(_ index: Int, _ name: String) throws(UsageError) -> String {
+    guard index < operands.count else { throw UsageError("missing argument \(name)") }
+    return operands[operands.startIndex + index]
   }
 
   /// For commands where the number of arguments depends on the options.

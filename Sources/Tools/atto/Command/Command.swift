@@ -50,6 +50,9 @@ struct CommandDescription: Sendable {
     self.examples = examples
   }
 
+  /// Whether the first argument is ENDPOINT.
+  var namesEndpoint: Bool { arguments.first?.name == ArgumentDescription.endpoint.name }
+
   /// The greatest number of arguments; nil if there is no limit.
   var wordLimit: Int? {
     arguments.contains(where: \.isRepeatable) ? nil : arguments.count

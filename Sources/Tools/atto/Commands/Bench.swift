@@ -97,7 +97,7 @@ enum BenchCommand: Command {
       }
       // Opened first: the kernel reports the parameters when the link opens.
       kernelLink =
-        link == nil && connecting.isRadio
+        link == nil && connecting.endpoint.isRadio
         ? try? await LinkReport(connecting.endpoint, on: loop) : nil
       report = try arguments[BenchCommand.report].map { try BenchReport(path: $0) }
       progress = ProgressLine(arguments)

@@ -3,7 +3,7 @@ import AttoGATT
 
 /// `atto characteristics`: Discover All Characteristics of a Service, or by UUID. Vol 3, Part
 /// G, 4.6.
-enum CharacteristicsCommand: Command {
+struct CharacteristicsCommand: ConnectionCommand {
   private static let uuid = Option.uuid("uuid", "List only the characteristics with this UUID.")
 
   static let description = CommandDescription(
@@ -13,19 +13,23 @@ enum CharacteristicsCommand: Command {
     options: [uuid], groups: Connecting.options,
     examples: ["atto characteristics air:Strap 0x0010-0x0017"])
 
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
-    let range = try HandleRange(argument: arguments.word(1, "RANGE"))
-    let uuid = arguments[uuid]
-    let characteristics = try await connecting.use(on: loop) { connection in
+  private let range: HandleRange
+  private let uuid: BluetoothUUID?
+
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    range = try HandleRange(argument: arguments.operand(0, "RANGE"))
+    uuid = arguments[Self.uuid]
+  }
+
+  func run(on peer: ConnectedPeer) async throws {
+    let characteristics =
       if let uuid {
-        return try await connection.perform(DiscoverCharacteristicsByUUID(uuid, in: range))
+        try await peer.connection.perform(DiscoverCharacteristicsByUUID(uuid, in: range))
+      } else {
+        try await peer.connection.perform(DiscoverCharacteristics(in: range))
       }
-      return try await connection.perform(DiscoverCharacteristics(in: range))
-    }
-    let results = Results(arguments)
     for characteristic in characteristics {
-      results.print(
+      peer.results.print(
         "\(characteristic.declarationHandle)  value \(characteristic.valueHandle)"
           + "  \(Shown.named(characteristic.uuid, .characteristic))  \(characteristic.propertyList)",
         json: characteristic.json)

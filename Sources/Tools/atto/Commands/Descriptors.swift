@@ -2,7 +2,7 @@ import Atto
 import AttoGATT
 
 /// `atto descriptors`: Discover All Characteristic Descriptors. Vol 3, Part G, 4.7.1.
-enum DescriptorsCommand: Command {
+struct DescriptorsCommand: ConnectionCommand {
   static let description = CommandDescription(
     "descriptors", "List attributes in a range of handles with their types.",
     synopsis: ["ENDPOINT RANGE [OPTIONS]"], arguments: [.endpoint, .range],
@@ -12,15 +12,15 @@ enum DescriptorsCommand: Command {
       """,
     groups: Connecting.options, examples: ["atto descriptors air:Strap 0x0013-0x0013"])
 
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
-    let range = try HandleRange(argument: arguments.word(1, "RANGE"))
-    let descriptors = try await connecting.use(on: loop) {
-      try await $0.perform(DiscoverDescriptors(in: range))
-    }
-    let results = Results(arguments)
-    for descriptor in descriptors {
-      results.print(
+  private let range: HandleRange
+
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    range = try HandleRange(argument: arguments.operand(0, "RANGE"))
+  }
+
+  func run(on peer: ConnectedPeer) async throws {
+    for descriptor in try await peer.connection.perform(DiscoverDescriptors(in: range)) {
+      peer.results.print(
         "\(descriptor.handle)  \(Shown.named(attribute: descriptor.uuid))", json: descriptor.json)
     }
   }

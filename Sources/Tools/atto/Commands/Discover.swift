@@ -4,7 +4,7 @@ import AttoStore
 import Glibc
 
 /// `atto discover`: all services, characteristics and descriptors.
-enum DiscoverCommand: Command {
+struct DiscoverCommand: ConnectionCommand {
   private static let cache = Option.flag(
     "cache", "Save the database, and do not discover it again while its hash is the same.")
 
@@ -21,14 +21,18 @@ enum DiscoverCommand: Command {
     options: [cache], groups: Connecting.options,
     examples: ["atto discover air:Strap", "atto discover le:AA:BB:CC:DD:EE:FF@hci0 --cache --json"])
 
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
+  private let usesCache: Bool
+  var needsStore: Bool { usesCache }
+
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    usesCache = arguments[Self.cache]
+  }
+
+  func run(on peer: ConnectedPeer) async throws {
     let database =
-      arguments[cache]
-      ? try await discoverCached(connecting, on: loop)
-      : try await connecting.use(on: loop) { try await $0.discover() }
-    if arguments[CommonOptions.json] {
-      return Terminal.print(json: ["services": database.services.map(\.wholeJSON)])
+      usesCache ? try await discoverCached(peer) : try await peer.connection.discover()
+    if peer.results.isJSON {
+      return peer.results.print(json: ["services": database.services.map(\.wholeJSON)])
     }
     for service in database.services { show(service) }
     let characteristics = database.services.reduce(0) { $0 + $1.characteristics.count }
@@ -37,26 +41,22 @@ enum DiscoverCommand: Command {
         + Shown.count(characteristics, "characteristic"))
   }
 
-  private static func discoverCached(
-    _ connecting: Connecting, on loop: Loop
-  ) async throws -> RemoteDatabase {
-    try await connecting.use(on: loop, needsStore: true) { connection, store in
-      guard let store else { return try await connection.discover() }
-      let found = try await connection.discover(keptIn: store, as: name(connecting.endpoint))
-      if found.isKept {
-        Terminal.note("using the saved database: the peer's hash is unchanged")
-      } else if found.database.databaseHash == nil {
-        Terminal.note("database not saved: the peer has no Database Hash")
-      } else if !found.isNowKept {
-        Terminal.note(
-          "database not saved: the peer uses a changing address, or the database is too long")
-      }
-      return found.database
+  private func discoverCached(_ peer: ConnectedPeer) async throws -> RemoteDatabase {
+    guard let store = peer.store else { return try await peer.connection.discover() }
+    let found = try await peer.connection.discover(keptIn: store, as: name(peer.endpoint))
+    if found.isKept {
+      Terminal.note("using the saved database: the peer's hash is unchanged")
+    } else if found.database.databaseHash == nil {
+      Terminal.note("database not saved: the peer has no Database Hash")
+    } else if !found.isNowKept {
+      Terminal.note(
+        "database not saved: the peer uses a changing address, or the database is too long")
     }
+    return found.database
   }
 
   /// The name of an endpoint's database in the store; nil to use the address of the link.
-  private static func name(_ endpoint: Endpoint) -> PeerName? {
+  private func name(_ endpoint: Endpoint) -> PeerName? {
     switch endpoint {
     case .le, .leAny, .descriptor: return nil
     case .air: return PeerName(endpoint: endpoint.description)
@@ -67,7 +67,7 @@ enum DiscoverCommand: Command {
     }
   }
 
-  private static func show(_ service: Service) {
+  private func show(_ service: Service) {
     Terminal.print(service.line + (service.isPrimary ? "" : "  (secondary)"))
     for include in service.includes {
       Terminal.print("  \(include.handle)  includes \(include.range)")

@@ -2,7 +2,7 @@ import Atto
 import AttoGATT
 
 /// `atto read`: the reading procedures. Vol 3, Part G, 4.8.
-enum ReadCommand: Command {
+struct ReadCommand: ConnectionCommand {
   private static let long = Option.flag(
     "long", "Read to the end of the value: Read, then Read Blob.")
   private static let offset = Option.integer(
@@ -38,12 +38,18 @@ enum ReadCommand: Command {
 
   private typealias Value = (handle: AttributeHandle?, octets: [UInt8], isCut: Bool)
 
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
-    let handles = try arguments.words.dropFirst().map { try AttributeHandle(argument: $0) }
-    let offset = arguments[offset].map { UInt16($0) }
-    let (isLong, isVariable) = (arguments[long], arguments[variable])
-    let (uuid, range) = (arguments[uuid], arguments[range])
+  private let handles: [AttributeHandle]
+  private let uuid: BluetoothUUID?
+  private let range: HandleRange
+  private let offset: UInt16?
+  private let isLong: Bool
+  private let isVariable: Bool
+
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    handles = try arguments.operands.map { try AttributeHandle(argument: $0) }
+    offset = arguments[Self.offset].map { UInt16($0) }
+    (isLong, isVariable) = (arguments[Self.long], arguments[Self.variable])
+    (uuid, range) = (arguments[Self.uuid], arguments[Self.range])
     guard handles.isEmpty == (uuid != nil) else {
       throw UsageError("give either handles or --uuid")
     }
@@ -54,34 +60,12 @@ enum ReadCommand: Command {
     if isVariable, handles.count < 2 {
       throw UsageError("--variable requires at least two handles")
     }
-    let (values, refusal): ([Value], ErrorResponse?) = try await connecting.use(on: loop) {
-      connection in
-      if let uuid {
-        let output = try await connection.read(uuid: uuid, in: range)
-        return (output.values.map { ($0.handle, $0.octets, $0.mayBeCut) }, output.refusal)
-      }
-      if isVariable {
-        let values = try await connection.read(handles)
-        return (values.map { ($0.handle, $0.octets, $0.isCut) }, nil)
-      }
-      if handles.count > 1 {
-        let output = try await connection.perform(ReadMultiple(handles))
-        return ([(nil, output.octets, output.mayBeCut)], nil)
-      }
-      let handle = handles[0]
-      let octets =
-        if isLong {
-          try await connection.readLong(handle, offset: offset ?? 0)
-        } else if let offset {
-          try await connection.perform(ReadBlob(handle, offset: offset))
-        } else {
-          try await connection.read(handle)
-        }
-      return ([(handle, octets, false)], nil)
-    }
-    let results = Results(arguments)
+  }
+
+  func run(on peer: ConnectedPeer) async throws {
+    let (values, refusal) = try await read(peer.connection)
     for value in values {
-      results.print(
+      peer.results.print(
         (value.handle.map { "\($0)  " } ?? "") + Shown.value(value.octets)
           + (value.isCut ? "  (may be longer)" : ""),
         json: [
@@ -90,5 +74,30 @@ enum ReadCommand: Command {
         ])
     }
     if let refusal { throw AttoError.refused(refusal) }
+  }
+
+  private func read(_ connection: Connection) async throws -> ([Value], ErrorResponse?) {
+    if let uuid {
+      let output = try await connection.read(uuid: uuid, in: range)
+      return (output.values.map { ($0.handle, $0.octets, $0.mayBeCut) }, output.refusal)
+    }
+    if isVariable {
+      let values = try await connection.read(handles)
+      return (values.map { ($0.handle, $0.octets, $0.isCut) }, nil)
+    }
+    if handles.count > 1 {
+      let output = try await connection.perform(ReadMultiple(handles))
+      return ([(nil, output.octets, output.mayBeCut)], nil)
+    }
+    let handle = handles[0]
+    let octets =
+      if isLong {
+        try await connection.readLong(handle, offset: offset ?? 0)
+      } else if let offset {
+        try await connection.perform(ReadBlob(handle, offset: offset))
+      } else {
+        try await connection.read(handle)
+      }
+    return ([(handle, octets, false)], nil)
   }
 }

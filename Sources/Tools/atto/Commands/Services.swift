@@ -2,7 +2,7 @@ import Atto
 import AttoGATT
 
 /// `atto services`: Discover All Primary Services, or by UUID. Vol 3, Part G, 4.4.
-enum ServicesCommand: Command {
+struct ServicesCommand: ConnectionCommand {
   private static let uuid = Option.uuid("uuid", "List only the services with this UUID.")
   private static let secondary = Option.flag("secondary", "List secondary services instead.")
 
@@ -13,18 +13,25 @@ enum ServicesCommand: Command {
     options: [uuid, secondary], groups: Connecting.options,
     examples: ["atto services air:Strap", "atto services air:Strap --uuid 180D"])
 
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
-    let (uuid, isSecondary) = (arguments[uuid], arguments[secondary])
+  private let uuid: BluetoothUUID?
+  private let isSecondary: Bool
+
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    (uuid, isSecondary) = (arguments[Self.uuid], arguments[Self.secondary])
     if isSecondary, uuid != nil {
       throw UsageError("--secondary cannot be combined with --uuid")
     }
-    let services = try await connecting.use(on: loop) { connection in
-      if let uuid { return try await connection.perform(DiscoverPrimaryServicesByUUID(uuid)) }
-      if isSecondary { return try await connection.perform(DiscoverSecondaryServices()) }
-      return try await connection.perform(DiscoverPrimaryServices())
+  }
+
+  func run(on peer: ConnectedPeer) async throws {
+    for service in try await services(of: peer.connection) {
+      peer.results.print(service.line, json: service.json)
     }
-    let results = Results(arguments)
-    for service in services { results.print(service.line, json: service.json) }
+  }
+
+  private func services(of connection: Connection) async throws -> [Service] {
+    if let uuid { return try await connection.perform(DiscoverPrimaryServicesByUUID(uuid)) }
+    if isSecondary { return try await connection.perform(DiscoverSecondaryServices()) }
+    return try await connection.perform(DiscoverPrimaryServices())
   }
 }

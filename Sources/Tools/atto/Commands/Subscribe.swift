@@ -2,7 +2,7 @@ import Atto
 import AttoGATT
 
 /// `atto subscribe`: notifications and indications. Vol 3, Part G, 4.10 and 4.11.
-enum SubscribeCommand: Command {
+struct SubscribeCommand: ConnectionCommand {
   private static let indicate = Option.flag(
     "indicate", "Subscribe to indications instead of notifications.")
   private static let count = Option.integer("count", "N", in: 1...Int.max, "End after N values.")
@@ -28,52 +28,63 @@ enum SubscribeCommand: Command {
       "atto subscribe le:AA:BB:CC:DD:EE:FF@hci0 0x0012 --resume --security medium",
     ])
 
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
-    let handle = try AttributeHandle(argument: arguments.word(1, "HANDLE"))
-    let (given, limit, time) = (arguments[cccd], arguments[count], arguments[time])
-    let kind: ClientCharacteristicConfiguration = arguments[indicate] ? .indication : .notification
-    let isResuming = arguments[resume]
-    if isResuming { try arguments.forbid([indicate, cccd], "cannot be combined with --resume") }
-    let results = Results(arguments)
+  private let handle: AttributeHandle
+  private let configuration: AttributeHandle?
+  private let kind: ClientCharacteristicConfiguration
+  private let isResuming: Bool
+  private let limit: Int?
+  private let time: Duration?
 
-    try await connecting.use(on: loop) { connection in
-      var configuration: AttributeHandle?
-      let values: ReceivedValues
-      if isResuming {
-        values = try await connection.values(of: handle)
-      } else {
-        var found = given
-        if found == nil, let search = FindConfiguration(of: handle) {
-          found = try await connection.perform(search)
-        }
-        guard let found else { throw AttoError.misuse(.cannotSubscribe(handle)) }
-        configuration = found
-        values = try await connection.subscribe(to: handle, configuration: found, as: kind)
-      }
-      let waiting = WaitingNote(
-        "waiting for values of \(handle): none received yet (Ctrl-C ends the command)", on: loop)
-      defer { waiting.end() }
-      let reading = Task(executorPreference: loop.tasks) {
-        try await show(values, limit: limit, results) { waiting.end() }
-      }
-      let alarm = loop.after(time) { reading.cancel() }
-      defer { alarm.cancel() }
-      let count = try await withTaskCancellationHandler {
-        try await reading.value
-      } onCancel: {
-        reading.cancel()
-      }
-      if let configuration { await unsubscribe(connection, configuration, on: loop) }
-      if let limit, count < limit {
-        throw CheckFailure(message: "received \(count) of \(limit) values")
-      }
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    handle = try AttributeHandle(argument: arguments.operand(0, "HANDLE"))
+    configuration = arguments[Self.cccd]
+    kind = arguments[Self.indicate] ? .indication : .notification
+    (limit, time, isResuming) = (
+      arguments[Self.count], arguments[Self.time], arguments[Self.resume]
+    )
+    if isResuming {
+      try arguments.forbid([Self.indicate, Self.cccd], "cannot be combined with --resume")
     }
   }
 
+  func run(on peer: ConnectedPeer) async throws {
+    let (connection, loop) = (peer.connection, peer.loop)
+    let (values, configuration) = try await subscribe(connection)
+    let waiting = WaitingNote(
+      "waiting for values of \(handle): none received yet (Ctrl-C ends the command)", on: loop)
+    defer { waiting.end() }
+    let reading = Task(executorPreference: loop.tasks) {
+      try await show(values, peer.results) { waiting.end() }
+    }
+    let alarm = loop.after(time) { reading.cancel() }
+    defer { alarm.cancel() }
+    let count = try await withTaskCancellationHandler {
+      try await reading.value
+    } onCancel: {
+      reading.cancel()
+    }
+    if let configuration { await unsubscribe(connection, configuration, on: loop) }
+    if let limit, count < limit {
+      throw CheckFailure(message: "received \(count) of \(limit) values")
+    }
+  }
+
+  /// Returns the configuration that was written.
+  private func subscribe(
+    _ connection: Connection
+  ) async throws -> (ReceivedValues, AttributeHandle?) {
+    if isResuming { return (try await connection.values(of: handle), nil) }
+    var found = configuration
+    if found == nil, let search = FindConfiguration(of: handle) {
+      found = try await connection.perform(search)
+    }
+    guard let found else { throw AttoError.misuse(.cannotSubscribe(handle)) }
+    return (try await connection.subscribe(to: handle, configuration: found, as: kind), found)
+  }
+
   /// Shows values up to the limit or until the task is cancelled. Returns their number.
-  private static func show(
-    _ values: ReceivedValues, limit: Int?, _ results: Results, whenFirst: @Sendable () -> Void
+  private func show(
+    _ values: ReceivedValues, _ results: Results, whenFirst: @Sendable () -> Void
   ) async throws -> Int {
     var count = 0
     do throws(AttoError) {
@@ -90,7 +101,7 @@ enum SubscribeCommand: Command {
     return count
   }
 
-  private static func show(_ value: ReceivedValue, _ results: Results) {
+  private func show(_ value: ReceivedValue, _ results: Results) {
     if !results.isJSON, value.missed > 0 {
       Terminal.note("warning: \(Shown.count(value.missed, "value")) lost here")
     }
@@ -104,7 +115,7 @@ enum SubscribeCommand: Command {
 
   /// Clears the configuration, also when the caller is cancelled. An error is ignored, and a server
   /// that does not respond is given one second.
-  private static func unsubscribe(
+  private func unsubscribe(
     _ connection: Connection, _ configuration: AttributeHandle, on loop: Loop
   ) async {
     let alarm = loop.after(.seconds(1)) { connection.close() }

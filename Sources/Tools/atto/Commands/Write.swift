@@ -2,7 +2,7 @@ import Atto
 import AttoStore
 
 /// `atto write`: the writing procedures. Vol 3, Part G, 4.9.
-enum WriteCommand: Command {
+struct WriteCommand: ConnectionCommand {
   private static let noResponse = Option.flag(
     "no-response", "Send a Write Command, which has no response.")
   private static let long = Option.flag(
@@ -44,46 +44,73 @@ enum WriteCommand: Command {
       "atto write le:AA:BB:CC:DD:EE:FF@hci0 0x0210 01 --signed",
     ])
 
-  static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let connecting = try Connecting(arguments)
-    let pairs = try pairs(arguments.words.dropFirst())
-    let offset = arguments[offset].map { UInt16($0) }
-    let methods = [noResponse, long, reliable, signed].filter { arguments[$0] }
-      .map { "--" + $0.description.name }
+  private enum Method {
+    case request
+    case command
+    case long(offset: UInt16)
+    case reliable
+    case signed(key: [UInt8], counter: UInt32)
+    case signedWithBond
+  }
+
+  private let pairs: [(handle: AttributeHandle, value: [UInt8])]
+  private let method: Method
+  var needsStore: Bool { if case .signedWithBond = method { true } else { false } }
+
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    pairs = try Self.pairs(arguments.operands)
+    let methods = [Self.noResponse, Self.long, Self.reliable, Self.signed]
+      .filter { arguments[$0] }.map { "--" + $0.description.name }
     guard methods.count <= 1 else {
       throw UsageError("\(methods[0]) cannot be combined with \(methods[1])")
     }
-    guard pairs.count == 1 || arguments[reliable] else {
+    guard pairs.count == 1 || arguments[Self.reliable] else {
       throw UsageError("several pairs of HANDLE HEX require --reliable")
     }
-    if offset != nil, let method = methods.first, !arguments[long] {
+    let offset = arguments[Self.offset].map { UInt16($0) }
+    if offset != nil, let method = methods.first, !arguments[Self.long] {
       throw UsageError("--offset cannot be combined with \(method)")
     }
-    let signing = try signing(arguments)
-    let (handle, value) = pairs[0]
-    let signsWithBond = arguments[signed] && signing == nil
-    guard !signsWithBond || connecting.isRadio else {
+    let signing = try Self.signing(arguments)
+    method =
+      if arguments[Self.noResponse] {
+        .command
+      } else if arguments[Self.reliable] {
+        .reliable
+      } else if let signing {
+        .signed(key: signing.key, counter: signing.counter)
+      } else if arguments[Self.signed] {
+        .signedWithBond
+      } else if arguments[Self.long] || offset != nil {
+        .long(offset: offset ?? 0)
+      } else {
+        .request
+      }
+    guard !needsStore || endpoint.isRadio else {
       throw UsageError("--signed requires an le: endpoint with a bond, or --key and --counter")
     }
-    try await connecting.use(on: loop, needsStore: signsWithBond) { connection, store in
-      if arguments[noResponse] {
-        try await connection.writeWithoutResponse(value, to: handle)
-      } else if arguments[reliable] {
-        try await connection.writeReliably(pairs.map { LongWrite($0.handle, value: $0.value) })
-      } else if let signing {
-        try await connection.writeSigned(
-          value, to: handle, counter: signing.counter, key: signing.key)
-      } else if signsWithBond, let store {
-        try await connection.writeSigned(value, to: handle, keptIn: store)
-      } else if arguments[long] || offset != nil {
-        try await connection.writeLong(value, to: handle, offset: offset ?? 0)
-      } else {
-        try await connection.write(value, to: handle)
+  }
+
+  func run(on peer: ConnectedPeer) async throws {
+    let connection = peer.connection
+    let (handle, value) = pairs[0]
+    switch method {
+    case .request: try await connection.write(value, to: handle)
+    case .command: try await connection.writeWithoutResponse(value, to: handle)
+    case .long(let offset): try await connection.writeLong(value, to: handle, offset: offset)
+    case .reliable:
+      try await connection.writeReliably(pairs.map { LongWrite($0.handle, value: $0.value) })
+    case .signed(let key, let counter):
+      try await connection.writeSigned(value, to: handle, counter: counter, key: key)
+    case .signedWithBond:
+      guard let store = peer.store else {
+        throw UsageError("--signed requires the store with the bond, or --key and --counter")
       }
+      try await connection.writeSigned(value, to: handle, keptIn: store)
     }
-    guard arguments[CommonOptions.json] else { return }
+    guard peer.results.isJSON else { return }
     for (handle, value) in pairs {
-      Terminal.print(json: ["handle": Shown.json(handle), "value": Shown.hex(value)])
+      peer.results.print(json: ["handle": Shown.json(handle), "value": Shown.hex(value)])
     }
   }
 

@@ -8,6 +8,9 @@ struct Results: Sendable {
     if isJSON { Terminal.print(json: json()) } else { Terminal.print(text()) }
   }
 
+  /// Prints an object: for commands that do not have the same lines as text.
+  func print(json: JSONObject) { Terminal.print(json: json) }
+
   /// Prints the lines of a text of our own (see ``Terminal/print(ownText:)``).
   func print(ownText text: @autoclosure () -> String, json: @autoclosure () -> JSONObject) {
     if isJSON { Terminal.print(json: json()) } else { Terminal.print(ownText: text()) }

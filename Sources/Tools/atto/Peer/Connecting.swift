@@ -45,8 +45,6 @@ struct Connecting: Sendable {
     if isMonitored { options.monitor = try Monitor.make(arguments) }
   }
 
-  var isRadio: Bool { if case .le = endpoint { true } else { false } }
-
   /// Connects, runs the body, and closes the connection.
   func use<Value: Sendable>(
     on loop: Loop, _ body: (Connection) async throws -> Value

@@ -3,6 +3,8 @@ import AttoRadio
 
 extension Endpoint {
   var isAir: Bool { if case .air = self { true } else { false } }
+  /// Whether this is a peer of the kernel's radio.
+  var isRadio: Bool { if case .le = self { true } else { false } }
 }
 
 /// The adapter of a command: the one that it names, else the kernel's if it is powered on, else one

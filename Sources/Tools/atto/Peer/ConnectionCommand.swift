@@ -1,0 +1,42 @@
+import Atto
+import AttoStore
+
+/// A command whose work is done on an open connection: one that it opens for itself, or one that
+/// `atto session` holds.
+protocol ConnectionCommand: Command, Sendable {
+  /// Reads the operands and the command's own options.
+  ///
+  /// - Throws: `UsageError`.
+  init(_ arguments: Arguments, for endpoint: Endpoint) throws
+
+  /// Whether the command needs the store even on links without bonds.
+  var needsStore: Bool { get }
+
+  func run(on peer: ConnectedPeer) async throws
+}
+
+extension ConnectionCommand {
+  var needsStore: Bool { false }
+
+  static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    let command = try Self(arguments, for: connecting.endpoint)
+    let results = Results(arguments)
+    try await connecting.use(on: loop, needsStore: command.needsStore) { connection, store in
+      try await command.run(
+        on: ConnectedPeer(
+          connection: connection, endpoint: connecting.endpoint, store: store, results: results,
+          loop: loop))
+    }
+  }
+}
+
+/// What a ``ConnectionCommand`` works with.
+struct ConnectedPeer: Sendable {
+  let connection: Connection
+  let endpoint: Endpoint
+  /// nil if there is none, or with `--no-store`.
+  let store: StoreFile?
+  let results: Results
+  let loop: Loop
+}
