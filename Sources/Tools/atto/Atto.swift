@@ -26,6 +26,8 @@ import Glibc
   }
 
   private static func run(_ words: [String]) -> Int32 {
+    // Even a command line that cannot be parsed may ask for JSON.
+    Terminal.setJSON(words.prefix { $0 != "--" }.contains("--json"))
     do {
       try Terminal.begin()
     } catch {
@@ -46,7 +48,9 @@ import Glibc
       return 0
     }
     guard let command = commands.first(where: { $0.description.name == name }) else {
-      Terminal.note("atto: unknown command \"\(name)\"", "hint: atto --help lists the commands")
+      let error = UsageError(
+        "unknown command \"\(name)\"", hint: "atto --help lists the commands")
+      Terminal.note("atto", failed: ExitStatus(error))
       return 2
     }
     if asksForHelp || words.contains("--help") || words.contains("-h") {
@@ -62,6 +66,7 @@ import Glibc
   {
     do {
       let arguments = try Arguments(words, of: command.description)
+      Terminal.setJSON(arguments[CommonOptions.json])
       let signals = Interruption.prepare()
       let maxTime = try MaxTime(arguments, of: command.description)
       let loop = try Loop(name: "atto")

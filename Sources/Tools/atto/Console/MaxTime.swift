@@ -35,7 +35,8 @@ struct MaxTime: Sendable {
       try await Task.sleep(for: limit + Self.lag)
       Self.interrupt("")
       try await Task.sleep(for: Self.grace)
-      Terminal.note("atto \(name): did not end within \(Self.grace) after \(Self.text(limit))")
+      let message = "did not end within \(Self.grace) after \(Self.text(limit))"
+      Terminal.note("atto \(name)", failed: ExitStatus(.timeout, message))
       _exit(Terminal.finish(3, of: "atto \(name)"))
     }
     return timer

@@ -39,3 +39,16 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
 
   func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
 }
+
+extension ExitStatus {
+  /// The object that `--json` prints on standard error. Guide.md documents its form.
+  var json: JSONObject {
+    let fields: JSONObject = [
+      "kind": kind.rawValue, "status": code, "message": message,
+      "hints": hints.isEmpty ? nil : hints, "code": refusal.map { Int($0.code.rawValue) },
+      "name": refusal?.code.name, "handle": refusal.map { Shown.json($0.handle) },
+      "request": refusal.map { Int($0.request.rawValue) },
+    ]
+    return ["error": fields]
+  }
+}
