@@ -100,6 +100,19 @@ import Testing
     #expect(!target.queue.giveUp())
   }
 
+  @Test func reportsAFailureWhileItsBytesArePending() async throws {
+    // The command ends when nothing is pending: a later report would come too late.
+    let queue = Mutex<OutputQueue?>(nil)
+    let pending = AsyncStream<Int>.makeStream()
+    queue.withLock {
+      $0 = OutputQueue(
+        open: { -ENOSPC }, onDropped: { _ in },
+        onFailure: { _ in pending.continuation.yield(queue.withLock { $0?.bytes } ?? 0) })
+    }
+    queue.withLock { $0 }?.append([1], mayDrop: false)
+    #expect(try #require(await pending.stream.first { _ in true }) > 0)
+  }
+
   @Test func reportsTheRestAtTheEnd() async throws {
     let target = try Target()
     // More than a pipe takes.

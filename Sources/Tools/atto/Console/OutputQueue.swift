@@ -201,13 +201,14 @@ final class OutputQueue: Sendable {
   }
 
   private func fail(_ errno: Int32) {
+    state.withLock { $0.failure = errno }
+    // The end of the command waits for the pending bytes, and so for the report.
+    onFailure(errno)
     let ready = state.withLock { state in
-      state.failure = errno
       state.pieces = []
       (state.bytes, state.pending) = (0, 0)
       return state.dequeueWaits()
     }
-    onFailure(errno)
     for body in ready { body() }
   }
 }
