@@ -32,7 +32,7 @@ extension ConnectionCore {
 
   /// After a notification or a command that code on the loop sends, and that more may follow.
   func settleLater() {
-    guard watch.isSocket, options.monitor == nil, session.outputCount < Self.gatheredPDUs,
+    guard watch.isSocket, !sender.isMonitored, session.outputCount < Self.gatheredPDUs,
       !session.isCongested
     else { return settle() }
     guard !isGathering else { return }

@@ -84,7 +84,7 @@ final class ConnectionCore {
     configuration.linkMayBeReused = socket?.mayBeReused ?? false
     session = Session(configuration, server: server?.server, client: client)
     session.asksForSecurity = options.securityOnDemand ?? .low > .low
-    sender = LinkSender(session, to: link, socket, monitor: options.monitor, on: loop)
+    sender = LinkSender(session, to: link, socket, monitor: options.monitor(of: link), on: loop)
     watch = LinkWatch(isSocket: socket != nil, on: loop)
     raising = SecurityRaise(link, options)
     // L2CAP needs room for the kernel's 672 octets, and one octet more reveals a longer PDU.
@@ -192,6 +192,7 @@ final class ConnectionCore {
     idleTimer?.cancel()
     link.observer = nil
     link.close()
+    sender.noteEnd(error)
     session.linkEnded()
     recorder?.finish()
     values.finish(endOfValues)

@@ -1,4 +1,5 @@
 import AttoATT
+import AttoLinks
 
 /// Options and limits of a connection.
 public struct ConnectionOptions: Sendable {
@@ -41,6 +42,9 @@ public struct ConnectionOptions: Sendable {
   public var idleLimit: Duration?
   /// Called with each PDU on the loop's thread, before it has an effect. Must be quick.
   public var monitor: (@Sendable (MonitoredPDU) -> Void)?
+  /// Called on the loop's thread with each link that is open. The function that it returns is called
+  /// with the events of that link, before ``monitor``.
+  package var linkMonitor: (@Sendable (any Link) -> @Sendable (MonitoredEvent) -> Void)?
 
   /// The default options.
   public init() {}
@@ -49,6 +53,26 @@ public struct ConnectionOptions: Sendable {
     BearerConfiguration(
       receiveMTU: receiveMTU, transactionTimeout: transactionTimeout, outboxLimit: outboxLimit)
   }
+}
+
+extension ConnectionOptions {
+  /// Joins both monitors for a link; nil if there is none.
+  func monitor(of link: any Link) -> (@Sendable (MonitoredEvent) -> Void)? {
+    let linkMonitor = linkMonitor?(link)
+    guard linkMonitor != nil || monitor != nil else { return nil }
+    return { [monitor] event in
+      linkMonitor?(event)
+      if case .pdu(let pdu) = event { monitor?(pdu) }
+    }
+  }
+}
+
+/// An event of one link, as shown to a monitor.
+package enum MonitoredEvent: Sendable {
+  /// A PDU was sent or received.
+  case pdu(MonitoredPDU)
+  /// The link has ended for this reason.
+  case ended(AttoError)
 }
 
 /// A PDU, as shown to a monitor.

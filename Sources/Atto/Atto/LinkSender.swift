@@ -15,7 +15,7 @@ final class LinkSender {
   private let session: Session
   private let link: any Link
   private let socket: SocketLink?
-  private let monitor: (@Sendable (MonitoredPDU) -> Void)?
+  private let monitor: (@Sendable (MonitoredEvent) -> Void)?
   private let loop: Loop
   /// The link had no room for the first PDU of the outbox.
   @exclusivity(unchecked) var isBlocked = false
@@ -26,7 +26,7 @@ final class LinkSender {
 
   init(
     _ session: Session, to link: any Link, _ socket: SocketLink?,
-    monitor: (@Sendable (MonitoredPDU) -> Void)?, on loop: Loop
+    monitor: (@Sendable (MonitoredEvent) -> Void)?, on loop: Loop
   ) {
     self.session = session
     self.link = link
@@ -74,8 +74,14 @@ final class LinkSender {
   func note(_ direction: MonitoredPDU.Direction, _ pdu: RawSpan) {
     guard let monitor else { return }
     monitor(
-      MonitoredPDU(
-        direction: direction, octets: pdu.owned, mtu: session.bearer.mtu,
-        time: Instant(nanoseconds: loop.now)))
+      .pdu(
+        MonitoredPDU(
+          direction: direction, octets: pdu.owned, mtu: session.bearer.mtu,
+          time: Instant(nanoseconds: loop.now))))
   }
+
+  var isMonitored: Bool { monitor != nil }
+
+  /// Tells the monitor that the link has ended.
+  func noteEnd(_ error: AttoError) { monitor?(.ended(error)) }
 }

@@ -35,7 +35,7 @@ public final class RawConnection: Sendable {
   package static func make(
     _ link: any Link, _ options: ConnectionOptions, _ loop: Loop
   ) -> Result<RawConnection, AttoError> {
-    let core = RawCore(link, on: loop, monitor: options.monitor)
+    let core = RawCore(link, on: loop, monitor: options.monitor(of: link))
     do throws(LoopError) {
       try core.open()
     } catch {
@@ -73,7 +73,7 @@ public final class RawConnection: Sendable {
 private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
   let loop: Loop
   private let link: any Link
-  private let monitor: (@Sendable (MonitoredPDU) -> Void)?
+  private let monitor: (@Sendable (MonitoredEvent) -> Void)?
   private let buffer = ReceiveBuffer(capacity: 65536)
   private var watch: WatchID?
   private var received: [[UInt8]] = []
@@ -94,7 +94,7 @@ private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
   private static let turnLimit = 64
   private var givenAtOnce = 0
 
-  init(_ link: any Link, on loop: Loop, monitor: (@Sendable (MonitoredPDU) -> Void)?) {
+  init(_ link: any Link, on loop: Loop, monitor: (@Sendable (MonitoredEvent) -> Void)?) {
     self.link = link
     self.loop = loop
     self.monitor = monitor
@@ -146,8 +146,9 @@ private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
 
   private func note(_ direction: MonitoredPDU.Direction, _ pdu: [UInt8]) {
     monitor?(
-      MonitoredPDU(
-        direction: direction, octets: pdu, mtu: .max, time: Instant(nanoseconds: loop.now)))
+      .pdu(
+        MonitoredPDU(
+          direction: direction, octets: pdu, mtu: .max, time: Instant(nanoseconds: loop.now))))
   }
 
   func receive(within time: Duration, _ waiter: Waiter<[UInt8]?, AttoError>) {
@@ -205,6 +206,7 @@ private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
     if let watch { loop.unwatch(watch) }
     watch = nil
     link.close()
+    monitor?(.ended(error))
     writers.resumeAll(.failure(error))
     // Callers get what was received before.
     if received.isEmpty { readers.resumeAll(.failure(error)) }

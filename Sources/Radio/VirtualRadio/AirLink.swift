@@ -36,6 +36,8 @@ final class AirLink: Link {
 
   let peer: BluetoothAddress
   let peerName: String
+  /// The addresses of both radios.
+  let radioAddresses: LinkAddresses?
   /// The name that the peer gave; empty if it gave none.
   private let identity: String
   weak var observer: (any LinkObserver)?
@@ -85,6 +87,7 @@ final class AirLink: Link {
     pairings = radio.pairings
     pairings.agents.connected(peer)
     peerName = "air:" + (name.isEmpty ? peer.digits : name)
+    radioAddresses = LinkAddresses(own: radio.address, peer: peer)
     self.data = SocketLink(data, peerName: peerName)
     self.control = control
     loop = radio.loop

@@ -56,6 +56,10 @@ public protocol Link: AnyObject {
   /// The name of the other end in messages.
   var peerName: String { get }
 
+  /// The addresses of the radios at both ends; nil for links without radios, and after the end. Unlike
+  /// those of an ``AddressedLink`` they may identify no bond. May cost a system call.
+  var radioAddresses: LinkAddresses? { get }
+
   /// The process at the other end of a Unix socket; nil for other links. The user is reliable. A
   /// process may have passed the socket on.
   var peerProcess: PeerProcess? { get }
@@ -80,6 +84,7 @@ public protocol Link: AnyObject {
 
 extension Link {
   public func disconnect() { close() }
+  public var radioAddresses: LinkAddresses? { (self as? any AddressedLink)?.addresses }
   public var peerProcess: PeerProcess? { nil }
   public var phy: LinkPHY? { nil }
   public func setSendBuffer(_ octets: Int32) throws(LinkError) {}

@@ -29,8 +29,8 @@ public enum RelayEnd: Equatable, Sendable {
 public enum RelayEvent: Sendable {
   /// A client has connected; `from` is the name that its link gives the other end.
   case connected(client: Int, from: String)
-  /// The link to the peer is open, and PDUs are passed.
-  case joined(client: Int)
+  /// The link to the peer is open, and PDUs are passed. `addresses` are its radios'.
+  case joined(client: Int, LinkAddresses?)
   /// A PDU has arrived: `sent` by the client, or `received` from the peer. It is passed on next.
   case pdu(client: Int, MonitoredPDU)
   /// The links of a client have ended. `undelivered` counts PDUs that were reported and that the
@@ -192,7 +192,7 @@ private final class RelayCore {
       link.close()
       return .failure(.link(error))
     }
-    onEvent(.joined(client: number))
+    onEvent(.joined(client: number, link.radioAddresses))
     do throws(LoopError) {
       try pair.join(link)
     } catch {

@@ -96,10 +96,11 @@ def back(b):
                  for line in ended.json]
         traced = [line.split(" ", 1)[1] for line in traced if line.split()[1] in "<>"]
         equal(found, traced)
-        equal([line["record"] for line in ended.json], list(range(1, len(traced) + 1)))
+        # The connection begins with three events and ends with one.
+        equal([line["record"] for line in ended.json], list(range(4, len(traced) + 4)))
         expect(ended.json[0]["time"] == 0 and ended.json[-1]["time"] > 0, f"{ended.json[-1]}")
         equal({line["connection"] for line in ended.json}, {0x40})
-        contains(ended.err, f"{len(traced)} records of {ending}: {len(traced)} attribute PDUs")
+        contains(ended.err, f"{len(traced) + 4} records of {ending}: {len(traced)} attribute PDUs")
         if ending == "btsnoop":
             equal([line["pdu"] for line in ended.json], [pdu for _, pdu, _ in parsed(path)])
         # From standard input too, and as text.
@@ -108,7 +109,7 @@ def back(b):
                                   capture_output=True, timeout=PATIENCE, env=b.environment)
         equal((done.returncode, done.stdout), (0, ended.out))
         line = b.run("decode", path).lines[0]
-        equal(line.split(), ["1", "0.000000", "0x0040", ">", "026400", "Exchange", "MTU",
+        equal(line.split(), ["4", "0.000000", "0x0040", ">", "026400", "Exchange", "MTU",
                              "Request", "100"])
 
 

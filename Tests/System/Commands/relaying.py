@@ -330,8 +330,9 @@ def several(b):
     ended = running.stop()
     equal((ended.code, [line["client"] for line in ended.json]), (0, [3, 3, 2, 2, 1, 1]), ended)
     octets = open(path, "rb").read()
-    handles = [struct.unpack_from("<H", octets, at + 25)[0] & 0xFFF
-               for at in [m.start() - 24 for m in re.finditer(rb"\x02[\x40-\x42][\x00\x20]", octets)]]
+    starts = [found.start() for found in re.finditer(
+        rb"(?s)\x02[\x40-\x42][\x00\x20]...\x00\x04\x00", octets)]
+    handles = [struct.unpack_from("<H", octets, at + 1)[0] & 0xFFF for at in starts]
     equal(handles, [0x42, 0x42, 0x41, 0x41, 0x40, 0x40])
     server.stop()
 

@@ -101,4 +101,79 @@ import Testing
     #expect(hci.isCut)
     #expect(CaptureWriter(path: "a.txt")?.format == nil)
   }
+
+  /// The start and the end of a connection are those of a controller, by the specification.
+  @Test func connections() throws {
+    let writer = CaptureWriter(.btsnoop)
+    var connection = WrittenConnection(
+      number: 2, own: .init(0xC1A2_B3C4_D5E6, isRandom: true),
+      peer: .init(0x0011_2233_4455, isRandom: false), name: "air:Strap", isCentral: true)
+    var dropped = CaptureWriter.Dropped()
+    dropped.count(isWritten: false)
+    let file =
+      writer.header
+      + writer.start(of: connection, statesOwn: true, microseconds: 7, dropped: dropped)
+      + writer.record(pdu: [0x0A, 1, 0], isSent: true, connection: 2, microseconds: 8)
+      + writer.end(ofConnection: 2, reason: 0x13, microseconds: 9, dropped: dropped)
+    let records = try CaptureReaderTests.records(file)
+    let events: [[UInt8]?] = records.map {
+      guard case .hci(let hci) = $0.content, hci.kind == .event else { return nil }
+      return hci.octets
+    }
+    #expect(
+      events == [
+        octets("0e0a 01 0910 00 e6d5c4b3a2c1"),
+        octets("3e17 02 01 00 00 554433221100 0b 0a09 6169723a5374726170 7f"),
+        octets("3e13 01 00 4200 00 00 554433221100 1800 0000 f401 00"), nil,
+        octets("0504 00 4200 13"),
+      ])
+    #expect(try CaptureReaderTests.pdus(file).map(\.mtu) == [23])
+
+    connection.isCentral = false
+    connection.name = "not shown"
+    connection.number = WrittenConnection.limit - 1
+    for format in [CaptureWriter.Format.btsnoop, .pcapng] {
+      let writer = CaptureWriter(format)
+      let file =
+        writer.header
+        + writer.start(of: connection, statesOwn: false, microseconds: 7, dropped: dropped)
+      guard case .hci(let hci)? = try CaptureReaderTests.records(file).first?.content else {
+        Issue.record("no event")
+        continue
+      }
+      #expect(
+        hci.octets == octets("3e13 01 00 ff0e 01 00 554433221100 1800 0000 f401 00"))
+      #expect(hci.isSent == false)
+    }
+  }
+
+  /// Static random addresses begin with two set bits. Vol 6, Part B, 1.3.2.1.
+  @Test func madeUpAddresses() {
+    let texts = ["", "unix:/tmp/a", "unix:/tmp/b", "client 1 of unix:/tmp/a"]
+    let addresses = texts.map { WrittenConnection.Address(for: $0) }
+    #expect(Set(addresses).count == texts.count)
+    for address in addresses { #expect(address.isRandom && address.value >> 46 == 3) }
+    #expect(addresses[1] == WrittenConnection.Address(for: "unix:/tmp/a"))
+  }
+
+  /// Advertising data has room for 29 octets of a name.
+  @Test(arguments: [("a", 29, 9), ("a", 30, 8), ("\u{E9}", 14, 9), ("\u{E9}", 15, 8)])
+  func names(_ letter: String, _ count: Int, _ kind: UInt8) throws {
+    let name = String(repeating: letter, count: count)
+    let connection = WrittenConnection(
+      number: 0, own: .init(1, isRandom: false), peer: .init(2, isRandom: false), name: name,
+      isCentral: true)
+    let writer = CaptureWriter(.btsnoop)
+    let file =
+      writer.header
+      + writer.start(of: connection, statesOwn: false, microseconds: 0, dropped: .init())
+    guard case .hci(let hci)? = try CaptureReaderTests.records(file).first?.content else {
+      Issue.record("no event")
+      return
+    }
+    let data = hci.octets[13..<hci.octets.count - 1]
+    #expect(hci.octets[12] == UInt8(data.count) && data.count <= 31)
+    #expect(Array(data.prefix(2)) == [UInt8(data.count - 1), kind])
+    #expect(name.hasPrefix(try #require(String(validating: data.dropFirst(2), as: UTF8.self))))
+  }
 }

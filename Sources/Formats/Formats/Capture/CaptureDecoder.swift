@@ -11,8 +11,8 @@ import AttoATT
 ///
 /// HCI events start and end connections if the capture has them. ATT_MTU is known from the start of
 /// a connection or from an exchange. If the start is not in the capture, one handle may stand for
-/// several connections (as in files of `atto serve --capture`). The largest agreed ATT_MTU applies
-/// then, so that no valid PDU is reported as too long.
+/// several connections. The largest agreed ATT_MTU applies then, so that no valid PDU is reported as
+/// too long.
 ///
 /// Limits: 64 incomplete L2CAP PDUs of at most 65,539 octets and a fragment each; 4096 connections.
 public struct CaptureDecoder: Sendable {

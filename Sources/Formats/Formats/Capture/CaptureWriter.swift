@@ -2,7 +2,7 @@
 ///
 /// It does no I/O: it returns the octets of the header and of each record. ATT PDUs are wrapped as a
 /// controller would see them: in L2CAP on channel 4 (Vol 3, Part A, 3.1), in ACL data (Vol 4, Part E,
-/// 5.4.2) after an H4 indicator (Vol 4, Part A, 2).
+/// 5.4.2) after an H4 indicator (Vol 4, Part A, 2), between the events that start and end a connection.
 public struct CaptureWriter: Sendable {
   /// The file format.
   public enum Format: Sendable {
@@ -30,6 +30,8 @@ public struct CaptureWriter: Sendable {
 
     /// None.
     public init() {}
+
+    init(total: Int) { self.total = total }
 
     /// Counts a record: one that is to be written after these, or one more of these.
     public mutating func count(isWritten: Bool) {
@@ -82,7 +84,7 @@ public struct CaptureWriter: Sendable {
   /// Encodes a record of an ATT PDU.
   ///
   /// - Parameters:
-  ///   - connection: distinguishes connections, from 0. Connection handles start at 0x0040.
+  ///   - connection: the number of its ``WrittenConnection``.
   ///   - microseconds: the time since 1970.
   ///   - dropped: the records that are missing before this one.
   public func record(
@@ -90,8 +92,7 @@ public struct CaptureWriter: Sendable {
     dropped: Dropped = Dropped()
   ) -> [UInt8] {
     let octets = pdu.prefix(Self.longestPDU)
-    // Connection handles go up to 0x0EFF.
-    let handle = UInt16(0x40 + connection % 0x0E00)
+    let handle = WrittenConnection.handle(connection)
     let hci = [0x02] + Self.acl(Self.l2cap(octets, channel: 4), handle: handle, isSent: isSent)
     return record(
       hci, prefix: isSent ? 0 : 1, missing: pdu.count - octets.count, microseconds: microseconds,
@@ -115,7 +116,7 @@ public struct CaptureWriter: Sendable {
   }
 
   /// - Parameter prefix: btsnoop's flags. In pcapng the same four octets precede the data.
-  private func record(
+  func record(
     _ octets: [UInt8], prefix: UInt32, missing: Int, microseconds: Int64, _ dropped: Dropped
   ) -> [UInt8] {
     switch format {

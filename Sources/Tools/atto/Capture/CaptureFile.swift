@@ -6,18 +6,26 @@ import Synchronization
 
 /// The file of `--capture`.
 ///
-/// All connections of a server share one connection handle, because a monitor does not distinguish
-/// them; a relay gives each client its own.
+/// Each connection has the lowest connection handle that is free, and begins and ends with the events of
+/// a controller, so that Wireshark shows addresses.
 ///
 /// A thread writes each PDU as soon as it can. While more than ``OutputQueue/capacity`` bytes are
 /// pending, because nobody reads a FIFO or a disk is slow, PDUs are dropped whole and counted. The first
-/// PDU replaces an existing file, so that a command that fails to connect leaves it unchanged. PDUs may
-/// carry keys, so an existing file is closed to others first.
+/// PDU replaces an existing file, so that a command that fails to connect leaves it unchanged.
+/// PDUs may carry keys, so an existing file is closed to others first.
 final class CaptureFile: Sendable {
   private let writer: CaptureWriter
   private let queue: OutputQueue
   private let isBegun = Atomic<Bool>(false)
-  private let dropped = Mutex(CaptureWriter.Dropped())
+  private let state = Mutex(State())
+
+  private struct State {
+    var dropped = CaptureWriter.Dropped()
+    /// The address of this end in the file.
+    var own: WrittenConnection.Address?
+    /// The connections that are open, by number, and whether their start is in the file.
+    var isStarted: [Int: Bool] = [:]
+  }
 
   init(path: String, _ content: CaptureWriter.Content = .pdus) throws(FileError) {
     guard var writer = CaptureWriter(path: path, content) else {
@@ -53,25 +61,64 @@ final class CaptureFile: Sendable {
     queue.append(writer.header, mayDrop: false)
   }
 
-  /// - Parameter link: distinguishes links, from 0.
-  func write(_ pdu: MonitoredPDU, link: Int = 0) {
-    write { dropped in
+  /// Gives a connection the lowest number that is free. Its start is written with its first PDU, or
+  /// with its end.
+  ///
+  /// - Parameter ends: the two ends, for the number of the connection.
+  func open(_ ends: (_ number: Int) -> WrittenConnection) -> WrittenConnection {
+    state.withLock { state in
+      let number = (0...).first { state.isStarted[$0] == nil }!
+      state.isStarted[number] = false
+      return ends(number)
+    }
+  }
+
+  /// Writes the end of a connection. Its number may be used again.
+  func close(_ connection: WrittenConnection, isByPeer: Bool) {
+    let time = TimeOfDay.now
+    write(at: time, on: connection) {
+      writer.end(
+        ofConnection: connection.number, reason: isByPeer ? 0x13 : 0x16, microseconds: time,
+        dropped: $0)
+    }
+    state.withLock { $0.isStarted[connection.number] = nil }
+  }
+
+  func write(_ pdu: MonitoredPDU, on connection: WrittenConnection) {
+    let time = TimeOfDay.microseconds(of: pdu.time)
+    write(at: time, on: connection) {
       writer.record(
-        pdu: pdu.octets, isSent: pdu.direction == .sent, connection: link,
-        microseconds: TimeOfDay.microseconds(of: pdu.time), dropped: dropped)
+        pdu: pdu.octets, isSent: pdu.direction == .sent, connection: connection.number,
+        microseconds: time, dropped: $0)
     }
   }
 
   func write(_ record: MonitorRecord) {
-    write { dropped in
+    write(at: record.time, on: nil) {
       writer.record(
         monitor: record.kind, adapter: record.adapter, record.octets, missing: record.missing,
-        microseconds: record.time, dropped: dropped)
+        microseconds: record.time, dropped: $0)
     }
   }
 
-  private func write(_ record: (CaptureWriter.Dropped) -> [UInt8]) {
+  /// Writes a record, after the start of its connection if that is not in the file.
+  private func write(
+    at time: Int64, on connection: WrittenConnection?, _ record: (CaptureWriter.Dropped) -> [UInt8]
+  ) {
     begin()
-    dropped.withLock { $0.count(isWritten: queue.append(record($0), mayDrop: true)) }
+    state.withLock { state in
+      var octets = record(state.dropped)
+      if let connection, state.isStarted[connection.number] == false {
+        octets =
+          writer.start(
+            of: connection, statesOwn: state.own != connection.own, microseconds: time,
+            dropped: state.dropped) + octets
+      }
+      let isWritten = queue.append(octets, mayDrop: true)
+      state.dropped.count(isWritten: isWritten)
+      guard isWritten, let connection else { return }
+      state.own = connection.own
+      state.isStarted[connection.number] = true
+    }
   }
 }

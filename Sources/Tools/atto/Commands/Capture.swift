@@ -22,7 +22,8 @@ enum CaptureCommand: Command {
       client, < from the peer, with the time at which the PDU arrived. When one side closes its
       connection, the command closes the other. A side that does not read slows the other down. A PDU
       that is longer than 65535 octets, or than the other link can carry, ends both connections. In a
-      capture file > is sent, < is received, and each client has a connection handle of its own.
+      capture file > is sent, < is received, and clients at the same time have connection handles of
+      their own.
 
       Without --listen the command monitors the kernel's Bluetooth until interrupted: the PDUs of all
       links on this machine (or of one adapter, or with one device), whichever program uses them. > is

@@ -1,4 +1,6 @@
 import Atto
+import AttoFormats
+import AttoLinks
 import AttoRelay
 import Synchronization
 
@@ -11,6 +13,8 @@ final class RelayCapture: Sendable {
   private let isOnce: Bool
   private let results: Results
   private let file: CaptureFile?
+  /// The connections in the file, by client.
+  private let captured = Mutex<[Int: WrittenConnection]>([:])
   /// The notes about connections to the peer that take long, by client.
   private let notes = Mutex<[Int: WaitingNote]>([:])
   private let end = AsyncThrowingStream<Void, any Error>.makeStream()
@@ -58,15 +62,20 @@ final class RelayCapture: Sendable {
       notes.withLock {
         $0[client] = WaitingNote(connectingTo: connecting.endpoint, on: loop)
       }
-    case .joined(let client): endNote(client)
+    case .joined(let client, let addresses):
+      endNote(client)
+      captured.withLock { $0[client] = file?.open { ends($0, addresses) } }
     case .pdu(let client, let pdu):
-      file?.write(pdu, link: client - 1)
+      if let connection = captured.withLock({ $0[client] }) { file?.write(pdu, on: connection) }
       SeenPDU(
         time: TimeOfDay.microseconds(of: pdu.time), isSent: pdu.direction == .sent,
         octets: pdu.octets
       ).print("client \(client)", json: ["client": client], to: results)
     case .ended(let client, let end, let undelivered):
       endNote(client)
+      if let connection = captured.withLock({ $0.removeValue(forKey: client) }) {
+        file?.close(connection, isByPeer: end == .closed(by: .peer))
+      }
       Terminal.note("client \(client) ended: \(end.text(undelivered))")
       if isOnce {
         self.end.continuation.finish(throwing: end.failure)
@@ -79,6 +88,14 @@ final class RelayCapture: Sendable {
       Terminal.note(hintsFor: error)
     case .deaf(let error): end.continuation.finish(throwing: error)
     }
+  }
+
+  /// The ends of a connection in the file: the clients, for which the relay's endpoint stands, and the
+  /// peer.
+  private func ends(_ number: Int, _ addresses: LinkAddresses?) -> WrittenConnection {
+    var ends = CaptureEnds(of: connecting.endpoint, isCentral: true).connection(number, addresses)
+    ends.own = WrittenConnection.Address(for: "\(place)")
+    return ends
   }
 
   private func endNote(_ client: Int) {

@@ -72,7 +72,7 @@ enum ServeCommand: Command {
     options.idleLimit = arguments[idleLimit]
     options.security = arguments[CommonOptions.security].level
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
-    options.monitor = try Monitor.make(arguments)
+    try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
 
     let pairing = try PairingOptions(arguments)
     let serverBox = BondedServer()

@@ -39,7 +39,7 @@ final class RawPeer: TestPeer {
     case .le, .air: throw UsageError("--listen must be unix:PATH, fd:N or le: here")
     }
     var options = ConnectionOptions()
-    options.monitor = try Monitor.make(arguments)
+    try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
     let listener = try await RawListener.listen(on: endpoint, options: options, loop: loop)
     Terminal.note("listening on \(listener.endpoint)")
     return RawPeer(.clients(listener), patience: patience, on: loop)

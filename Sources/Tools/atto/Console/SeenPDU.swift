@@ -34,6 +34,9 @@ enum TimeOfDay {
   /// Microseconds since 1970 at an instant of the loop's clock.
   static func microseconds(of moment: Instant) -> Int64 { moment.nanoseconds / 1000 + offset }
 
+  /// Microseconds since 1970, now, by the same offset.
+  static var now: Int64 { microseconds(CLOCK_MONOTONIC) + offset }
+
   /// `15:04:05.000000` in local time.
   static func text(_ microseconds: Int64) -> String {
     var seconds = time_t(microseconds / 1_000_000)

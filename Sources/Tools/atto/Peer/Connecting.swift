@@ -42,7 +42,9 @@ struct Connecting: Sendable {
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
     showsLink = arguments[CommonOptions.linkInfo]
     showsSearches = !isMeasured && ProgressLine.isShown(arguments)
-    if isMonitored { options.monitor = try Monitor.make(arguments) }
+    if isMonitored {
+      try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: true))
+    }
   }
 
   /// Connects, runs the body, and closes the connection.

@@ -29,6 +29,14 @@ def btsnoop(path: str) -> tuple[int, list[tuple[int, bytes]]]:
     return struct.unpack_from(">I", octets, 12)[0], found
 
 
+def attribute_pdus(records: list[tuple[int, bytes]]) -> list[tuple[bool, str]]:
+    return [(flags == 0, octets[9:].hex()) for flags, octets in records if octets[0] == 2]
+
+
+def address(adapter: int) -> bytes:
+    return bytes.fromhex(ADDRESSES[adapter].replace(":", ""))[::-1]
+
+
 def stopped(process: Process) -> list[dict]:
     process.signal(signal.SIGINT)
     check(process.wait() == 0, process.errors)
@@ -70,7 +78,10 @@ wanted = []
 for name in ("client", "reader"):
     datalink, records = btsnoop(f"{name}.btsnoop")
     check(datalink == 1002, name, datalink)
-    wanted += [(flags == 0, octets[9:].hex()) for flags, octets in records]
+    events = [octets for _, octets in records if octets[0] == 4]
+    check([octets[1] for octets in events] == [0x0E, 0x3E, 0x3E, 0x05], name, events)
+    check(events[0][-6:] == address(0) and events[2][9:15] == address(1), name, events)
+    wanted += attribute_pdus(records)
 check(len(wanted) > 15, len(wanted))
 check(shown(lines, 0) == wanted, "hci0", shown(lines, 0), wanted)
 check(shown(lines, 1) == [(not is_sent, pdu) for is_sent, pdu in wanted], "hci1",
@@ -151,7 +162,6 @@ with Server("heart-rate", adapter=3):
     control.disconnect_all(0)
     check(relay.wait() == 0, relay.errors)
 check("client 1 connected: le:" in relay.errors, relay.errors)
-passed = [(flags == 0, octets[9:]) for flags, octets in btsnoop("relay.btsnoop")[1]]
-check(passed == [(flags == 0, octets[9:]) for flags, octets in btsnoop("relayed.btsnoop")[1]],
-      passed)
+passed = attribute_pdus(btsnoop("relay.btsnoop")[1])
+check(passed == attribute_pdus(btsnoop("relayed.btsnoop")[1]), passed)
 print(f"{len(passed)} PDUs were passed")
