@@ -44,17 +44,20 @@ import Glibc
     }
     let asksForHelp = ["--help", "-h", "help"].contains(first)
     guard let name = asksForHelp ? words.dropFirst().first : first else {
-      Terminal.print(ownText: overview)
+      Terminal.print(help: overview)
       return 0
     }
     guard let command = commands.first(where: { $0.description.name == name }) else {
-      let error = UsageError(
-        "unknown command \"\(name)\"", hint: "atto --help lists the commands")
-      Terminal.note("atto", failed: ExitStatus(error))
-      return 2
+      var status = ExitStatus(UsageError("unknown command \"\(name)\""))
+      if let hint = Suggestion.hint(for: name, among: commands.map { $0.description.name }) {
+        status.hints.append(hint)
+      }
+      status.hints.append("atto --help lists the commands")
+      Terminal.note("atto", failed: status)
+      return status.code
     }
     if asksForHelp || words.contains("--help") || words.contains("-h") {
-      Terminal.print(ownText: command.description.help)
+      Terminal.print(help: command.description.help)
       return 0
     }
     Terminal.setDelivery(command.description.delivery)

@@ -192,7 +192,7 @@ class Bench:
         self.folder = pathlib.Path(folder)
         self.environment = dict(
             os.environ, ATTO_AIR=str(self.folder / "air"), ATTO_STORE=str(self.folder / "store.sqlite"),
-            LC_ALL="C")
+            LC_ALL="C", NO_COLOR="1")
         self.cleaning = []
 
     def path(self, name):
@@ -225,12 +225,12 @@ class Bench:
             except (OSError, ValueError):
                 pass
 
-    def on_terminal(self, *words, columns=80):
-        """Runs the command with its standard error on a terminal. Returns the terminal's text and the
-        other results."""
+    def on_terminal(self, *words, columns=80, stream="stderr"):
+        """Runs the command with its standard error, or another stream, on a terminal. Returns the
+        terminal's text and the other results."""
         terminal, inner = os.openpty()
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        running = self.start(*words, stderr=inner)
+        running = self.start(*words, **{stream: inner})
         os.close(inner)
         text = b""
         try:

@@ -1,7 +1,8 @@
 /// Finds the word of a list that the user probably meant.
-enum NearestWord {
-  /// The nearest word if at most a third of its letters differ. Ignores case.
-  static func of(_ word: String, among words: [String]) -> String? {
+package enum NearestWord {
+  /// The nearest word if at most a third of its letters differ; nil if none is near, or the given word
+  /// has more than 64 octets. Ignores case.
+  package static func of(_ word: String, among words: [String]) -> String? {
     // A hostile key must not cost quadratic time.
     guard word.utf8.count <= 64 else { return nil }
     let given = Array(word.lowercased().utf8)

@@ -15,8 +15,8 @@ struct BenchPlan: Sendable {
   let handle: AttributeHandle?
 
   private static let test = Option.list(
-    "test", "TEST", "The tests, separated by commas, or all (default: read).",
-    expected: BenchTest.names.alternatives + " or all"
+    "test", "TEST", "The tests, separated by commas.", shown: "read",
+    among: BenchTest.names + ["all"], expected: (BenchTest.names + ["all"]).alternatives
   ) { BenchTest.tests($0) }
   private static let size = Option.integer(
     "size", "OCTETS", in: 4...512, default: 20,

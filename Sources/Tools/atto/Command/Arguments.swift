@@ -53,7 +53,12 @@ struct Arguments: Sendable {
       word.hasPrefix("--") && !name.isEmpty && $0.name.hasPrefix(name)
     }
     if let option = near.first(where: { $0.name == name }) { return option }
-    guard let option = near.first else { throw UsageError("unknown option \(word)") }
+    guard let option = near.first else {
+      let names = options.map(\.description.name)
+      throw UsageError(
+        "unknown option \(word)",
+        hint: Suggestion.hint(for: word.drop { $0 == "-" }, among: names, prefix: "--"))
+    }
     guard near.count == 1 else {
       throw UsageError("ambiguous option \(word): \(near.map { "--\($0.name)" }.alternatives)")
     }

@@ -7,7 +7,7 @@ import AttoStore
 struct ExitStatus: Sendable {
   let kind: FailureKind
   let message: String
-  private(set) var hints: [String] = []
+  var hints: [String] = []
   /// The peer's answer, if it refused a request.
   private(set) var refusal: ErrorResponse?
 

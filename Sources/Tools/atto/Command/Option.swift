@@ -36,7 +36,18 @@ struct Option<Value: Sendable>: CommandOption {
   }
 
   func read(_ texts: [String]) throws(UsageError) -> any Sendable {
-    try parse(texts, description.name)
+    do throws(UsageError) {
+      return try parse(texts, description.name)
+    } catch {
+      throw UsageError(error.message, hint: error.hint ?? suggestion(for: texts))
+    }
+  }
+
+  private func suggestion(for texts: [String]) -> String? {
+    let allowed = description.allowedValues
+    let words = texts.flatMap { $0.split(separator: ",") }.map(String.init)
+    guard let word = words.first(where: { !allowed.contains($0) }) else { return nil }
+    return Suggestion.hint(for: word, among: allowed)
   }
 }
 
@@ -80,11 +91,17 @@ extension Option {
   }
 
   /// An option that may be repeated.
+  ///
+  /// - Parameters:
+  ///   - shown: the default in help.
+  ///   - words: all values, where they can be listed.
   static func list<Found: Sendable>(
-    _ name: String, _ argument: String, _ summary: String, expected: String,
-    read: @escaping @Sendable (String) -> Found?
+    _ name: String, _ argument: String, _ summary: String, shown: String? = nil,
+    among words: [String] = [], expected: String, read: @escaping @Sendable (String) -> Found?
   ) -> Option where Value == [Found] {
     var description = OptionDescription(name: name, argument: argument, summary: summary)
+    description.defaultValue = shown
+    description.allowedValues = words
     description.isRepeatable = true
     return Option(description, absent: []) { texts, name throws(UsageError) in
       var values: [Found] = []

@@ -124,6 +124,18 @@ extension Option {
     option.description.allowedValues = words
     return option
   }
+
+  /// One of a few words, without a default.
+  static func choice<Found: Sendable>(
+    _ name: String, _ argument: String, _ choices: KeyValuePairs<String, Found>, _ summary: String
+  ) -> Option where Value == Found? {
+    let (words, values) = (choices.map(\.key), choices.map(\.value))
+    var option = value(name, argument, summary, expected: words.alternatives) { text in
+      words.firstIndex(of: text).map { values[$0] }
+    }
+    option.description.allowedValues = words
+    return option
+  }
 }
 
 extension AttributeHandle {

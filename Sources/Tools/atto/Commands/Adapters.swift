@@ -2,9 +2,8 @@ import Atto
 
 /// `atto adapters`: the kernel's Bluetooth adapters.
 enum AdaptersCommand: Command {
-  private static let power = Option.value(
-    "power", "on|off", "Switch the adapter on, with LE, or off.", expected: "on or off"
-  ) { ["on": true, "off": false][$0] }
+  private static let power = Option<Bool?>.choice(
+    "power", "STATE", ["on": true, "off": false], "Switch the adapter, with LE.")
   private static let watch = Option.flag("watch", "Print changes until interrupted.")
   private static let time = Option.seconds("for", "Print changes for this time.")
 

@@ -20,10 +20,9 @@ enum BenchCommand: Command {
     "bench", "Measure throughput and latency against a peer.",
     synopsis: ["ENDPOINT [--test TEST] [OPTIONS]"], arguments: [.endpoint],
     details: """
-      TEST is read, write, write-command, notify, indicate, long-read, discover or ping. The peer is best
-      atto serve Fixtures/bench.json: its values are numbered, and counted by their receiver. With other
-      peers, the first suitable value is read or subscribed to; values are written only if --handle
-      names one.
+      The peer is best atto serve Fixtures/bench.json: its values are numbered, and counted by their
+      receiver. With other peers, the first suitable value is read or subscribed to; values are written
+      only if --handle names one.
 
       Latency is the duration of a round trip or procedure. For notify and indicate it is the time
       between two values, and for write-command the time until the link accepts the PDU.

@@ -21,9 +21,9 @@ extension Terminal {
   static func note(_ command: String, failed status: ExitStatus, usage: String? = nil) {
     failures.withLock { $0.append((command, status)) }
     guard !isJSON.load(ordering: .relaxed) else { return }
-    put(["\(command): \(status.message)"], on: errors, mayDrop: false)
-    put(status.hints.map { "hint: \($0)" }, on: errors, mayDrop: false)
-    if let usage { put(lines(of: usage), on: errors, mayDrop: false) }
+    put(["\(command): \(status.message)"], as: .failure, on: errors, mayDrop: false)
+    put(status.hints.map { "hint: \($0)" }, as: .note, on: errors, mayDrop: false)
+    if let usage { put(lines(of: usage), as: .note, on: errors, mayDrop: false) }
   }
 
   /// Prints the failure that the exit status stands for as JSON, after the messages of others.
@@ -34,7 +34,7 @@ extension Terminal {
     let main = index.map { failures.remove(at: $0).status } ?? ExitStatus(CancellationError())
     for other in failures { note("\(other.command): \(other.status.message)") }
     guard let line = try? encoded(main.json) else { return }
-    put([line], on: errors, mayDrop: false)
+    put([line], as: .result, on: errors, mayDrop: false)
   }
 
   /// The error of the first failed write to standard output; nil if none failed.

@@ -67,7 +67,7 @@ enum Terminal {
   /// Prints lines on standard output.
   static func print(_ lines: String...) {
     let delivery = currentDelivery
-    put(lines, on: output, mayDrop: delivery == .live || delivery == .log)
+    put(lines, as: .result, on: output, mayDrop: delivery == .live || delivery == .log)
   }
 
   /// Prints a text on standard output that has line breaks of its own, and nothing in it that a peer
@@ -76,8 +76,13 @@ enum Terminal {
     for line in lines(of: text) { print(line) }
   }
 
+  /// Prints help on standard output, with its headings in colour.
+  static func print(help text: String) {
+    put(lines(of: text), as: .help, on: output, mayDrop: false)
+  }
+
   /// Prints lines on standard error. They are dropped and counted while nobody reads it.
-  static func note(_ lines: String...) { put(lines, on: errors, mayDrop: true) }
+  static func note(_ lines: String...) { put(lines, as: .note, on: errors, mayDrop: true) }
 
   /// Prints the hints for an error on standard error.
   static func note(hintsFor error: any Error) {
@@ -99,10 +104,17 @@ enum Terminal {
     return String(decoding: try encoder.encode(value), as: UTF8.self).printableJSON
   }
 
-  static func put(_ lines: [String], on queue: OutputQueue, mayDrop: Bool) {
+  static func put(_ lines: [String], as style: Style, on queue: OutputQueue, mayDrop: Bool) {
     clearProgress()
-    for line in lines { queue.append(Array((line.printable + "\n").utf8), mayDrop: mayDrop) }
+    let isColorful = style == .help ? isOutputColorful : areErrorsColorful
+    for line in lines {
+      let text = isColorful ? style.apply(to: line.printable) : line.printable
+      queue.append(Array((text + "\n").utf8), mayDrop: mayDrop)
+    }
   }
+
+  private static let isOutputColorful = Style.isColorful(STDOUT_FILENO)
+  private static let areErrorsColorful = Style.isColorful(STDERR_FILENO)
 
   static func lines(of text: String) -> [String] {
     text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
