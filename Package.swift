@@ -124,7 +124,9 @@ let package = Package(
       name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI"],
       path: "Sources/Formats/Formats",
       exclude: ["AssignedNumbers/generate.py"],
-      resources: [.embedInCode("AssignedNumbers/names.txt")], swiftSettings: common),
+      resources: [
+        .embedInCode("AssignedNumbers/names.txt"), .embedInCode("Values/formats.txt"),
+      ], swiftSettings: common),
 
     .target(
       name: "AttoProfileServer", dependencies: ["Atto", "AttoFormats"],

@@ -308,3 +308,26 @@ def tshark(b):
                 for line in b.run("decode", path, "--json").json]
         equal(ours, theirs, name)
         expect(len(ours) >= 3, f"{name}: {ours}")
+
+
+@test("decode: values of known characteristics, by UUID and by name")
+def values(b):
+    equal(b.run("decode", "--as", "2A37", "0048", "1448 8003").lines,
+          ["0048  72 bpm", "14488003  72 bpm, contact not detected, rr intervals 0.875 s"])
+    equal(b.run("decode", "--as", "heart rate measurement", "1448 8003", "--json").json,
+          [{"value": "14488003", "text": "72 bpm, contact not detected, rr intervals 0.875 s",
+            "decoded": {"heartRate": 72, "contact": "not detected", "rrIntervals": [0.875]},
+            "units": {"heartRate": "bpm", "rrIntervals": "s"}}])
+    equal(b.run("decode", "--as", "current time", "ea070b16121e00070000").lines,
+          ["ea070b16121e00070000  2026-11-22 18:30:00, Sunday"])
+    equal(b.run("decode", "--as", "2A19", "", "6401").lines,
+          ["(empty)  (ends in level)", "6401  100 %, followed by 01"])
+    equal(b.run("decode", "--as", "2A19", "", "--json").json,
+          [{"value": "", "fault": "ends in level"}])
+    for line, text in [(["--as", "2A4B", "00"], "no format known for 2A4B Report Map"),
+                       (["--as", "nonsense", "00"], 'invalid value "nonsense" for --as'),
+                       (["--as", "2A19", "6"], 'invalid hex "6"'),
+                       (["--as", "2A19", "64", "--check"], "--check cannot be combined")]:
+        ended = b.run("decode", *line)
+        equal((ended.code, ended.out), (2, ""))
+        contains(ended.err, text)

@@ -207,7 +207,7 @@ def partly(b):
         {"uuid": "2A29", "properties": ["read"], "permissions": [], "value": "hex:02"}]}]}
     _, at = b.serve(profile, name="partly")
     ended = b.run("read", at, "--uuid", "2a29", "--json")
-    equal(ended.json, [{"handle": 3, "value": "01"}])
+    equal([(v["handle"], v["value"]) for v in ended.json], [(3, "01")])
     equal(ended.code, 1)
     contains(ended.err, "Read Not Permitted (0x02)", "0x0005")
 

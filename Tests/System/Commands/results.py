@@ -110,7 +110,10 @@ def reads(b):
     equal(b.run("read", at, "0x0015", "0x001A").lines, ["0164"])
     equal(b.run("read", at, "0x0015", "0x001A", "--variable", "--json").json,
           [{"handle": 21, "value": "01"}, {"handle": 26, "value": "64"}])
-    equal(b.run("read", at, "--uuid", "2a19", "--json").json, [{"handle": 26, "value": "64"}])
+    equal(b.run("read", at, "--uuid", "2a19", "--json").json,
+          [{"handle": 26, "value": "64", "decoded": {"level": 100}, "units": {"level": "%"},
+            "text": "100 %"}])
+    equal(b.run("read", at, "--uuid", "battery level").lines, ["0x001A  64  100 %"])
     equal(b.run("read", at, "--uuid", "2a19", "--range", "0x0001-0x0010").code, 1)
 
 

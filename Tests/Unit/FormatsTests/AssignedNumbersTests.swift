@@ -15,6 +15,15 @@ import Testing
         of: BluetoothUUID("0000180f-0000-1000-8000-00805f9b34fb")!, as: .service) == "Battery")
   }
 
+  @Test func findsByName() {
+    #expect(AssignedNumbers.uuid(named: "battery level", as: .characteristic) == 0x2A19)
+    #expect(AssignedNumbers.uuid(named: "BatteryLevel", as: .characteristic) == 0x2A19)
+    #expect(AssignedNumbers.uuid(named: "Current Time", as: .service) == 0x1805)
+    #expect(AssignedNumbers.uuid(named: "Current Time", as: .characteristic) == 0x2A2B)
+    #expect(AssignedNumbers.uuid(named: "battery", as: .characteristic) == nil)
+    #expect(AssignedNumbers.uuid(named: "---", as: .service) == nil)
+  }
+
   @Test func keepsTheKindsApart() {
     #expect(AssignedNumbers.name(of: 0x2A37, as: .service) == nil)
     #expect(AssignedNumbers.name(of: 0x180D, as: .characteristic) == nil)
@@ -36,6 +45,10 @@ import Testing
     for number in UInt16.min...UInt16.max {
       let found = AssignedNumbers.Kind.allCases.compactMap {
         AssignedNumbers.name(of: BluetoothUUID(number), as: $0)
+      }
+      for kind in AssignedNumbers.Kind.allCases {
+        guard let name = AssignedNumbers.name(of: BluetoothUUID(number), as: kind) else { continue }
+        #expect(AssignedNumbers.uuid(named: name, as: kind) == BluetoothUUID(number))
       }
       if found != names[number].map({ [$0] }) ?? [] { Issue.record("\(number): \(found)") }
     }

@@ -29,6 +29,25 @@ public enum AssignedNumbers {
     return names[number]
   }
 
+  /// Returns the UUID that has this name in this role, or nil. Only letters and digits count, in either
+  /// case: `battery level` and `BatteryLevel` are 2A19.
+  public static func uuid(named name: String, as kind: Kind) -> BluetoothUUID? {
+    let key = key(name)
+    guard !key.isEmpty else { return nil }
+    let found = kind.numbers.first { names[$0].map(Self.key) == key }
+    return found.map { BluetoothUUID($0) }
+  }
+
+  private static func key(_ name: String) -> [UInt8] {
+    name.utf8.compactMap { byte in
+      switch byte {
+      case 0x30...0x39, 0x61...0x7A: byte
+      case 0x41...0x5A: byte + 0x20
+      default: nil
+      }
+    }
+  }
+
   private static let names: [UInt16: String] = {
     var names: [UInt16: String] = [:]
     for line in PackageResources.names_txt.split(separator: 0x0A) {

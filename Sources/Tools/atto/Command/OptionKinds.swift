@@ -1,5 +1,6 @@
 import Atto
 import AttoATT
+import AttoFormats
 
 extension Option where Value == String? {
   static func text(_ name: String, _ argument: String, _ summary: String) -> Option {
@@ -74,12 +75,23 @@ extension Duration {
 }
 
 extension BluetoothUUID {
-  static let expectation = "a UUID such as 180D or in full"
+  static let expectation = "a UUID such as 180D or in full, or an assigned name"
+
+  /// Reads a UUID, or the name that the SIG assigned to one of these kinds: `2A19`, `battery level`.
+  init?(argument text: String, kinds: [AssignedNumbers.Kind]) {
+    let named = kinds.lazy.compactMap { AssignedNumbers.uuid(named: text, as: $0) }
+    guard let uuid = BluetoothUUID(text) ?? named.first else { return nil }
+    self = uuid
+  }
 }
 
 extension Option where Value == BluetoothUUID? {
-  static func uuid(_ name: String, _ summary: String) -> Option {
-    value(name, "UUID", summary, expected: BluetoothUUID.expectation) { BluetoothUUID($0) }
+  static func uuid(
+    _ name: String, _ kinds: AssignedNumbers.Kind..., summary: String
+  ) -> Option {
+    value(name, "UUID", summary, expected: BluetoothUUID.expectation) {
+      BluetoothUUID(argument: $0, kinds: kinds)
+    }
   }
 }
 

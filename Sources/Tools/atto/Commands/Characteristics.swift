@@ -4,7 +4,8 @@ import AttoGATT
 /// `atto characteristics`: Discover All Characteristics of a Service, or by UUID. Vol 3, Part
 /// G, 4.6.
 struct CharacteristicsCommand: ConnectionCommand {
-  private static let uuid = Option.uuid("uuid", "List only the characteristics with this UUID.")
+  private static let uuid = Option.uuid(
+    "uuid", .characteristic, summary: "List only the characteristics with this UUID.")
 
   static let description = CommandDescription(
     "characteristics", "List characteristics in a range of handles.",

@@ -19,11 +19,14 @@ enum DecodeCommand: Command {
     "transcript", "Of a capture: print a transcript for atto play.")
   private static let profile = Option.text(
     "profile", "NAME", "With --transcript: the server's profile, such as strap.json.")
+  private static let type = Option.uuid(
+    "as", .characteristic, .descriptor,
+    summary: "HEX are values of this characteristic or descriptor.")
   private static let check = Option.flag("check", "Exit with status 4 if a PDU breaks a rule.")
 
   static let description = CommandDescription(
     "decode", "Decode PDUs and capture files.",
-    synopsis: ["HEX... [OPTIONS]", "FILE [OPTIONS]", "- [OPTIONS]"],
+    synopsis: ["HEX... [OPTIONS]", "--as UUID HEX... [OPTIONS]", "FILE [OPTIONS]", "- [OPTIONS]"],
     arguments: [
       ArgumentDescription(
         name: "HEX...",
@@ -55,10 +58,10 @@ enum DecodeCommand: Command {
       a client, responses, notifications and indications from a server. Each connection makes one case
       per side that acts as a client.
       """,
-    options: [mtu, connection, channels, transcript, profile, check, CommonOptions.json],
+    options: [type, mtu, connection, channels, transcript, profile, check, CommonOptions.json],
     timeLimit: .unlimited,
     examples: [
-      "atto decode 0a1500 \"01 0a 15 00 0a\"",
+      "atto decode 0a1500 \"01 0a 15 00 0a\"", "atto decode --as 2A37 0048 --json",
       "atto decode btsnoop_hci.log --connection 0x0040",
       "atto decode capture.pcapng --json", "sudo btmon -w /dev/stdout | atto decode -",
       "atto decode capture.btsnoop --transcript > again.att && atto play air:Strap again.att",
@@ -74,7 +77,9 @@ enum DecodeCommand: Command {
       throw UsageError("--transcript cannot be combined with --json")
     }
     let mtu = arguments[mtu]
-    if let pdus = try pdus(arguments.words) {
+    if let type = arguments[type] {
+      try showValues(arguments, of: type)
+    } else if let pdus = try pdus(arguments.words) {
       try forbidCaptureOptions(arguments, "PDUs in hex")
       for pdu in pdus { output.show(DecodedPDU(pdu, mtu: mtu)) }
     } else if first == "-" {
@@ -92,6 +97,21 @@ enum DecodeCommand: Command {
       try await file(first, arguments, mtu, &output, on: loop)
     }
     try output.finish()
+  }
+
+  private static func showValues(_ arguments: Arguments, of type: BluetoothUUID) throws {
+    try forbidCaptureOptions(arguments, "values")
+    try arguments.forbid([mtu, profile, check], "cannot be combined with --as")
+    guard ValueFormat(of: type) != nil else {
+      throw UsageError(
+        "no format known for \(Shown.named(attribute: type))",
+        hint: "atto decode --as 2A37 0048 decodes a heart rate")
+    }
+    let results = Results(arguments)
+    for word in arguments.words {
+      let value = ShownValue(try octets(argument: word), of: type)
+      results.print(value.text, json: value.json)
+    }
   }
 
   private static func capture(_ arguments: Arguments) -> CaptureDecoding {

@@ -8,7 +8,9 @@ struct ReadCommand: ConnectionCommand {
   private static let offset = Option.integer(
     "offset", "N", in: 0...65535,
     "Read from this octet on: one Read Blob, or the whole rest with --long.")
-  private static let uuid = Option.uuid("uuid", "Read all values of this type: Read By Type.")
+  private static let uuid = Option.uuid(
+    "uuid", .characteristic, .descriptor,
+    summary: "Read all values of this type: Read By Type.")
   private static let range = Option.value(
     "range", "RANGE", "The range of handles for --uuid.", default: HandleRange.all,
     shown: "0x0001-0xFFFF", expected: "a range such as 0x0001-0xFFFF"
@@ -65,13 +67,13 @@ struct ReadCommand: ConnectionCommand {
   func run(on peer: ConnectedPeer) async throws {
     let (values, refusal) = try await read(peer.connection)
     for value in values {
+      let shown = ShownValue(value.octets, of: uuid, isCut: value.isCut)
       peer.results.print(
-        (value.handle.map { "\($0)  " } ?? "") + Shown.value(value.octets)
+        (value.handle.map { "\($0)  " } ?? "") + shown.text
           + (value.isCut ? "  (may be longer)" : ""),
-        json: [
-          "handle": value.handle.map(Shown.json), "value": Shown.hex(value.octets),
-          "cut": value.isCut ? true : nil,
-        ])
+        json: shown.json.adding([
+          "handle": value.handle.map(Shown.json), "cut": value.isCut ? true : nil,
+        ]))
     }
     if let refusal { throw AttoError.refused(refusal) }
   }

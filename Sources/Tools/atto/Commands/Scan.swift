@@ -4,7 +4,8 @@ import Atto
 enum ScanCommand: Command {
   private static let timeout = Option.seconds("timeout", "End after this time (default: never).")
   private static let count = Option.integer("count", "N", in: 1...Int.max, "End after N devices.")
-  private static let service = Option.uuid("service", "Only devices that advertise this service.")
+  private static let service = Option.uuid(
+    "service", .service, summary: "Only devices that advertise this service.")
   private static let name = Option.text("name", "NAME", "Only devices with this name.")
   private static let address = Option.addresses(
     "address", "Only the device with this address, of either kind unless it ends in /random.")

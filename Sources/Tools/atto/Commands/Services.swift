@@ -3,7 +3,8 @@ import AttoGATT
 
 /// `atto services`: Discover All Primary Services, or by UUID. Vol 3, Part G, 4.4.
 struct ServicesCommand: ConnectionCommand {
-  private static let uuid = Option.uuid("uuid", "List only the services with this UUID.")
+  private static let uuid = Option.uuid(
+    "uuid", .service, summary: "List only the services with this UUID.")
   private static let secondary = Option.flag("secondary", "List secondary services instead.")
 
   static let description = CommandDescription(

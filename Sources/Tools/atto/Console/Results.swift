@@ -19,16 +19,12 @@ struct Results: Sendable {
 
 /// A JSON object. Fields that are nil are left out.
 struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
-  private var fields: [String: Field] = [:]
+  private var fields: [String: JSONValue] = [:]
 
-  private struct Field: Encodable {
-    let value: any Encodable
+  init(dictionaryLiteral fields: (String, (any Encodable)?)...) { self.init(fields) }
 
-    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
-  }
-
-  init(dictionaryLiteral fields: (String, (any Encodable)?)...) {
-    for (name, value) in fields { self.fields[name] = value.map { Field(value: $0) } }
+  init(_ fields: [(String, (any Encodable)?)]) {
+    for (name, value) in fields { self.fields[name] = value.map { JSONValue(value: $0) } }
   }
 
   func adding(_ more: JSONObject) -> JSONObject {
@@ -38,6 +34,13 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
   }
 
   func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
+}
+
+/// A value of any type.
+struct JSONValue: Encodable {
+  let value: any Encodable
+
+  func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }
 
 extension ExitStatus {
