@@ -62,16 +62,33 @@ extension PeerTarget {
 
   /// Whether a radio with this name or address is on the virtual air now, in its default folder.
   package var isOnAir: Bool {
-    guard let folder = try? AirFolder() else { return false }
-    return folder.entries().contains { entry in
-      guard let (address, part) = AirFolder.parse(entry), part == .advertisement,
-        let record = AirRecord.read(address, in: folder),
-        case .alive = AirLife.state(at: folder.entry(address, .life))
-      else { return false }
-      return switch onAir {
+    Self.recordsOnAir().contains { address, record in
+      switch onAir {
       case .address(let wanted): address == wanted
       case .name(let name): [record.name, record.localName].contains(name)
       }
+    }
+  }
+
+  /// The radios that advertise on the virtual air now, in its default folder and in no order. The name
+  /// is that of the radio, else the advertised one, else empty.
+  package static func radiosOnAir()
+    -> [(name: String, address: BluetoothAddress, isConnectable: Bool)]
+  {
+    recordsOnAir().map { address, record in
+      let name = record.name.isEmpty ? record.localName ?? "" : record.name
+      return (name, address, record.isConnectable)
+    }
+  }
+
+  private static func recordsOnAir() -> [(BluetoothAddress, AirRecord)] {
+    guard let folder = try? AirFolder() else { return [] }
+    return folder.entries().compactMap { entry in
+      guard let (address, part) = AirFolder.parse(entry), part == .advertisement,
+        let record = AirRecord.read(address, in: folder),
+        case .alive = AirLife.state(at: folder.entry(address, .life))
+      else { return nil }
+      return (address, record)
     }
   }
 

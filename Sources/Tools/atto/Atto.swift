@@ -3,16 +3,6 @@ import CAttoLinux
 import Glibc
 
 @main enum AttoCommand {
-  static let commands: [any (Command & SendableMetatype).Type] = [
-    DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
-    IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
-    ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
-    PlayCommand.self, ConformCommand.self, FuzzCommand.self, DecodeCommand.self,
-    CaptureCommand.self, BenchCommand.self, LinkCommand.self, AdaptersCommand.self,
-    ScanCommand.self, AdvertiseCommand.self, PairCommand.self, UnpairCommand.self,
-    BondsCommand.self, ChannelCommand.self, DoctorCommand.self,
-  ]
-
   static func main() { exit(run()) }
 
   private static func run() -> Int32 {
@@ -38,6 +28,11 @@ import Glibc
       for line in Terminal.lines(of: overview) { Terminal.note(line) }
       return 2
     }
+    guard first != CompletionRequest.name else {
+      let request = CompletionRequest(commands: AllCommands.descriptions)
+      Terminal.write(Array(request.text(for: Array(words.dropFirst())).utf8))
+      return 0
+    }
     guard !["--version", "-V"].contains(first) else {
       Terminal.print("atto \(Version.number)")
       return 0
@@ -47,9 +42,9 @@ import Glibc
       Terminal.print(help: overview)
       return 0
     }
-    guard let command = commands.first(where: { $0.description.name == name }) else {
+    guard let command = AllCommands.types.first(where: { $0.description.name == name }) else {
       var status = ExitStatus(UsageError("unknown command \"\(name)\""))
-      if let hint = Suggestion.hint(for: name, among: commands.map { $0.description.name }) {
+      if let hint = Suggestion.hint(for: name, among: AllCommands.descriptions.map(\.name)) {
         status.hints.append(hint)
       }
       status.hints.append("atto --help lists the commands")
@@ -103,19 +98,16 @@ import Glibc
 
   private static var overview: String {
     var text = "usage: atto COMMAND [ENDPOINT] [OPTIONS]\n\nATT and GATT on Linux.\n\ncommands:\n"
-    for command in commands.map({ $0.description }) {
+    for command in AllCommands.descriptions {
       text += "  \(command.name.padded(to: 16))  \(command.summary)\n"
     }
+    let status = StatusCodes.meanings.enumerated().map { "  \($0)  \($1)" }.joined(separator: "\n")
     return text + """
 
       ENDPOINT is \(EndpointError.forms).
 
       exit status:
-        0  success
-        1  the peer answered with an ATT error
-        2  wrong command line or file
-        3  the connection could not be opened, was lost, or timed out
-        4  a check failed
+      \(status)
 
       Every command has --max-time SECONDS, which bounds it as a whole.
       atto COMMAND --help prints the options of a command, with examples.

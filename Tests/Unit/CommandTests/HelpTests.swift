@@ -4,7 +4,7 @@ import Testing
 
 /// The description of each command, and the help printed from it.
 @Suite struct HelpTests {
-  @Test(arguments: AttoCommand.commands.map { $0.description })
+  @Test(arguments: AllCommands.descriptions)
   func description(_ command: CommandDescription) {
     #expect(command.summary.hasSuffix(".") && command.summary.first?.isUppercase == true)
     #expect(!command.synopsis.isEmpty && !command.examples.isEmpty)

@@ -71,8 +71,10 @@ struct ArgumentDescription: Sendable {
   let name: String
   let summary: String
   var isRepeatable = false
+  var kind = ValueKind.other
 
-  static let endpoint = ArgumentDescription(name: "ENDPOINT", summary: EndpointError.forms)
+  static let endpoint = ArgumentDescription(
+    name: "ENDPOINT", summary: EndpointError.forms, kind: .peer)
   static let handle = ArgumentDescription(
     name: "HANDLE", summary: "An attribute handle, 0x0001 to 0xFFFF or decimal.")
   static let range = ArgumentDescription(

@@ -6,7 +6,8 @@ enum CommonOptions {
   static let trace = Option.flag("trace", "Print each PDU, decoded, on standard error.")
   static let capture = Option.text(
     "capture", "FILE",
-    "Write the PDUs to FILE, which ends in .btsnoop or .pcapng and which only you can read.")
+    "Write the PDUs to FILE, which ends in .btsnoop or .pcapng and which only you can read.",
+    kind: .file)
   static let mtu = Option.integer(
     "mtu", "N", in: 23...65535, "Exchange the MTU first, offering N (23 to 65535).")
   static let timeout = Option.seconds(

@@ -19,11 +19,7 @@ extension CommandDescription {
   }
 
   private static func entry(_ option: OptionDescription) -> String {
-    var summary = String(option.summary.dropLast())
-    if !option.allowedValues.isEmpty { summary += ": " + option.allowedValues.alternatives }
-    if let value = option.defaultValue { summary += " (default: \(value))" }
-    if option.isRepeatable { summary += "; may be repeated" }
-    return entry("--\(option.name)" + (option.argument.map { " \($0)" } ?? ""), summary + ".")
+    entry("--\(option.name)" + (option.argument.map { " \($0)" } ?? ""), option.wholeSummary)
   }
 
   private static func entry(_ left: String, _ right: String) -> String {
@@ -49,5 +45,16 @@ extension CommandDescription {
       isStart = false
     }
     return out.replacing("\u{A0}", with: " ")
+  }
+}
+
+extension OptionDescription {
+  /// The summary with the allowed values and the default.
+  var wholeSummary: String {
+    var text = String(summary.dropLast())
+    if !allowedValues.isEmpty { text += ": " + allowedValues.alternatives }
+    if let defaultValue { text += " (default: \(defaultValue))" }
+    if isRepeatable { text += "; may be repeated" }
+    return text + "."
   }
 }

@@ -9,6 +9,8 @@ struct OptionDescription: Sendable {
   var defaultValue: String?
   /// All values, where they can be listed.
   var allowedValues: [String] = []
+  /// For completion, where the values cannot be listed.
+  var kind = ValueKind.other
   var isRepeatable = false
 }
 

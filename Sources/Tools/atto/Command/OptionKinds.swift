@@ -3,13 +3,21 @@ import AttoATT
 import AttoFormats
 
 extension Option where Value == String? {
-  static func text(_ name: String, _ argument: String, _ summary: String) -> Option {
-    value(name, argument, summary, expected: "a text") { $0 }
+  static func text(
+    _ name: String, _ argument: String, _ summary: String, kind: ValueKind = .other
+  ) -> Option {
+    var option = value(name, argument, summary, expected: "a text") { $0 }
+    option.description.kind = kind
+    return option
   }
 
   /// The path of a file.
   static func file(_ name: String, _ argument: String, _ summary: String) -> Option {
-    value(name, argument, summary, expected: "the path of a file") { $0.isEmpty ? nil : $0 }
+    var option = value(name, argument, summary, expected: "the path of a file") {
+      $0.isEmpty ? nil : $0
+    }
+    option.description.kind = .file
+    return option
   }
 }
 

@@ -10,7 +10,9 @@ enum AdaptersCommand: Command {
   static let description = CommandDescription(
     "adapters", "List the kernel's Bluetooth adapters, and switch them on and off.",
     synopsis: ["[hciN] [OPTIONS]"],
-    arguments: [ArgumentDescription(name: "hciN", summary: "One adapter instead of all.")],
+    arguments: [
+      ArgumentDescription(name: "hciN", summary: "One adapter instead of all.", kind: .adapter)
+    ],
     options: [power, watch, time, CommonOptions.json],
     timeLimit: .open,
     examples: ["atto adapters", "atto adapters hci0 --power on"])

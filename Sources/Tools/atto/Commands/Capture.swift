@@ -3,7 +3,8 @@ import Atto
 /// `atto capture`: the PDUs of other programs.
 enum CaptureCommand: Command {
   static let listen = Option.text(
-    "listen", "ENDPOINT", "Relay: listen for clients here, and connect them to the peer.")
+    "listen", "ENDPOINT", "Relay: listen for clients here, and connect them to the peer.",
+    kind: .place)
   static let peer = Option.addresses("peer", "Monitor: show only links with this device.")
   static let once = Option.flag("once", "Relay: end after the first client.")
   static let timeout = Option.seconds(
@@ -14,7 +15,8 @@ enum CaptureCommand: Command {
     synopsis: ["--listen ENDPOINT ENDPOINT [OPTIONS]", "[hciN] [--peer ADDRESS] [OPTIONS]"],
     arguments: [
       ArgumentDescription(
-        name: "ENDPOINT", summary: "The peer to relay to, or the adapter to monitor (hciN).")
+        name: "ENDPOINT", summary: "The peer to relay to, or the adapter to monitor (hciN).",
+        kind: .peer)
     ],
     details: """
       With --listen the command is a relay. For each client that connects it opens a connection to the

@@ -18,7 +18,10 @@ enum ChannelCommand: Command {
       "le:ADDRESS[/random][@hciN] | air:NAME --psm N [OPTIONS]",
       "--listen [air:[NAME] | le:[@hciN]] [OPTIONS]",
     ],
-    arguments: [ArgumentDescription(name: "PEER", summary: "The peer, or the radio to listen on.")],
+    arguments: [
+      ArgumentDescription(
+        name: "PEER", summary: "The peer, or the radio to listen on.", kind: .peer)
+    ],
     details: """
       Standard input goes to the peer, and the peer's data to standard output, until either end closes
       the channel. With --listen the command advertises, prints its PSM on standard error, and accepts

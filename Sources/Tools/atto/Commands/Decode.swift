@@ -32,7 +32,7 @@ enum DecodeCommand: Command {
         name: "HEX...",
         summary:
           "PDUs, with or without spaces and colons; \"\" is the empty PDU. Words of two digits"
-          + " each are one PDU together.", isRepeatable: true),
+          + " each are one PDU together.", isRepeatable: true, kind: .file),
       ArgumentDescription(
         name: "FILE", summary: "A capture or a transcript. Write ./0a for a file named 0a."),
       ArgumentDescription(

@@ -8,7 +8,9 @@ enum PairCommand: Command {
   static let description = CommandDescription(
     "pair", "Pair with a peer and save the bond.",
     synopsis: ["le:ADDRESS[/random][@hciN] | air:NAME [OPTIONS]"],
-    arguments: [ArgumentDescription(name: "PEER", summary: "The peer: le:ADDRESS or air:NAME.")],
+    arguments: [
+      ArgumentDescription(name: "PEER", summary: "The peer: le:ADDRESS or air:NAME.", kind: .peer)
+    ],
     details: """
       Without --io the peers pair with Just Works, and the link reaches security medium. With --io the
       command asks for what a person has to compare or enter, the key is authenticated, and the link

@@ -5,7 +5,7 @@ import AttoFormats
 /// `atto play`: transcripts played against a live peer.
 enum PlayCommand: Command {
   private static let listen = Option.text(
-    "listen", "ENDPOINT", "Play the server's part for clients that connect here.")
+    "listen", "ENDPOINT", "Play the server's part for clients that connect here.", kind: .place)
   private static let profile = Option.text(
     "profile", "NAME", "Play only the cases for this profile, such as bench.json.")
   private static let longest = Option.seconds(
@@ -21,7 +21,8 @@ enum PlayCommand: Command {
     arguments: [
       .endpoint,
       ArgumentDescription(
-        name: "TRANSCRIPT.att...", summary: "Files with one PDU per line.", isRepeatable: true),
+        name: "TRANSCRIPT.att...", summary: "Files with one PDU per line.", isRepeatable: true,
+        kind: .file),
     ],
     details: """
       Each case gets a connection of its own. Against a server, the cases with a profile are played: the

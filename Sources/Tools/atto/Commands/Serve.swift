@@ -7,7 +7,8 @@ import Synchronization
 /// `atto serve`: a GATT server described by a file.
 enum ServeCommand: Command {
   private static let listen = Option.text(
-    "listen", "ENDPOINT", "Where to listen (default: le: if an adapter is powered on, else air:).")
+    "listen", "ENDPOINT", "Where to listen (default: le: if an adapter is powered on, else air:).",
+    kind: .place)
   private static let once = Option.flag("once", "End after the first client.")
   private static let control = Option.flag(
     "control", "Read commands from standard input, see above.")
@@ -26,7 +27,8 @@ enum ServeCommand: Command {
     "serve", "Run a GATT server from a profile.",
     synopsis: ["PROFILE.json [--listen ENDPOINT] [OPTIONS]"],
     arguments: [
-      ArgumentDescription(name: "PROFILE.json", summary: "The services, values and behaviour.")
+      ArgumentDescription(
+        name: "PROFILE.json", summary: "The services, values and behaviour.", kind: .file)
     ],
     details: """
       The command prints what clients do. Lines that nobody reads are dropped and counted: they do not

@@ -5,7 +5,7 @@ enum UnpairCommand: Command {
   static let description = CommandDescription(
     "unpair", "Remove the bond with a peer, and end the link to it.",
     synopsis: ["le:ADDRESS[/random][@hciN] [OPTIONS]"],
-    arguments: [ArgumentDescription(name: "PEER", summary: "The peer: le:ADDRESS.")],
+    arguments: [ArgumentDescription(name: "PEER", summary: "The peer: le:ADDRESS.", kind: .peer)],
     details: "The keys are removed from the store and from the kernel.",
     options: [CommonOptions.json], groups: [StoreOptions.group],
     examples: ["atto unpair le:AA:BB:CC:DD:EE:FF@hci0"])

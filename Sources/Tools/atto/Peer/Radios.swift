@@ -61,5 +61,6 @@ extension AdvertisingParameters {
 extension ArgumentDescription {
   /// The adapter of a command that scans or advertises.
   static let radio = ArgumentDescription(
-    name: "RADIO", summary: "The virtual air (air:) or an adapter of the kernel (le:, le:@hciN).")
+    name: "RADIO", summary: "The virtual air (air:) or an adapter of the kernel (le:, le:@hciN).",
+    kind: .radio)
 }

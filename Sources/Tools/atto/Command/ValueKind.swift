@@ -1,0 +1,16 @@
+/// What a value on the command line names, for completion.
+enum ValueKind: Sendable {
+  case other
+  case file
+  /// A peer to connect to.
+  case peer
+  /// Where a server listens.
+  case place
+  /// An adapter that scans or advertises.
+  case radio
+  /// An adapter of the kernel, hciN.
+  case adapter
+  /// A subcommand.
+  case command
+  case words([String])
+}
