@@ -1,4 +1,5 @@
 import Atto
+import AttoFormats
 import AttoGATT
 import AttoStore
 import Glibc
@@ -8,6 +9,12 @@ struct DiscoverCommand: ConnectionCommand {
   private static let cache = Option.flag(
     "cache", "Save the database, and do not discover it again while its hash is the same.")
 
+  private static let values = Option.flag(
+    "values", "Read all values, long ones whole, and show them in the tree.")
+  private static let profile = Option.file(
+    "save-profile", "FILE",
+    "Save the database and its values as a profile, with which atto serve is a clone of the peer.")
+
   static let description = CommandDescription(
     "discover", "Discover a server's whole database and print it as a tree.",
     synopsis: ["ENDPOINT [OPTIONS]"], arguments: [.endpoint],
@@ -16,29 +23,68 @@ struct DiscoverCommand: ConnectionCommand {
       hash, this is the only request. An LE peer is identified by its address, other peers by the
       endpoint.
 
+      --values and --save-profile read the characteristics with the property read, and all descriptors,
+      one after the other. An error takes the place of a value that the peer does not give. In the
+      profile it becomes the permission or behaviour that causes the same error.
+
       With --json the command prints one object for the whole database.
       """,
-    options: [cache], groups: Connecting.options,
-    examples: ["atto discover air:Strap", "atto discover le:AA:BB:CC:DD:EE:FF@hci0 --cache --json"])
+    options: [cache, values, profile], groups: Connecting.options,
+    examples: [
+      "atto discover air:Strap --values", "atto discover le:AA:BB:CC:DD:EE:FF@hci0 --cache --json",
+      "atto discover air:Strap --save-profile clone.json && atto serve clone.json --listen air:Clone",
+    ])
 
   private let usesCache: Bool
+  private let showsValues: Bool
+  private let profilePath: String?
   var needsStore: Bool { usesCache }
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
     usesCache = arguments[Self.cache]
+    showsValues = arguments[Self.values]
+    profilePath = arguments[Self.profile]
+    if let profilePath { try WrittenFile.check(profilePath) }
   }
 
   func run(on peer: ConnectedPeer) async throws {
     let database =
       usesCache ? try await discoverCached(peer) : try await peer.connection.discover()
-    if peer.results.isJSON {
-      return peer.results.print(json: ["services": database.services.map(\.wholeJSON)])
+    var values: PeerValues?
+    if showsValues || profilePath != nil {
+      values = try await PeerValues(of: database, from: peer.connection)
     }
-    for service in database.services { show(service) }
+    if let profilePath, let values {
+      try await save(database, values, peer.endpoint, to: profilePath)
+    }
+    if !showsValues { values = nil }
+    if peer.results.isJSON {
+      return peer.results.print(json: ["services": database.services.map { $0.wholeJSON(values) }])
+    }
+    for service in database.services { show(service, values) }
     let characteristics = database.services.reduce(0) { $0 + $1.characteristics.count }
     Terminal.note(
       Shown.count(database.services.count, "service") + ", "
         + Shown.count(characteristics, "characteristic"))
+  }
+
+  private func save(
+    _ database: RemoteDatabase, _ values: PeerValues, _ endpoint: Endpoint, to path: String
+  ) async throws {
+    let clone = ProfileClone(database, readings: values.readings)
+    let text: String
+    do {
+      // Not on the loop: the database may be long.
+      text = try await Task.detached {
+        try clone.json(comment: "Written by atto discover --save-profile from \(endpoint).")
+      }.value
+    } catch let error as ProfileError {
+      throw CheckFailure(
+        message: "cannot save the peer as a profile: "
+          + (error.path.isEmpty ? "" : error.path + ": ")
+          + "expected \(error.expected), found \(error.found)")
+    }
+    try WrittenFile.write(text, to: path)
   }
 
   private func discoverCached(_ peer: ConnectedPeer) async throws -> RemoteDatabase {
@@ -67,17 +113,22 @@ struct DiscoverCommand: ConnectionCommand {
     }
   }
 
-  private func show(_ service: Service) {
+  private func show(_ service: Service, _ values: PeerValues?) {
     Terminal.print(service.line + (service.isPrimary ? "" : "  (secondary)"))
     for include in service.includes {
       Terminal.print("  \(include.handle)  includes \(include.range)")
     }
     for characteristic in service.characteristics {
+      let (uuid, handle) = (characteristic.uuid, characteristic.valueHandle)
+      let format = values?.presentation(of: characteristic)
       Terminal.print(
-        "  \(characteristic.declarationHandle)  \(Shown.named(characteristic.uuid, .characteristic))"
-          + "  value \(characteristic.valueHandle)  \(characteristic.propertyList)")
+        "  \(characteristic.declarationHandle)  \(Shown.named(uuid, .characteristic))"
+          + "  value \(handle)  \(characteristic.propertyList)"
+          + (values?.text(handle, uuid, format) ?? ""))
       for descriptor in characteristic.descriptors {
-        Terminal.print("    \(descriptor.handle)  \(Shown.named(descriptor.uuid, .descriptor))")
+        Terminal.print(
+          "    \(descriptor.handle)  \(Shown.named(descriptor.uuid, .descriptor))"
+            + (values?.text(descriptor.handle, descriptor.uuid, nil) ?? ""))
       }
     }
   }

@@ -14,11 +14,17 @@ extension Service {
     ]
   }
 
-  var wholeJSON: JSONObject {
+  func wholeJSON(_ values: PeerValues?) -> JSONObject {
     json.adding([
       "includes": includes.map(\.json),
-      "characteristics": characteristics.map {
-        $0.json.adding(["descriptors": $0.descriptors.map(\.json)])
+      "characteristics": characteristics.map { characteristic in
+        let format = values?.presentation(of: characteristic)
+        let value = values?.json(characteristic.valueHandle, characteristic.uuid, format) ?? [:]
+        return characteristic.json.adding(value).adding([
+          "descriptors": characteristic.descriptors.map {
+            $0.json.adding(values?.json($0.handle, $0.uuid, nil) ?? [:])
+          }
+        ])
       },
     ])
   }
