@@ -167,3 +167,58 @@ def progress(b):
         expect(re.fullmatch(r"[01]/2 \(\d+ %\)  h.*", line) and len(line) < 20, f"a line: {line!r}")
     for words in (["--json"], ["--quiet"]):
         equal(fuzz(*words)[0], "", f"with {words}")
+
+
+@test("terminal: long reads and writes, raw --listen and decode show their progress")
+def more_progress(b):
+    def slow(pdu):
+        time.sleep(0.1)
+        number = int.from_bytes(bytes.fromhex(pdu[6:10]), "little")
+        return [f"0d{'31' * 22}" if number < 200 else "0d"] if pdu[:2] == "0c" else (
+            ["17" + pdu[2:]] if pdu[:2] == "16" else ["0b" + "31" * 22] if pdu[:2] == "0a" else ["19"])
+
+    peer = b.peer(slow)
+    text, ended = b.on_terminal("read", peer.endpoint, "0x0021", "--long")
+    equal(ended.code, 0)
+    expect(re.search(r"\r\x1b\[Kreading 0x0021: octet \d+", text), repr(text))
+    expect(text.endswith("\r\x1b[K"), repr(text))
+    peer = b.peer(slow, name="other")
+    text, ended = b.on_terminal("write", peer.endpoint, "0x0021", "00" * 200, "--long")
+    equal(ended.code, 0)
+    expect(re.search(r"\r\x1b\[Kwriting 0x0021: octet \d+", text), repr(text))
+    text, ended = b.on_terminal("raw", peer.endpoint, "5200", "--listen", "0.8")
+    contains(text, "listening for 1 s more")
+    # A large capture, whose PDUs go elsewhere.
+    record = bytes.fromhex("0240000700030004000a0300")
+    record = b"".join(n.to_bytes(4, "big") for n in (len(record), len(record), 0, 0)) + bytes(8) + record
+    with open(b.path("large.btsnoop"), "wb") as file:
+        file.write(b"btsnoop\0" + bytes([0, 0, 0, 1, 0, 0, 3, 0xEA]) + record * 60000)
+    text, ended = b.on_terminal("decode", b.path("large.btsnoop"))
+    equal((ended.code, len(ended.lines)), (0, 60000))
+    expect(re.search(r"\r\x1b\[K\d\.\d MB of 2\.2 MB \(\d+ %\)", text), repr(text))
+
+
+@test("terminal: a channel shows how much it has copied")
+def channel_progress(b):
+    listener = b.start("channel", "--listen", "air:Strap")
+    psm = listener.line("PSM", where="err").split("PSM ")[1].split()[0]
+    terminal, inner = os.openpty()
+    opener = b.start("channel", "air:Strap", "--psm", psm, "--close", stderr=inner, input=True)
+    os.close(inner)
+    seen, deadline = b"", time.monotonic() + PATIENCE
+    while b" MB, received 0.0 MB" not in seen:
+        expect(time.monotonic() < deadline, f"no progress: {seen}")
+        opener.say("x" * 1000)
+        if select.select([terminal], [], [], 0.02)[0]:
+            seen += os.read(terminal, 65536)
+    opener.end()
+    os.close(terminal)
+
+
+@test("terminal: pair does not wait for a connection while a person has to answer")
+def pairing_note(b):
+    b.start("serve", b.file("p.json", profile()), "--listen", "air:Strap", "--io", "keyboard",
+            input=True).line("listening")
+    ended = b.run("pair", "air:Strap", "--io", "display", "--timeout", "4")
+    expect(ended.code != 0, ended)
+    expect("has not accepted the connection" not in ended.err, ended.err)

@@ -22,6 +22,10 @@ enum AdaptersCommand: Command {
     let results = Results(arguments)
     if let isOn = arguments[power] {
       let adapter = try await Adapter.kernel(wanted.map { .adapter($0) } ?? .any, loop: loop)
+      let progress = ProgressLine(arguments).keep(on: loop) {
+        "switching \(isOn ? "on" : "off") \(adapter.label)"
+      }
+      defer { progress?.cancel() }
       if isOn { try await adapter.powerOn() } else { try await adapter.powerOff() }
       await adapter.close()
     }

@@ -105,7 +105,10 @@ enum BenchCommand: Command {
 
     func run(over connection: Connection) async throws {
       let needsDatabase = plan.tests.contains { $0 != .discover && $0 != .ping }
+      let discovering = progress.keep(on: loop) { "discovering the values to measure" }
+      defer { discovering?.cancel() }
       let database = needsDatabase ? try await connection.discover() : nil
+      discovering?.cancel()
       // All are found before the first test starts.
       let targets = try plan.tests.map { test in
         try database.flatMap { try BenchTarget.find(test, in: $0, named: plan.handle) }

@@ -91,7 +91,7 @@ enum DecodeCommand: Command {
         try await lines.run(input, beginning, &output)
       } else {
         var capture = capture(arguments)
-        try await capture.run(input, beginning, &output)
+        try await capture.run(input, beginning, &output, progress(arguments))
       }
     } else {
       try await file(first, arguments, mtu, &output, on: loop)
@@ -114,6 +114,11 @@ enum DecodeCommand: Command {
     }
   }
 
+  private static func progress(_ arguments: Arguments) -> ProgressLine {
+    // A transcript is printed at the end.
+    ProgressLine(arguments, isBesideResults: !arguments[transcript])
+  }
+
   private static func capture(_ arguments: Arguments) -> CaptureDecoding {
     let channels = Set(arguments[channels])
     return CaptureDecoding(
@@ -133,7 +138,7 @@ enum DecodeCommand: Command {
     }
     guard CaptureReader.format(of: beginning) == nil, isText(beginning) else {
       var capture = capture(arguments)
-      return try await capture.run(input, beginning, &output)
+      return try await capture.run(input, beginning, &output, progress(arguments))
     }
     try forbidCaptureOptions(arguments, "transcripts")
     let text = try await input.rest(after: beginning)

@@ -40,18 +40,19 @@ enum PairCommand: Command {
           "\(peer): \(name)", json: ["event": "key", "peer": peer.description, "key": name])
       }
     }
+    let waiting = try WaitingNote(pairingWith: Endpoint(arguments.words[0]), on: loop)
+    defer { waiting.end() }
     try await peer.radio.setAgent(
       ConsoleAgent(options: pairing, loop: loop) { report in
         // The result is reported below.
         guard report.isQuestion else { return }
+        waiting.end()
         if results.isJSON {
           Terminal.print(json: report.json)
         } else {
           Terminal.note(report.text)
         }
       })
-    let waiting = try WaitingNote(connectingTo: Endpoint(arguments.words[0]), on: loop)
-    defer { waiting.end() }
     let address: BluetoothAddress
     do throws(RadioError) {
       address = try await peer.pair(timeout: arguments[timeout])

@@ -49,6 +49,10 @@ enum RawCommand: Command {
     do throws(AttoError) {
       Activity.wait { "listening" }
       let end = loop.now + arguments[listen].nanoseconds
+      let progress = ProgressLine(arguments).keep(on: loop) { [loop] in
+        "listening for \(max(0, (end - loop.now) / 1_000_000_000) + 1) s more"
+      }
+      defer { progress?.cancel() }
       while let more = try await exchange.receive(until: end) {
         exchange.show("received", more)
         await Terminal.room()

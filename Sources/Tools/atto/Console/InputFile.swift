@@ -15,6 +15,10 @@ final class InputFile {
   private let isRegular: Bool
   private let loop: Loop
   private var isBegun = false
+  /// The number of bytes that are read.
+  private(set) var position = 0
+  /// The number of bytes in a regular file, when it was opened; else nil.
+  let length: Int?
 
   private static let pieceLength = 65536
   /// The longest profile or transcript, in bytes.
@@ -40,6 +44,7 @@ final class InputFile {
     self.loop = loop
     var status = stat()
     isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    length = isRegular ? Int(status.st_size) : nil
   }
 
   deinit { if isOwned { close(descriptor) } }
@@ -54,6 +59,7 @@ final class InputFile {
       let count = read(descriptor, &buffer, buffer.count)
       if count >= 0 {
         isBegun = true
+        position += count
         return Array(buffer[..<count])
       }
       if errno != EINTR, errno != EAGAIN { throw FileError.cannot("read", name, errno: errno) }

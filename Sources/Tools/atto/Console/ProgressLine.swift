@@ -1,3 +1,5 @@
+import Atto
+import AttoEventLoop
 import CAttoLinux
 import Glibc
 
@@ -17,7 +19,12 @@ final class ProgressLine {
   private let begin: Int64
   private var next: Int64 = 0
 
-  convenience init(_ arguments: Arguments) { self.init(isShown: Self.isShown(arguments)) }
+  /// - Parameter isBesideResults: whether results are printed meanwhile. Where they go to the terminal
+  ///   too, they show the progress.
+  convenience init(_ arguments: Arguments, isBesideResults: Bool = false) {
+    self.init(
+      isShown: Self.isShown(arguments) && !(isBesideResults && Terminal.isOutputTerminal))
+  }
 
   init(isShown: Bool) {
     self.isShown = isShown
@@ -27,6 +34,11 @@ final class ProgressLine {
   static func isShown(_ arguments: Arguments) -> Bool {
     let isSilent = arguments[CommonOptions.json] || arguments[CommonOptions.quiet]
     return !isSilent && isatty(STDERR_FILENO) == 1
+  }
+
+  /// Whether progress is shown while standard input and output are copied: not if one is the terminal.
+  static var isShownBesideCopies: Bool {
+    isatty(STDERR_FILENO) == 1 && isatty(STDIN_FILENO) == 0 && !Terminal.isOutputTerminal
   }
 
   deinit { clear() }
@@ -45,6 +57,32 @@ final class ProgressLine {
     let step = step()
     Activity.step { "\(done) of \(all) done, in \(step)" }
     show("\(done)/\(all) (\(done * 100 / max(1, all)) %)  \(step)")
+  }
+
+  /// Shows how much of an input is read.
+  func show(_ input: InputFile) {
+    let (position, length) = (input.position, input.length ?? 0)
+    show(
+      length > 0
+        ? "\(Shown.megabytes(position)) of \(Shown.megabytes(length))"
+          + " (\(Int(100 * Double(position) / Double(length))) %)"
+        : Shown.megabytes(position))
+  }
+
+  /// Shows a text until the task is cancelled, for work that does not say how far it is; nil if nothing
+  /// is shown.
+  func keep(
+    on loop: Loop, _ text: @escaping @Sendable () -> String
+  ) -> Task<Void, any Error>? {
+    guard isShown else { return nil }
+    let line = LoopBound(self, loop)
+    return Task(executorPreference: loop.tasks) {
+      while true {
+        try await loop.sleep(for: .milliseconds(250))
+        let now = text()
+        line.value.show(now)
+      }
+    }
   }
 
   func clear() { Terminal.clearProgress() }

@@ -50,6 +50,11 @@ enum Shown {
     CharacteristicProperties.names.filter { properties.contains($0.property) }.map(\.name)
   }
 
+  /// A number of bytes, in megabytes.
+  static func megabytes(_ bytes: Int) -> String {
+    Decimal.text(Double(bytes) / 1e6, places: 1) + " MB"
+  }
+
   /// A count with its noun in the singular or plural.
   static func count(_ count: Int, _ noun: String) -> String {
     "\(count) \(noun)\(count == 1 ? "" : "s")"

@@ -105,7 +105,8 @@ enum Terminal {
   }
 
   static func put(_ lines: [String], as style: Style, on queue: OutputQueue, mayDrop: Bool) {
-    clearProgress()
+    // Results in a file leave the line of progress where it is.
+    if queue === errors || isOutputTerminal { clearProgress() }
     let isColorful = style == .help ? isOutputColorful : areErrorsColorful
     for line in lines {
       let text = isColorful ? style.apply(to: line.printable) : line.printable
@@ -113,6 +114,8 @@ enum Terminal {
     }
   }
 
+  /// Whether standard output is a terminal.
+  static let isOutputTerminal = isatty(STDOUT_FILENO) == 1
   private static let isOutputColorful = Style.isColorful(STDOUT_FILENO)
   private static let areErrorsColorful = Style.isColorful(STDERR_FILENO)
 

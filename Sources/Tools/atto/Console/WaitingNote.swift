@@ -29,6 +29,21 @@ struct WaitingNote {
     }
   }
 
+  /// Starts to connect and pair. ``end()`` must be called.
+  init(pairingWith endpoint: Endpoint, on loop: Loop) {
+    Activity.wait { "pairing with \(endpoint)" }
+    task = loop.after(Self.delay) {
+      if case .air = endpoint, (try? endpoint.airPeer())??.isOnAir != true,
+        let (text, hint) = Self.text(endpoint)
+      {
+        return Self.show(text, hint)
+      }
+      Self.show(
+        "waiting for \(endpoint) to pair",
+        "it must be in range and connectable, and a person may have to confirm there")
+    }
+  }
+
   /// Starts to wait for the responses of a connection. ``end()`` must be called.
   init(responsesOn connection: Connection, within time: Duration, on loop: Loop) {
     Activity.wait {

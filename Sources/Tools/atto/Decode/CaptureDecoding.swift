@@ -22,11 +22,14 @@ struct CaptureDecoding {
 
   /// Shows what a capture holds.
   ///
-  /// - Parameter beginning: what was read of it.
+  /// - Parameters:
+  ///   - beginning: what was read of it.
+  ///   - progress: shows how much is read.
   /// - Throws: `FileError` if the file is wrong or ends too early, after all before that was
   ///   shown.
   mutating func run(
-    _ input: InputFile, _ beginning: [UInt8], _ output: inout DecodeOutput
+    _ input: InputFile, _ beginning: [UInt8], _ output: inout DecodeOutput,
+    _ progress: ProgressLine
   ) async throws {
     var piece = beginning
     var fault: CaptureFault?
@@ -48,11 +51,13 @@ struct CaptureDecoding {
           fault = error
           break reading
         }
+        progress.show(input)
         await Terminal.room()
         piece = try await input.next()
       }
       do throws(CaptureFault) { try reader.finish() } catch { fault = error }
     }
+    progress.clear()
     decoder.finish()
     // No summary without a reader.
     guard Terminal.outputFailure == nil else { return }

@@ -19,6 +19,9 @@ final class ChannelCopy: ReadinessHandler {
   private var pending: [UInt8] = []
   private var isInputOver = false
   private var isOutputFull = false
+  private let progress = ProgressLine(isShown: ProgressLine.isShownBesideCopies)
+  /// Octets so far.
+  private var (sent, received) = (0, 0)
 
   init(_ channel: Channel, closesAtEnd: Bool, _ completion: @escaping ((any Error)?) -> Void) {
     self.channel = channel
@@ -65,6 +68,8 @@ final class ChannelCopy: ReadinessHandler {
       let count = try channel.send(piece.span.bytes)
       guard count > 0 else { break }
       pending.removeFirst(count)
+      sent += count
+      showProgress()
     }
     guard completion != nil else { return }
     if pending.isEmpty, !isInputOver {
@@ -92,10 +97,17 @@ final class ChannelCopy: ReadinessHandler {
       switch receipt {
       case .wouldBlock: return
       case .closed: return finish(nil)
-      case .octets(let count): Terminal.write(Array(octets[..<count]))
+      case .octets(let count):
+        Terminal.write(Array(octets[..<count]))
+        received += count
+        showProgress()
       }
       if Terminal.isFull { waitForRoom() }
     }
+  }
+
+  private func showProgress() {
+    progress.show("sent \(Shown.megabytes(sent)), received \(Shown.megabytes(received))")
   }
 
   private func waitForRoom() {

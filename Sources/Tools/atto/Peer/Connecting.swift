@@ -11,8 +11,8 @@ struct Connecting: Sendable {
   private let storing: StoreOptions
   /// Whether to print the link's parameters at the end.
   private let showsLink: Bool
-  /// Whether a line of progress shows how far discoveries are.
-  private let showsSearches: Bool
+  /// Whether a line of progress shows how far procedures are.
+  private let showsProgress: Bool
 
   /// Reads the endpoint, which is the first argument, and the common options.
   ///
@@ -41,7 +41,7 @@ struct Connecting: Sendable {
     storing = try StoreOptions(arguments)
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
     showsLink = arguments[CommonOptions.linkInfo]
-    showsSearches = !isMeasured && ProgressLine.isShown(arguments)
+    showsProgress = !isMeasured && ProgressLine.isShown(arguments)
     if isMonitored {
       try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: true))
     }
@@ -68,7 +68,7 @@ struct Connecting: Sendable {
     let note = WaitingNote(connectingTo: endpoint, on: loop)
     defer { note.end() }
     let connection = try await Connection.connect(
-      to: endpoint, options: showsSearches ? options.showingSearches(on: loop) : options,
+      to: endpoint, options: showsProgress ? options.showingProgress(on: loop) : options,
       adapter: radio, loop: loop)
     note.end()
     defer { connection.close() }
