@@ -29,7 +29,7 @@ extension LocalServer {
 
   /// Replaces a value that the server stores. Clients are not notified.
   ///
-  /// - Throws: `database` (`noSuchValue`, `valueTooLong`) if there is no such value or the new one
+  /// - Throws: `database` (`noSuchValue`, `valueTooLong`, `wrongLength`) if there is no such value or the new one
   ///   exceeds its limits; `cancelled`.
   public func setValue(
     of handle: AttributeHandle, to value: [UInt8]

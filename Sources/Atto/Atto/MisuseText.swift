@@ -10,7 +10,6 @@ extension Misuse: CustomStringConvertible {
     case .mtuOutOfRange(let mtu): "invalid MTU \(mtu): expected 23 to 65535"
     case .handleCount(let count, let limit):
       "cannot read \(count) handles at once: expected 2 to \(limit)"
-    case .invalidHandle: "invalid handle 0x0000"
     case .tooManyProcedures(let limit):
       "too many procedures wait on this connection: the limit is \(limit)"
     case .tooManyIndications(let limit):

@@ -1,7 +1,7 @@
 /// The number of an attribute on a server. Vol 3, Part F, 3.2.2.
 ///
 /// Valid handles are 0x0001 to 0xFFFF. 0x0000 is reserved, but can be represented because a peer
-/// may send it.
+/// may send it, and because requests for it test whether a server answers Invalid Handle.
 @frozen public struct AttributeHandle: RawRepresentable, Hashable, Comparable, Sendable {
   public let rawValue: UInt16
 

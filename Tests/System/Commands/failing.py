@@ -44,7 +44,7 @@ def usage(b):
         ended = b.run(*words)
         failure(ended, "usage", 2)
         equal((ended.out, len(ended.err.splitlines())), ("", 1), " ".join(words))
-    error = failure(b.run("servces", "--json"), "usage", 2)
+    error = failure(b.run("nonsense", "--json"), "usage", 2)
     equal(error["hints"], ["atto --help lists the commands"])
     # What follows -- is no option.
     contains(b.run("read", NOBODY, "x", "--", "--json").err, "usage: atto read")

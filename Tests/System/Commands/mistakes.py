@@ -78,15 +78,15 @@ def endpoints(b):
 
 @test("mistakes: invalid handles, ranges, hex, UUIDs and numbers")
 def forms(b):
-    for word in ("0", "0x0000", "0x10000", "65536", "xyz", "0x", "-1", "+5", "0x+5", ""):
-        parts = ["0x0001 to 0xFFFF"] if word != "-1" else []
+    for word in ("0x10000", "65536", "xyz", "0x", "-1", "+5", "0x+5", ""):
+        parts = ["0x0000 to 0xFFFF"] if word != "-1" else []
         b.refuses(2, parts, "read", NOBODY, word)
-    for word in ("5", "0x0005-0x0001", "1-", "-2", "0-5", "1-70000", "a-b", "1-2-3"):
+    for word in ("5", "0x0005-0x0001", "1-", "-2", "1-70000", "a-b", "1-2-3"):
         parts = ["0x0001"] if word != "-2" else []
         for name in ("includes", "characteristics", "descriptors"):
             b.refuses(2, parts, name, NOBODY, word)
     b.refuses(2, ["--range", "--uuid"], "read", NOBODY, "5", "--range", "1-2")
-    for word in ("0", "abc", "0g", "a b", "0x00"):
+    for word in ("0", "abc", "0g", "a b", "0x"):
         b.refuses(2, ["hex"], "write", NOBODY, "5", word)
         b.refuses(2, ["hex"], "raw", NOBODY, word)
     for word in ("18OD", "180", "", "180d-", "6e400001-b5a3-f393-e0a9"):

@@ -10,6 +10,9 @@ def nothing(opcode, handle="0100"):
 
 
 # Options, and the exchange as requests and responses.
+# A UUID of 16 bits, sent as 128.
+BASE = "fb349b5f8000008000100000%s0000"
+
 DIALOGUES = [
     ("services", ["services"], [
         ("100100ffff0028", "1106010005000018"), ("100600ffff0028", "011006000a")]),
@@ -49,6 +52,17 @@ DIALOGUES = [
     ("read --uuid --range", ["read", "--uuid", "2a00", "--range", "0x0003-0x0003"], [
         ("0803000300002a", "0904030041" + "42")]),
     ("write", ["write", "0x0012", "0102"], [("1212000102", "13")]),
+    ("services --uuid-as-is", [
+        "services", "--uuid", "0000180d-0000-1000-8000-00805f9b34fb", "--uuid-as-is"], [
+        ("060100ffff0028" + BASE % "0d18", "010601000a")]),
+    ("services --uuid in full", ["services", "--uuid", "0000180d-0000-1000-8000-00805f9b34fb"], [
+        ("060100ffff00280d18", "010601000a")]),
+    ("services --uuid-as-is of 16 bits", ["services", "--uuid", "180d", "--uuid-as-is"], [
+        ("060100ffff00280d18", "010601000a")]),
+    ("read --uuid-as-is", [
+        "read", "--uuid", "00002a00-0000-1000-8000-00805f9b34fb", "--uuid-as-is"], [
+        ("080100ffff" + BASE % "002a", "0904030041" + "42"),
+        ("080400ffff" + BASE % "002a", "010804000a")]),
     ("write of nothing", ["write", "0x0012", ""], [("121200", "13")]),
     ("write --no-response", ["write", "0x0012", "0102", "--no-response"], [("5212000102",)]),
     ("write --signed", ["write", "0x0012", "1337", "--signed", "--key", KEY, "--counter", "1"], [
@@ -63,7 +77,7 @@ DIALOGUES = [
     ("write --reliable with a wrong echo is cancelled", ["write", "--reliable", "0x0012", "01"], [
         ("161200000001", "171200000002"), ("1800", "19")]),
     ("subscribe", ["subscribe", "0x0012", "--count", "1"], [
-        ("041300ffff", "050113000229"), ("1213000100", "13", "1b120005"), ("1213000000", "13")]),
+        ("041200ffff", "05011200372a13000229"), ("1213000100", "13", "1b120005"), ("1213000000", "13")]),
     ("subscribe --cccd", ["subscribe", "0x0012", "--cccd", "0x0020", "--count", "1"], [
         ("1220000100", "1b120005", "13"), ("1220000000", "13")]),
     ("subscribe --indicate", ["subscribe", "0x0012", "--indicate", "--cccd", "19", "--count", "1"], [

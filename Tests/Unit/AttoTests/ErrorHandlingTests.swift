@@ -19,7 +19,7 @@ import Testing
     (refused(.prepareQueueFull), false, true), (refused(.databaseOutOfSync), false, true),
     (refused(ErrorCode(0x80)), false, false),
     (.violation(.incompleteResponse(.readRequest)), false, false),
-    (.misuse(.invalidHandle), false, false), (.database(.noHandlesLeft), false, false),
+    (.misuse(.mtuAlreadyExchanged), false, false), (.database(.noHandlesLeft), false, false),
     (.securityTimeout(.medium, after: .seconds(1)), false, false),
     (
       .insufficientSecurity(

@@ -67,9 +67,9 @@ import Testing
         try await untilTerminated {
           kill(getpid(), SIGTERM)
           try? await Loop.shared.sleep(for: .seconds(60))
-          throw AttoError.misuse(.invalidHandle)
+          throw AttoError.misuse(.mtuAlreadyExchanged)
         }
-      } catch AttoError.misuse(.invalidHandle) {
+      } catch AttoError.misuse(.mtuAlreadyExchanged) {
         caught += 4
       }
       exit(Int32(caught))

@@ -26,10 +26,10 @@ import Testing
         try await Connection.withConnection(to: bench.endpoint) {
           connection throws(AttoError) in
           connections.append(connection)
-          throw .misuse(.invalidHandle)
+          throw .misuse(.mtuAlreadyExchanged)
         }
       }
-      #expect(error == .misuse(.invalidHandle))
+      #expect(error == .misuse(.mtuAlreadyExchanged))
       #expect(await connections.all[0].endReason == .closed)
     }
   }

@@ -74,10 +74,10 @@ extension OutputRawSpan {
     append(opcode.rawValue)
   }
 
-  /// Appends a UUID in its shortest form, 2 or 16 octets; traps without room.
+  /// Appends a UUID in its shortest form, 2 or 16 octets, or always as 16; traps without room.
   @_lifetime(self: copy self)
-  @inlinable public mutating func append(_ uuid: BluetoothUUID) {
-    if let short = uuid.short {
+  @inlinable public mutating func append(_ uuid: BluetoothUUID, inFull: Bool = false) {
+    if !inFull, let short = uuid.short {
       append(short)
     } else {
       append(uuid.low.littleEndian, as: UInt64.self)

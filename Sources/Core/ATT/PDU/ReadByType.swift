@@ -22,11 +22,13 @@ public struct ReadByTypeRequest: Equatable, Sendable {
   }
 
   /// Appends the 7 or 21 octets of the PDU; traps without room.
-  public func encode(into out: inout OutputRawSpan) {
+  ///
+  /// - Parameter inFull: whether a type that has a 16-bit form is sent as 128 bits.
+  public func encode(into out: inout OutputRawSpan, inFull: Bool = false) {
     out.append(Opcode.readByTypeRequest)
     out.append(start)
     out.append(end)
-    out.append(type)
+    out.append(type, inFull: inFull)
   }
 }
 

@@ -66,8 +66,6 @@ import AttoATT
   case mtuOutOfRange(Int)
   /// Fewer than two handles, or more than fit into ATT_MTU.
   case handleCount(Int, limit: Int)
-  /// The handle is 0x0000.
-  case invalidHandle
   /// Too many procedures are queued on this bearer.
   case tooManyProcedures(limit: Int)
   /// Too many indications are queued on this bearer.

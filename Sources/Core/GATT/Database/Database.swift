@@ -92,13 +92,16 @@ public struct Database: Sendable {
   /// clients.
   ///
   /// - Throws: `noSuchValue` if the database does not hold a value for the handle, `valueTooLong`
-  ///   if the value exceeds its limits.
+  ///   if the value exceeds its limits, `wrongLength` if its length is fixed at another one.
   public mutating func setValue(
     of handle: AttributeHandle, to value: [UInt8]
   ) throws(DatabaseError) {
     guard let index = table.index(of: handle) else { throw .noSuchValue(handle) }
     switch table[index].storage {
-    case .stored(_, let limits):
+    case .stored(let former, let limits):
+      guard !limits.isFixedLength || value.count == former.count else {
+        throw .wrongLength(handle, value.count, fixed: former.count)
+      }
       guard value.count <= limits.maximumLength else {
         throw .valueTooLong(handle, value.count, limit: limits.maximumLength)
       }

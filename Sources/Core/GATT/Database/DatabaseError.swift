@@ -12,6 +12,8 @@ import AttoATT
   case noHandlesLeft
   /// A value is longer than its limit.
   case valueTooLong(AttributeHandle, Int, limit: Int)
+  /// The value has a fixed length, and the new one has another.
+  case wrongLength(AttributeHandle, Int, fixed: Int)
   /// An include refers to a handle without a service declaration.
   case noSuchService(AttributeHandle)
   /// The service at this handle includes the service to remove.

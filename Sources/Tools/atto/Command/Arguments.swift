@@ -3,7 +3,7 @@ struct Arguments: Sendable {
   /// The arguments that are not options, in order.
   let words: [String]
   /// ``words`` after ENDPOINT, which `atto session` leaves out.
-  let operands: ArraySlice<String>
+  private(set) var operands: ArraySlice<String>
   private let values: [String: any Sendable]
 
   /// Parses the words after the command's name. Options and other arguments may be mixed, options
@@ -85,6 +85,13 @@ struct Arguments: Sendable {
   func operand(_ index: Int, _ name: String) throws(UsageError) -> String {
     guard index < operands.count else { throw UsageError("missing argument \(name)") }
     return operands[operands.startIndex + index]
+  }
+
+  /// The same with the operand `-` replaced by a text.
+  func replacingInput(with text: String) -> Arguments {
+    var replaced = self
+    replaced.operands = ArraySlice(operands.map { $0 == "-" ? text : $0 })
+    return replaced
   }
 
   /// For commands where the number of arguments depends on the options.

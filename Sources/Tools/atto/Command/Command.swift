@@ -76,7 +76,7 @@ struct ArgumentDescription: Sendable {
   static let endpoint = ArgumentDescription(
     name: "ENDPOINT", summary: EndpointError.forms, kind: .peer)
   static let handle = ArgumentDescription(
-    name: "HANDLE", summary: "An attribute handle, 0x0001 to 0xFFFF or decimal.")
+    name: "HANDLE", summary: "An attribute handle: hexadecimal after 0x, else decimal.")
   static let range = ArgumentDescription(
-    name: "RANGE", summary: "A range of handles, such as 0x0001-0xFFFF.")
+    name: "RANGE", summary: "A range of handles, such as 0x0010-0x0017 or 16-23.")
 }

@@ -84,6 +84,8 @@ extension DatabaseError {
     case .noHandlesLeft: "no handles are left up to 0xFFFF"
     case .valueTooLong(let handle, let count, let limit):
       "value too long: \(count) octets (the limit of \(handle) is \(limit))"
+    case .wrongLength(let handle, let count, let length):
+      "wrong length: \(count) octets (the length of \(handle) is fixed at \(length))"
     case .noSuchService(let handle): "no service starts at \(handle)"
     case .included(let handle): "the service is included by the one at \(handle): remove that first"
     case .noSuchValue(let handle): "the server stores no value at \(handle)"

@@ -162,34 +162,26 @@ extension AttributeHandle {
   static let expectation = "a handle from 0x0001 to 0xFFFF"
 
   /// Reads `0x002A` or `42`.
-  init(argument text: String) throws(UsageError) {
-    guard let number = UInt16(argument: text), number > 0 else {
-      throw UsageError("invalid handle \"\(text)\": expected 0x0001 to 0xFFFF")
+  ///
+  /// - Parameter allowsZero: for requests: a server must answer 0x0000 with Invalid Handle.
+  init(argument text: String, allowsZero: Bool = false) throws(UsageError) {
+    guard let number = UInt16(argument: text), number > 0 || allowsZero else {
+      throw UsageError(
+        "invalid handle \"\(text)\": expected 0x000\(allowsZero ? 0 : 1) to 0xFFFF, or decimal")
     }
     self.init(number)
   }
 }
 
 extension FixedWidthInteger {
-  /// Reads a number without a sign: hexadecimal after `0x`, else decimal.
+  /// Reads a number without a sign: hexadecimal after `0x`, else decimal. Decimal numbers have no
+  /// leading zero: `0010` is as likely meant to be hexadecimal.
   init?(argument text: some StringProtocol) {
     let isHex = text.hasPrefix("0x") || text.hasPrefix("0X")
     let digits = isHex ? String(text.dropFirst(2)) : String(text)
     guard digits.first != "+", digits.first != "-" else { return nil }
+    guard isHex || digits.first != "0" || digits.count == 1 else { return nil }
     self.init(digits, radix: isHex ? 16 : 10)
-  }
-}
-
-extension HandleRange {
-  /// Reads `0x0001-0xFFFF`.
-  init(argument text: String) throws(UsageError) {
-    let parts = text.split(separator: "-", maxSplits: 1).compactMap { UInt16(argument: $0) }
-    guard parts.count == 2, parts[0] > 0,
-      let range = HandleRange(AttributeHandle(parts[0]), AttributeHandle(parts[1]))
-    else {
-      throw UsageError("invalid range \"\(text)\": expected START-END, such as 0x0001-0xFFFF")
-    }
-    self = range
   }
 }
 
@@ -202,12 +194,4 @@ extension Endpoint {
       throw UsageError(error.description)
     }
   }
-}
-
-/// Reads pairs of hex digits. Spaces, colons and dashes may separate pairs.
-func octets(argument text: String) throws(UsageError) -> [UInt8] {
-  guard let octets = Hex.octets(text.utf8, separators: " :-") else {
-    throw UsageError("invalid hex \"\(text)\": expected pairs of 0 to 9 and a to f")
-  }
-  return octets
 }

@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import AttoGATT
 
 /// `atto characteristics`: Discover All Characteristics of a Service, or by UUID. Vol 3, Part
@@ -14,21 +15,23 @@ struct CharacteristicsCommand: ConnectionCommand {
     options: [uuid], groups: Connecting.options,
     examples: ["atto characteristics air:Strap 0x0010-0x0017"])
 
-  private let range: HandleRange
+  private let range: SearchedHandles
   private let uuid: BluetoothUUID?
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    range = try HandleRange(argument: arguments.operand(0, "RANGE"))
+    range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
     uuid = arguments[Self.uuid]
   }
 
   func run(on peer: ConnectedPeer) async throws {
-    let characteristics =
+    let characteristics = try await range.search(
+      peer.connection, .readByTypeRequest, type: .characteristic
+    ) { range in
       if let uuid {
-        try await peer.connection.perform(DiscoverCharacteristicsByUUID(uuid, in: range))
-      } else {
-        try await peer.connection.perform(DiscoverCharacteristics(in: range))
+        return try await peer.connection.perform(DiscoverCharacteristicsByUUID(uuid, in: range))
       }
+      return try await peer.connection.perform(DiscoverCharacteristics(in: range))
+    }
     for characteristic in characteristics {
       peer.results.print(
         "\(characteristic.declarationHandle)  value \(characteristic.valueHandle)"

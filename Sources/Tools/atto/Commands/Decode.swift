@@ -31,7 +31,7 @@ enum DecodeCommand: Command {
       ArgumentDescription(
         name: "HEX...",
         summary:
-          "PDUs, with or without spaces and colons; \"\" is the empty PDU. Words of two digits"
+          "PDUs, with or without spaces, colons and 0x; \"\" is the empty PDU. Words of two digits"
           + " each are one PDU together.", isRepeatable: true, kind: .file),
       ArgumentDescription(
         name: "FILE", summary: "A capture or a transcript. Write ./0a for a file named 0a."),
@@ -163,7 +163,7 @@ enum DecodeCommand: Command {
     var pdus: [[UInt8]] = []
     for word in words {
       do {
-        pdus.append(try octets(argument: LineDecoding.digits(word[...])))
+        pdus.append(try octets(argument: word))
       } catch {
         let isFile = access(word, F_OK) == 0
         if words.count == 1, isFile || looksLikePath(word) { return nil }

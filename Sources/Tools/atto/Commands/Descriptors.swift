@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import AttoGATT
 
 /// `atto descriptors`: Discover All Characteristic Descriptors. Vol 3, Part G, 4.7.1.
@@ -12,14 +13,17 @@ struct DescriptorsCommand: ConnectionCommand {
       """,
     groups: Connecting.options, examples: ["atto descriptors air:Strap 0x0013-0x0013"])
 
-  private let range: HandleRange
+  private let range: SearchedHandles
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    range = try HandleRange(argument: arguments.operand(0, "RANGE"))
+    range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
   }
 
   func run(on peer: ConnectedPeer) async throws {
-    for descriptor in try await peer.connection.perform(DiscoverDescriptors(in: range)) {
+    let descriptors = try await range.search(peer.connection, .findInformationRequest) {
+      try await peer.connection.perform(DiscoverDescriptors(in: $0))
+    }
+    for descriptor in descriptors {
       peer.results.print(
         "\(descriptor.handle)  \(Shown.named(attribute: descriptor.uuid))", json: descriptor.json)
     }

@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import AttoGATT
 
 /// `atto includes`: Find Included Services. Vol 3, Part G, 4.5.1.
@@ -9,14 +10,17 @@ struct IncludesCommand: ConnectionCommand {
     details: "The command performs this one GATT procedure and sends nothing else.",
     groups: Connecting.options, examples: ["atto includes air:Strap 0x0001-0xFFFF"])
 
-  private let range: HandleRange
+  private let range: SearchedHandles
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    range = try HandleRange(argument: arguments.operand(0, "RANGE"))
+    range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
   }
 
   func run(on peer: ConnectedPeer) async throws {
-    for include in try await peer.connection.perform(FindIncludedServices(in: range)) {
+    let includes = try await range.search(
+      peer.connection, .readByTypeRequest, type: .include
+    ) { try await peer.connection.perform(FindIncludedServices(in: $0)) }
+    for include in includes {
       peer.results.print("\(include.handle)  \(include.range)", json: include.json)
     }
   }

@@ -12,7 +12,9 @@ enum RawCommand: Command {
     arguments: [
       .endpoint,
       ArgumentDescription(
-        name: "HEX...", summary: "PDUs in hex; \"\" is the empty PDU.", isRepeatable: true),
+        name: "HEX...",
+        summary: "PDUs in hex; \"\" is the empty PDU, - reads lines of hex from standard input.",
+        isRepeatable: true),
     ],
     details: """
       After a request, the command waits for the response, at most --timeout, before it sends the next
@@ -25,7 +27,7 @@ enum RawCommand: Command {
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let connecting = try Connecting(arguments)
     try arguments.forbid([CommonOptions.linkInfo], "cannot be used with raw")
-    let pdus = try arguments.words.dropFirst().map { try octets(argument: $0) }
+    let pdus = try arguments.words.dropFirst().map { try $0 == "-" ? nil : octets(argument: $0) }
     guard !pdus.isEmpty else { throw UsageError("no PDU given") }
     if connecting.options.securityOnDemand != nil {
       throw UsageError(
@@ -45,7 +47,16 @@ enum RawCommand: Command {
       connection: connection, timeout: arguments[CommonOptions.timeout] ?? .seconds(30),
       results: Results(arguments), loop: loop)
     if let mtu = arguments[CommonOptions.mtu] { try await exchange.exchangeMTU(mtu) }
-    for pdu in pdus { _ = try await exchange.send(pdu) }
+    var input: StandardInput?
+    for pdu in pdus {
+      if let pdu {
+        _ = try await exchange.send(pdu)
+      } else {
+        let lines = input ?? StandardInput(on: loop)
+        input = lines
+        try await exchange.send(lines)
+      }
+    }
     do throws(AttoError) {
       Activity.wait { "listening" }
       let end = loop.now + arguments[listen].nanoseconds
@@ -96,6 +107,21 @@ enum RawCommand: Command {
         if let first = received.first, Opcode(first).kind == .response { return received }
       }
       throw AttoError.bearer(.transactionTimeout(opcode))
+    }
+
+    /// Sends the lines of standard input, each as it arrives. Empty lines and comments are skipped.
+    func send(_ lines: StandardInput) async throws {
+      var number = 0
+      while let line = try await lines.next() {
+        number += 1
+        let text = try line.get()
+        guard let first = text.first(where: { !$0.isWhitespace }), first != "#" else { continue }
+        do {
+          _ = try await send(try octets(argument: text))
+        } catch let error as UsageError {
+          throw UsageError("line \(number) of standard input: \(error.message)", hint: error.hint)
+        }
+      }
     }
 
     /// The next PDU; nil at this time of the loop's clock, however many there are.

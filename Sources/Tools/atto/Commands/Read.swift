@@ -1,4 +1,5 @@
 import Atto
+import AttoATT
 import AttoGATT
 
 /// `atto read`: the reading procedures. Vol 3, Part G, 4.8.
@@ -8,13 +9,13 @@ struct ReadCommand: ConnectionCommand {
   private static let offset = Option.integer(
     "offset", "N", in: 0...65535,
     "Read from this octet on: one Read Blob, or the whole rest with --long.")
-  private static let uuid = Option.uuid(
+  private static let uuid = Option.sentUUID(
     "uuid", .characteristic, .descriptor,
     summary: "Read all values of this type: Read By Type.")
   private static let range = Option.value(
-    "range", "RANGE", "The range of handles for --uuid.", default: HandleRange.all,
+    "range", "RANGE", "The range of handles for --uuid.", default: SearchedHandles.all,
     shown: "0x0001-0xFFFF", expected: "a range such as 0x0001-0xFFFF"
-  ) { try? HandleRange(argument: $0) }
+  ) { try? SearchedHandles(argument: $0) }
   private static let variable = Option.flag(
     "variable", "Read several handles with Read Multiple Variable.")
 
@@ -22,7 +23,10 @@ struct ReadCommand: ConnectionCommand {
     "read", "Read values by handle or by UUID.",
     synopsis: ["ENDPOINT HANDLE... [OPTIONS]", "ENDPOINT --uuid UUID [--range RANGE] [OPTIONS]"],
     arguments: [
-      .endpoint, ArgumentDescription(name: "HANDLE...", summary: "The values.", isRepeatable: true),
+      .endpoint,
+      ArgumentDescription(
+        name: "HANDLE...", summary: "Attribute handles: hexadecimal after 0x, else decimal.",
+        isRepeatable: true),
     ],
     details: """
       One handle is read with Read. Several handles are read with Read Multiple, whose response does not
@@ -30,7 +34,7 @@ struct ReadCommand: ConnectionCommand {
 
       A value that fills its response may be longer, and is marked as such. --long reads all of it.
       """,
-    options: [long, offset, uuid, range, variable], groups: Connecting.options,
+    options: [long, offset, uuid, GivenUUID.asIs, range, variable], groups: Connecting.options,
     examples: [
       "atto read air:Strap 0x0029 --long",
       "atto read air:Strap --uuid 2A19 --json",
@@ -41,17 +45,17 @@ struct ReadCommand: ConnectionCommand {
   private typealias Value = (handle: AttributeHandle?, octets: [UInt8], isCut: Bool)
 
   private let handles: [AttributeHandle]
-  private let uuid: BluetoothUUID?
-  private let range: HandleRange
+  private let uuid: GivenUUID?
+  private let range: SearchedHandles
   private let offset: UInt16?
   private let isLong: Bool
   private let isVariable: Bool
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    handles = try arguments.operands.map { try AttributeHandle(argument: $0) }
+    handles = try arguments.operands.map { try AttributeHandle(argument: $0, allowsZero: true) }
     offset = arguments[Self.offset].map { UInt16($0) }
     (isLong, isVariable) = (arguments[Self.long], arguments[Self.variable])
-    (uuid, range) = (arguments[Self.uuid], arguments[Self.range])
+    (uuid, range) = (try GivenUUID(arguments, Self.uuid), arguments[Self.range])
     guard handles.isEmpty == (uuid != nil) else {
       throw UsageError("give either handles or --uuid")
     }
@@ -67,7 +71,7 @@ struct ReadCommand: ConnectionCommand {
   func run(on peer: ConnectedPeer) async throws {
     let (values, refusal) = try await read(peer.connection)
     for value in values {
-      let shown = ShownValue(value.octets, of: uuid, isCut: value.isCut)
+      let shown = ShownValue(value.octets, of: uuid?.uuid, isCut: value.isCut)
       peer.results.print(
         (value.handle.map { "\($0)  " } ?? "") + shown.text
           + (value.isCut ? "  (may be longer)" : ""),
@@ -80,7 +84,11 @@ struct ReadCommand: ConnectionCommand {
 
   private func read(_ connection: Connection) async throws -> ([Value], ErrorResponse?) {
     if let uuid {
-      let output = try await connection.read(uuid: uuid, in: range)
+      let output = try await range.search(
+        connection, .readByTypeRequest, type: uuid.uuid, inFull: uuid.isLong
+      ) { range in
+        try await connection.perform(ReadUsingUUID(uuid.uuid, in: range, inFull: uuid.isLong))
+      }
       return (output.values.map { ($0.handle, $0.octets, $0.mayBeCut) }, output.refusal)
     }
     if isVariable {

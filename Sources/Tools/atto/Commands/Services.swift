@@ -3,7 +3,7 @@ import AttoGATT
 
 /// `atto services`: Discover All Primary Services, or by UUID. Vol 3, Part G, 4.4.
 struct ServicesCommand: ConnectionCommand {
-  private static let uuid = Option.uuid(
+  private static let uuid = Option.sentUUID(
     "uuid", .service, summary: "List only the services with this UUID.")
   private static let secondary = Option.flag("secondary", "List secondary services instead.")
 
@@ -11,14 +11,14 @@ struct ServicesCommand: ConnectionCommand {
     "services", "List primary services.",
     synopsis: ["ENDPOINT [--uuid UUID | --secondary] [OPTIONS]"], arguments: [.endpoint],
     details: "The command performs this one GATT procedure and sends nothing else.",
-    options: [uuid, secondary], groups: Connecting.options,
+    options: [uuid, GivenUUID.asIs, secondary], groups: Connecting.options,
     examples: ["atto services air:Strap", "atto services air:Strap --uuid 180D"])
 
-  private let uuid: BluetoothUUID?
+  private let uuid: GivenUUID?
   private let isSecondary: Bool
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    (uuid, isSecondary) = (arguments[Self.uuid], arguments[Self.secondary])
+    (uuid, isSecondary) = (try GivenUUID(arguments, Self.uuid), arguments[Self.secondary])
     if isSecondary, uuid != nil {
       throw UsageError("--secondary cannot be combined with --uuid")
     }
@@ -31,7 +31,10 @@ struct ServicesCommand: ConnectionCommand {
   }
 
   private func services(of connection: Connection) async throws -> [Service] {
-    if let uuid { return try await connection.perform(DiscoverPrimaryServicesByUUID(uuid)) }
+    if let uuid {
+      return try await connection.perform(
+        DiscoverPrimaryServicesByUUID(uuid.uuid, inFull: uuid.isLong))
+    }
     if isSecondary { return try await connection.perform(DiscoverSecondaryServices()) }
     return try await connection.perform(DiscoverPrimaryServices())
   }

@@ -16,9 +16,10 @@ struct SubscribeCommand: ConnectionCommand {
     "subscribe", "Subscribe to a value and print what the server sends.",
     synopsis: ["ENDPOINT HANDLE [OPTIONS]"], arguments: [.endpoint, .handle],
     details: """
-      HANDLE is the handle of the characteristic's value. The command finds the Client Characteristic
-      Configuration with Find Information, writes it, and clears it at the end. With --resume it leaves
-      the configuration unchanged and prints the values that arrive.
+      HANDLE is the handle of the characteristic's value; for that of its declaration, the command uses
+      the value's. It finds the Client Characteristic Configuration with Find Information, writes it, and
+      clears it at the end. With --resume it leaves the configuration unchanged and prints the values
+      that arrive.
       """,
     options: [indicate, count, time, resume, cccd], groups: Connecting.options,
     timeLimit: .open,
@@ -49,7 +50,7 @@ struct SubscribeCommand: ConnectionCommand {
 
   func run(on peer: ConnectedPeer) async throws {
     let (connection, loop) = (peer.connection, peer.loop)
-    let (values, configuration) = try await subscribe(connection)
+    let (values, handle, configuration) = try await subscribe(connection)
     let waiting = WaitingNote(
       "waiting for values of \(handle): none received yet (Ctrl-C ends the command)", on: loop)
     defer { waiting.end() }
@@ -69,17 +70,23 @@ struct SubscribeCommand: ConnectionCommand {
     }
   }
 
-  /// Returns the configuration that was written.
+  /// Returns the values, their handle, and the configuration that was written.
   private func subscribe(
     _ connection: Connection
-  ) async throws -> (ReceivedValues, AttributeHandle?) {
-    if isResuming { return (try await connection.values(of: handle), nil) }
-    var found = configuration
+  ) async throws -> (ReceivedValues, AttributeHandle, AttributeHandle?) {
+    if isResuming { return (try await connection.values(of: handle), handle, nil) }
+    var (value, found) = (handle, configuration)
     if found == nil, let search = FindConfiguration(of: handle) {
-      found = try await connection.perform(search)
+      let output = try await connection.perform(search)
+      (value, found) = (output?.value ?? handle, output?.configuration)
     }
     guard let found else { throw AttoError.misuse(.cannotSubscribe(handle)) }
-    return (try await connection.subscribe(to: handle, configuration: found, as: kind), found)
+    if value != handle {
+      Terminal.note("\(handle) is a declaration: subscribing to its value, \(value)")
+    }
+    return (
+      try await connection.subscribe(to: value, configuration: found, as: kind), value, found
+    )
   }
 
   /// Shows values up to the limit or until the task is cancelled. Returns their number.

@@ -29,7 +29,9 @@ struct WriteCommand: ConnectionCommand {
     arguments: [
       .endpoint, .handle,
       ArgumentDescription(
-        name: "HEX", summary: "The value in hex; \"\" is the empty value.", isRepeatable: true),
+        name: "HEX",
+        summary: "The value in hex; \"\" is the empty value, - reads hex from standard input.",
+        isRepeatable: true),
     ],
     details: """
       --signed uses the key and the counter that were saved with the bond (see atto pair). The link must
@@ -40,6 +42,7 @@ struct WriteCommand: ConnectionCommand {
     examples: [
       "atto write air:Strap 0x0017 01",
       "atto write unix:/tmp/peer 0x0020 00ff --no-response",
+      "xxd -p FILE | atto write unix:/tmp/peer 0x0020 - --long",
       "atto write unix:/tmp/peer 0x0020 0001 0x0022 02 --reliable",
       "atto write le:AA:BB:CC:DD:EE:FF@hci0 0x0210 01 --signed",
     ])
@@ -55,6 +58,7 @@ struct WriteCommand: ConnectionCommand {
 
   private let pairs: [(handle: AttributeHandle, value: [UInt8])]
   private let method: Method
+  static var readsInput: Bool { true }
   var needsStore: Bool { if case .signedWithBond = method { true } else { false } }
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
@@ -122,7 +126,7 @@ struct WriteCommand: ConnectionCommand {
     }
     var pairs: [(AttributeHandle, [UInt8])] = []
     for index in stride(from: words.startIndex, to: words.endIndex, by: 2) {
-      let handle = try AttributeHandle(argument: words[index])
+      let handle = try AttributeHandle(argument: words[index], allowsZero: true)
       pairs.append((handle, try octets(argument: words[index + 1])))
     }
     return pairs

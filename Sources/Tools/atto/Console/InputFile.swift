@@ -109,3 +109,21 @@ extension Profile {
     try Profile(json: try await InputFile(path: path, on: loop).rest(), file: path)
   }
 }
+
+extension Arguments {
+  /// The arguments with the hex of standard input in place of the operand `-`.
+  ///
+  /// - Throws: `UsageError` if there are several, or nothing is read: an empty value is written "".
+  func readingInput(on loop: Loop) async throws -> Arguments {
+    switch operands.count(where: { $0 == "-" }) {
+    case 0: return self
+    case 1: break
+    default: throw UsageError("only one argument can be -, standard input")
+    }
+    let text = String(decoding: try await InputFile(on: loop).rest(), as: UTF8.self)
+    guard !text.allSatisfy(\.isWhitespace) else {
+      throw UsageError("standard input is empty", hint: "the empty value is \"\"")
+    }
+    return replacingInput(with: text)
+  }
+}

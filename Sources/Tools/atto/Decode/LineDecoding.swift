@@ -40,10 +40,6 @@ struct LineDecoding {
     }
   }
 
-  static func digits(_ text: Substring) -> String {
-    String(text.hasPrefix("0x") || text.hasPrefix("0X") ? text.dropFirst(2) : text)
-  }
-
   private mutating func take(_ output: inout DecodeOutput) throws {
     defer {
       line.removeAll(keepingCapacity: true)
@@ -62,7 +58,7 @@ struct LineDecoding {
         mark = "\(first) "
         text = text.dropFirst().drop { $0.isWhitespace }
       }
-      let pdu = text == "(empty)" ? [] : try octets(argument: Self.digits(text))
+      let pdu = text == "(empty)" ? [] : try octets(argument: text)
       output.show(DecodedPDU(pdu, mtu: mtu), prefix: mark, json: ["line": number])
     } catch let error as UsageError {
       wrong += 1

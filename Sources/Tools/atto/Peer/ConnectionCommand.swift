@@ -9,6 +9,9 @@ protocol ConnectionCommand: Command, Sendable {
   /// - Throws: `UsageError`.
   init(_ arguments: Arguments, for endpoint: Endpoint) throws
 
+  /// Whether the operand `-` stands for the text of standard input, which then is hex.
+  static var readsInput: Bool { get }
+
   /// Whether the command needs the store even on links without bonds.
   var needsStore: Bool { get }
 
@@ -16,10 +19,13 @@ protocol ConnectionCommand: Command, Sendable {
 }
 
 extension ConnectionCommand {
+  static var readsInput: Bool { false }
   var needsStore: Bool { false }
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let connecting = try Connecting(arguments)
+    let arguments =
+      readsInput ? try await arguments.readingInput(on: loop) : arguments
     let command = try Self(arguments, for: connecting.endpoint)
     let results = Results(arguments)
     try await connecting.use(on: loop, needsStore: command.needsStore) { connection, store in

@@ -120,7 +120,9 @@ struct Control: Sendable {
   private func value(_ words: [String]) throws -> (AttributeHandle, [UInt8]) {
     guard let first = words.first else { throw UsageError("missing handle and value") }
     let handle = try AttributeHandle(argument: first)
-    let value = try octets(argument: words.dropFirst().joined())
+    guard words.count > 1 else { throw UsageError("missing value: the empty value is \"\"") }
+    let text = words.dropFirst().joined(separator: " ")
+    let value = try text == "\"\"" ? [] : octets(argument: text)
     guard value.count <= 512 else {
       throw UsageError("value too long: \(value.count) octets (the limit is 512)")
     }

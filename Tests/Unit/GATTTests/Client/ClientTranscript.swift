@@ -87,3 +87,8 @@ extension Substring {
 extension SplitMix64 {
   mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 }
+
+/// The answer to a request for handle 0x0000. GATT/CL/GAR/BI-01-C and others.
+func refused(_ request: Opcode) -> ProcedureError {
+  .refused(ErrorResponse(request: request, handle: 0, code: .invalidHandle))
+}

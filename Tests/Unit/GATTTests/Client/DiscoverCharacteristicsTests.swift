@@ -253,26 +253,45 @@ import Testing
     let found = try play(
       search,
       """
-      > 04 1300 ffff
-      < 05 01 1300 0129
+      > 04 1200 ffff
+      < 05 01 1200 372a 1300 0129
       > 04 1400 ffff
       < 05 01 1400 0229 1500 0328
       """)
-    #expect(found == 0x0014)
+    #expect(found?.value == 0x0012 && found?.configuration == 0x0014)
   }
 
-  @Test(arguments: ["05 01 1300 0129 1400 0328", "05 01 1300 0028", "01 04 1300 0a"])
+  /// The value of a declaration is the next attribute.
+  @Test func ofADeclaration() throws {
+    let found = try play(
+      FindConfiguration(of: 0x0011)!,
+      """
+      > 04 1100 ffff
+      < 05 01 1100 0328
+      > 04 1200 ffff
+      < 05 02 1300 00112233445566778899aabbccddeeff
+      > 04 1400 ffff
+      < 05 01 1500 0229
+      """)
+    #expect(found?.value == 0x0013 && found?.configuration == 0x0015)
+  }
+
+  @Test(arguments: [
+    "05 01 1200 372a 1300 0129 1400 0328", "05 01 1200 372a 1300 0028", "01 04 1200 0a",
+    "05 01 1200 0229", "05 01 1200 0328 1300 0229",
+  ])
   func none(response: String) throws {
-    #expect(try play(search, "> 04 1300 ffff\n< \(response)") == nil)
+    #expect(try play(search, "> 04 1200 ffff\n< \(response)") == nil)
   }
 
-  @Test func nothingFollowsTheLastHandle() {
-    #expect(FindConfiguration(of: .max) == nil)
+  @Test func theEndsOfTheHandles() throws {
+    #expect(FindConfiguration(of: 0) == nil)
+    #expect(try play(FindConfiguration(of: .max)!, "> 04 ffff ffff\n< 05 01 ffff 372a") == nil)
   }
 
   @Test func lies() {
     #expect(throws: ProcedureError.violation(.notAdvancing(0x0014))) {
-      try play(search, "> 04 1300 ffff\n< 05 01 1400 0129 1400 0229")
+      try play(search, "> 04 1200 ffff\n< 05 01 1400 0129 1400 0229")
     }
   }
 }

@@ -181,6 +181,16 @@ import Testing
 }
 
 @Suite struct DiscoverPrimaryServicesByUUIDTests {
+  @Test func assignedUUIDInFull() throws {
+    let found = try play(
+      DiscoverPrimaryServicesByUUID(0x180D, inFull: true),
+      """
+      > 06 0100 ffff 0028 fb349b5f80000080001000000d180000
+      < 01 06 0100 0a
+      """)
+    #expect(found.isEmpty)
+  }
+
   @Test func shortUUID() throws {
     let services = try play(
       DiscoverPrimaryServicesByUUID(0x180D),

@@ -181,8 +181,8 @@ import Testing
   }
 
   @Test func handleZero() {
-    #expect(throws: ProcedureError.misuse(.invalidHandle)) {
-      try play(ReadLongValue(0), "> 0a 0000")
+    #expect(throws: refused(.readRequest)) {
+      try play(ReadLongValue(0), "> 0a 0000\n< 01 0a 0000 01")
     }
   }
 }

@@ -17,8 +17,8 @@ import Testing
   }
 
   @Test func handleZero() {
-    #expect(throws: ProcedureError.misuse(.invalidHandle)) {
-      try play(ReadCharacteristicValue(0), "> 0a 0000")
+    #expect(throws: refused(.readRequest)) {
+      try play(ReadCharacteristicValue(0), "> 0a 0000\n< 01 0a 0000 01")
     }
   }
 
@@ -78,8 +78,8 @@ import Testing
   }
 
   @Test func misuseAndOtherResponses() {
-    #expect(throws: ProcedureError.misuse(.invalidHandle)) {
-      try play(ReadBlob(0, offset: 0), "> 0c")
+    #expect(throws: refused(.readBlobRequest)) {
+      try play(ReadBlob(0, offset: 0), "> 0c 0000 0000\n< 01 0c 0000 01")
     }
     #expect(throws: ProcedureError.violation(.incompleteResponse(.readBlobRequest))) {
       try play(ReadBlob(0x0012, offset: 2), "> 0c 1200 0200\n< 0b 00")
@@ -119,11 +119,11 @@ import Testing
       #expect(throws: error) { try play(ReadMultiple(more), mtu: mtu, "> 0e") }
       #expect(throws: error) { try play(ReadMultipleVariable(more), mtu: mtu, "> 20") }
     }
-    #expect(throws: ProcedureError.misuse(.invalidHandle)) {
-      try play(ReadMultiple([1, 0]), "> 0e")
+    #expect(throws: refused(.readMultipleRequest)) {
+      try play(ReadMultiple([1, 0]), "> 0e 0100 0000\n< 01 0e 0000 01")
     }
-    #expect(throws: ProcedureError.misuse(.invalidHandle)) {
-      try play(ReadMultipleVariable([1, 0]), "> 20")
+    #expect(throws: refused(.readMultipleVariableRequest)) {
+      try play(ReadMultipleVariable([1, 0]), "> 20 0100 0000\n< 01 20 0000 01")
     }
   }
 

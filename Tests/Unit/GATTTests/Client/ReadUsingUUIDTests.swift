@@ -31,6 +31,18 @@ import Testing
     #expect(output.values.map(\.handle) == [3, 7])
   }
 
+  @Test func assignedUUIDInFull() throws {
+    let output = try play(
+      ReadUsingUUID(0x2A00, inFull: true),
+      """
+      > 08 0100 ffff fb349b5f8000008000100000002a0000
+      < 09 03 0300 aa
+      > 08 0400 ffff fb349b5f8000008000100000002a0000
+      < 01 08 0400 0a
+      """)
+    #expect(output.values.map(\.handle) == [3])
+  }
+
   @Test func longUUIDAndRange() throws {
     let output = try play(
       ReadUsingUUID(

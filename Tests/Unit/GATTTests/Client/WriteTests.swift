@@ -21,8 +21,8 @@ import Testing
   }
 
   @Test func handleZero() {
-    #expect(throws: ProcedureError.misuse(.invalidHandle)) {
-      try play(WriteValue(0, value: [1]), "> 12")
+    #expect(throws: refused(.writeRequest)) {
+      try play(WriteValue(0, value: [1]), "> 12 0000 01\n< 01 12 0000 01")
     }
   }
 
@@ -64,8 +64,8 @@ import Testing
     #expect(throws: ProcedureError.misuse(.valueTooLong(19, limit: 18))) {
       try play(PrepareWrite(1, offset: 0, part: [UInt8](repeating: 0, count: 19)), "> 16")
     }
-    #expect(throws: ProcedureError.misuse(.invalidHandle)) {
-      try play(PrepareWrite(0, offset: 0, part: []), "> 16")
+    #expect(throws: refused(.prepareWriteRequest)) {
+      try play(PrepareWrite(0, offset: 0, part: []), "> 16 0000 0000\n< 01 16 0000 01")
     }
   }
 

@@ -231,6 +231,18 @@ import Testing
     #expect(database.freeHandle == 1)
   }
 
+  @Test func aFixedLengthIsKept() throws {
+    var database = Database(
+      service(0x1800, at: 1, value(1, .stored([1, 2], ValueLimits(isFixedLength: true)))))
+    try database.setValue(of: 3, to: [3, 4])
+    for wrong in [[], [5], [5, 6, 7]] as [[UInt8]] {
+      #expect(throws: DatabaseError.wrongLength(3, wrong.count, fixed: 2)) {
+        try database.setValue(of: 3, to: wrong)
+      }
+    }
+    #expect(database.value(of: 3) == [3, 4])
+  }
+
   @Test func valuesAreSetWithinTheirLimits() throws {
     var database = Database(
       service(

@@ -9,15 +9,19 @@ import AttoATT
 public struct DiscoverPrimaryServicesByUUID: Procedure, Sendable {
   /// The UUID to search for.
   public let uuid: BluetoothUUID
+  private let isInFull: Bool
   private var found: DiscoveredServices
 
   /// - Parameters:
   ///   - uuid: sent as 2 octets if it has a 16-bit form, otherwise as 16.
   ///   - range: the range to search for declarations.
+  ///   - inFull: whether a UUID that has a 16-bit form is sent as 16 octets too.
   ///   - limits: the limits for services and requests.
   public init(
-    _ uuid: BluetoothUUID, in range: HandleRange = .all, limits: DiscoveryLimits = .standard
+    _ uuid: BluetoothUUID, in range: HandleRange = .all, inFull: Bool = false,
+    limits: DiscoveryLimits = .standard
   ) {
+    isInFull = inFull
     self.uuid = uuid
     found = DiscoveredServices(isPrimary: true, in: range, limits: limits)
   }
@@ -26,7 +30,7 @@ public struct DiscoverPrimaryServicesByUUID: Procedure, Sendable {
     // The value is the last field, so it can be appended to a request with an empty value.
     FindByTypeValueRequest(found.progress.rangeToAsk, type: 0x2800, value: RawSpan())
       .encode(into: &out)
-    out.append(uuid)
+    out.append(uuid, inFull: isInFull)
   }
 
   public mutating func receive(

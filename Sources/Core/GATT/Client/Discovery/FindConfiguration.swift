@@ -2,18 +2,33 @@ import AttoATT
 
 /// Finds the Client Characteristic Configuration of a value. Vol 3, Part G, 3.3.3.3.
 ///
-/// Sends Find Information Requests after the value, up to the configuration or the next declaration.
-/// The output is nil if there is no configuration. Limit: ``DiscoveryLimits/requests``.
+/// Sends Find Information Requests from the handle on, up to the configuration or the next
+/// declaration. The output is nil if there is no configuration. If the handle is that of a
+/// characteristic's declaration, the attribute after it is the value. Limit:
+/// ``DiscoveryLimits/requests``.
 public struct FindConfiguration: Procedure, Sendable {
+  private let handle: AttributeHandle
+  /// nil until the attribute is known that follows the declaration.
+  private var value: AttributeHandle?
   private var progress: DiscoveryProgress
 
-  /// nil for 0xFFFF, after which there is no descriptor.
+  /// A value and its configuration.
+  public struct Found: Equatable, Sendable {
+    /// The handle of the characteristic's value.
+    public let value: AttributeHandle
+    /// The handle of its Client Characteristic Configuration.
+    public let configuration: AttributeHandle
+  }
+
+  /// nil for 0x0000.
   ///
   /// - Parameters:
-  ///   - value: the handle of the characteristic's value.
+  ///   - handle: the handle of a characteristic's value, or of its declaration.
   ///   - limits: requests.
-  public init?(of value: AttributeHandle, limits: DiscoveryLimits = .standard) {
-    guard let range = value.next.flatMap({ HandleRange.from($0) }) else { return nil }
+  public init?(of handle: AttributeHandle, limits: DiscoveryLimits = .standard) {
+    guard let range = HandleRange.from(handle) else { return nil }
+    self.handle = handle
+    value = handle
     progress = DiscoveryProgress(range, requestLimit: limits.requests)
   }
 
@@ -23,16 +38,23 @@ public struct FindConfiguration: Procedure, Sendable {
 
   public mutating func receive(
     _ response: borrowing PDU, mtu: Int
-  ) throws(ProcedureError) -> Step<AttributeHandle?> {
+  ) throws(ProcedureError) -> Step<Found?> {
     switch response {
     case .findInformationResponse(let information):
       for index in 0..<information.count {
-        let (handle, type) = information[index]
-        try progress.advance(handle, through: handle)
+        let (found, type) = information[index]
+        try progress.advance(found, through: found)
+        if found == handle {
+          if type == .characteristic { value = nil }
+          // A configuration is no value.
+          if type == .clientCharacteristicConfiguration { return .finished(nil) }
+          continue
+        }
         switch type {
-        case .clientCharacteristicConfiguration: return .finished(handle)
+        case .clientCharacteristicConfiguration:
+          return .finished(value.map { Found(value: $0, configuration: found) })
         case .characteristic, .primaryService, .secondaryService, .include: return .finished(nil)
-        default: break
+        default: value = value ?? found
         }
       }
       return try progress.hasRest() ? .request : .finished(nil)

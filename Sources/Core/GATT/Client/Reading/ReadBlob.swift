@@ -17,7 +17,6 @@ public struct ReadBlob: Procedure, Sendable {
   }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
-    guard handle.isValid else { throw .misuse(.invalidHandle) }
     ReadBlobRequest(handle, offset: offset).encode(into: &out)
   }
 

@@ -13,7 +13,6 @@ public struct ReadCharacteristicValue: Procedure, Sendable {
   public init(_ handle: AttributeHandle) { self.handle = handle }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
-    guard handle.isValid else { throw .misuse(.invalidHandle) }
     ReadRequest(handle).encode(into: &out)
   }
 

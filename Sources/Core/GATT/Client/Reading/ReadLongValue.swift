@@ -40,7 +40,6 @@ public struct ReadLongValue: Procedure, Sendable {
   private var opcode: Opcode { isFirst && offset == 0 ? .readRequest : .readBlobRequest }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
-    guard handle.isValid else { throw .misuse(.invalidHandle) }
     requestMTU = out.freeCapacity
     if opcode == .readRequest {
       ReadRequest(handle).encode(into: &out)

@@ -37,12 +37,11 @@ public struct ReadMultiple: Procedure, Sendable {
     }
   }
 
-  /// Throws ``Misuse/handleCount(_:limit:)`` or ``Misuse/invalidHandle``.
+  /// Throws ``Misuse/handleCount(_:limit:)``.
   static func check(_ handles: [AttributeHandle], mtu: Int) throws(ProcedureError) {
     let limit = (mtu - 1) / 2
     guard handles.count >= 2, handles.count <= limit else {
       throw .misuse(.handleCount(handles.count, limit: limit))
     }
-    for handle in handles where !handle.isValid { throw .misuse(.invalidHandle) }
   }
 }

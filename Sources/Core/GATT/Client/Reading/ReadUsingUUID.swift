@@ -17,6 +17,7 @@ public struct ReadUsingUUID: Procedure, Sendable {
   public let uuid: BluetoothUUID
   /// How far to read.
   public let extent: Extent
+  private let isInFull: Bool
   private let limits: DiscoveryLimits
   private var progress: DiscoveryProgress
   private var values: [Value] = []
@@ -53,11 +54,13 @@ public struct ReadUsingUUID: Procedure, Sendable {
   ///   - uuid: the type to search for, of any attribute.
   ///   - range: the range to search.
   ///   - extent: how far to read.
+  ///   - inFull: whether a UUID that has a 16-bit form is sent as 128 bits.
   ///   - limits: the limits for values and requests.
   public init(
     _ uuid: BluetoothUUID, in range: HandleRange = .all, extent: Extent = .all,
-    limits: DiscoveryLimits = .standard
+    inFull: Bool = false, limits: DiscoveryLimits = .standard
   ) {
+    isInFull = inFull
     self.uuid = uuid
     self.extent = extent
     self.limits = limits
@@ -66,7 +69,7 @@ public struct ReadUsingUUID: Procedure, Sendable {
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     requestMTU = out.freeCapacity
-    ReadByTypeRequest(progress.rangeToAsk, type: uuid).encode(into: &out)
+    ReadByTypeRequest(progress.rangeToAsk, type: uuid).encode(into: &out, inFull: isInFull)
   }
 
   public mutating func receive(

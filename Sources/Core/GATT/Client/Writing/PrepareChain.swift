@@ -125,7 +125,6 @@ struct PrepareChain: Sendable {
 
   private func check() throws(ProcedureError) {
     for write in writes {
-      guard write.handle.isValid else { throw .misuse(.invalidHandle) }
       let end = Int(write.offset) + write.value.count
       guard end <= ValueLength.limit else {
         throw .misuse(.valueTooLong(end, limit: ValueLength.limit))

@@ -24,7 +24,6 @@ public struct PrepareWrite: Procedure, Sendable {
   }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
-    guard handle.isValid else { throw .misuse(.invalidHandle) }
     let limit = out.freeCapacity - PrepareWriteRequest.headerLength
     guard part.count <= limit else { throw .misuse(.valueTooLong(part.count, limit: limit)) }
     PrepareWriteRequest.encode(handle, offset: offset, part.span.bytes, into: &out)

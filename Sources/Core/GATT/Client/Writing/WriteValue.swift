@@ -18,7 +18,6 @@ public struct WriteValue: Procedure, Sendable {
   }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
-    guard handle.isValid else { throw .misuse(.invalidHandle) }
     let limit = min(out.freeCapacity - WriteRequest.headerLength, ValueLength.limit)
     guard value.count <= limit else {
       throw .misuse(.valueTooLong(value.count, limit: limit))
