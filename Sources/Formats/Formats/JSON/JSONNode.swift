@@ -2,8 +2,8 @@
 ///
 /// Foundation's decoder reports neither the position of a value nor a repeated key, and adds tens of
 /// megabytes to a static binary.
-struct JSONNode: Equatable, Sendable {
-  enum Content: Equatable, Sendable {
+package struct JSONNode: Equatable, Sendable {
+  package enum Content: Equatable, Sendable {
     case null
     case bool(Bool)
     /// The number as written, so that nothing is rounded.
@@ -14,19 +14,19 @@ struct JSONNode: Equatable, Sendable {
     case object([Member])
   }
 
-  struct Member: Equatable, Sendable {
-    var name: String
+  package struct Member: Equatable, Sendable {
+    package var name: String
     /// The offset of the name in bytes.
-    var offset: Int
-    var value: JSONNode
+    package var offset: Int
+    package var value: JSONNode
   }
 
   /// The offset of the value in bytes.
-  var offset: Int
-  var content: Content
+  package var offset: Int
+  package var content: Content
 
   /// The value as messages describe it: `"text"`, `the number 12`, `a list`.
-  var found: String {
+  package var found: String {
     switch content {
     case .null: "null"
     case .bool(let value): "\(value)"

@@ -4,14 +4,14 @@ import AttoATT
 /// names in an object must differ.
 ///
 /// Limits: `FileBytes.limit` bytes, 32 levels.
-struct JSONParser {
+package struct JSONParser {
   static let depthLimit = 32
 
   private let bytes: [UInt8]
   private var index = 0
   private var depth = 0
 
-  static func parse(_ bytes: [UInt8]) throws(TextMistake) -> JSONNode {
+  package static func parse(_ bytes: [UInt8]) throws(TextMistake) -> JSONNode {
     try TextMistake.check(bytes)
     var parser = JSONParser(bytes: bytes)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }

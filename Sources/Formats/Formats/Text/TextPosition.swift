@@ -29,10 +29,10 @@ extension TextPosition: CustomStringConvertible {
 }
 
 /// A mistake in a text, at an offset in bytes.
-struct TextMistake: Error, Equatable {
-  var offset: Int
-  var expected: String
-  var found: String
+package struct TextMistake: Error, Equatable {
+  package var offset: Int
+  package var expected: String
+  package var found: String
 
   /// Checks the length and the encoding of a text.
   static func check(_ bytes: [UInt8]) throws(TextMistake) {

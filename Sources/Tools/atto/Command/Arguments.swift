@@ -4,11 +4,19 @@ struct Arguments: Sendable {
   let words: [String]
   /// ``words`` after ENDPOINT, which `atto session` leaves out.
   private(set) var operands: ArraySlice<String>
+  /// What becomes of the command's lines.
+  let delivery: Delivery
+  /// The session that carries the command out; nil for a command of its own.
+  var place: (any SessionPlace)?
   private let values: [String: any Sendable]
 
   /// Parses the words after the command's name. Options and other arguments may be mixed, options
   /// may be abbreviated, and `--` ends the options.
-  init(_ words: [String], of command: CommandDescription) throws(UsageError) {
+  init(
+    _ words: [String], of command: CommandDescription, in place: (any SessionPlace)? = nil
+  ) throws(UsageError) {
+    self.place = place
+    delivery = command.delivery
     let options = command.options.flatMap(\.options)
     var (others, given): ([String], [String: [String]]) = ([], [:])
     var rest = words[...]

@@ -18,10 +18,14 @@ struct CommandDescription: Sendable {
   /// Paragraphs, separated by empty lines. A paragraph that is indented is printed as it is.
   let details: String
   let options: [OptionGroup]
+  /// The options that are not in a group.
+  let ownOptions: [any CommandOption]
   /// How long the command may run without `--max-time`.
   let timeLimit: TimeLimit
   /// What becomes of results that nobody reads.
   let delivery: Delivery
+  /// Whether `atto session` carries it out as it is: without a terminal and standard input.
+  let runsInSession: Bool
   /// Command lines as they are typed.
   let examples: [String]
 
@@ -29,7 +33,8 @@ struct CommandDescription: Sendable {
     _ name: String, _ summary: String, synopsis: [String],
     arguments: [ArgumentDescription] = [], details: String = "",
     options: [any CommandOption] = [], groups: [OptionGroup] = [],
-    timeLimit: TimeLimit = .standard, delivery: Delivery = .complete, examples: [String]
+    timeLimit: TimeLimit = .standard, delivery: Delivery = .complete, runsInSession: Bool = false,
+    examples: [String]
   ) {
     self.name = name
     self.summary = summary
@@ -37,6 +42,8 @@ struct CommandDescription: Sendable {
     self.arguments = arguments
     self.details = details
     self.timeLimit = timeLimit
+    self.runsInSession = runsInSession
+    ownOptions = options
     let maxTime = CommonOptions.maxTimeOption(timeLimit)
     // Every command has it: among the common options, or else among its own.
     let isCommon = groups.first?.title == CommonOptions.title

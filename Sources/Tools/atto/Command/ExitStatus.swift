@@ -6,7 +6,7 @@ import AttoStore
 /// A command that failed: its kind of failure, exit status, message and hints.
 struct ExitStatus: Sendable {
   let kind: FailureKind
-  let message: String
+  private(set) var message: String
   var hints: [String] = []
   /// The peer's answer, if it refused a request.
   private(set) var refusal: ErrorResponse?
@@ -24,6 +24,10 @@ struct ExitStatus: Sendable {
 
   init(_ error: any Error) {
     switch error {
+    case let failure as ScriptFailure:
+      self.init(failure.error)
+      message = "\(failure.place): \(message)"
+      return
     case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled),
       PeerError.cancelled, is CancellationError:
       self.init(.interrupted, "interrupted")

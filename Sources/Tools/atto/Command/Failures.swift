@@ -39,3 +39,9 @@ struct CheckFailure: Error {
   let message: String
   var hint: String?
 }
+
+/// A line of a script that failed, with its place: the status of its error.
+struct ScriptFailure: Error {
+  let place: String
+  let error: any Error
+}

@@ -4,6 +4,8 @@ struct TimeLimit: Sendable {
   let text: String
   /// Whether the command runs until it is told to end, so that `--max-time` is a normal end.
   var isOpen = false
+  /// The options that end such a command.
+  var ends: [any CommandOption] = []
   /// nil: without limit.
   let limit: @Sendable (Arguments) throws -> Duration?
 
@@ -12,7 +14,19 @@ struct TimeLimit: Sendable {
     .seconds(300) + $0.seconds
   }
   /// For commands that run until they are interrupted.
-  static let open = TimeLimit(text: "none", isOpen: true) { _ in nil }
+  static let open = open(unless: [])
+  /// The same, where some options end the command.
+  static func open(unless ends: [any CommandOption]) -> TimeLimit {
+    TimeLimit(text: "none", isOpen: true, ends: ends) { _ in nil }
+  }
   /// For commands that end by themselves, after a time that their input determines.
   static let unlimited = TimeLimit(text: "none") { _ in nil }
+
+  /// The limit of a command in a session, which can be cancelled there.
+  var inSession: TimeLimit { TimeLimit(text: "none", isOpen: isOpen, ends: ends) { _ in nil } }
+
+  /// Whether only an interruption ends the command.
+  func isEndless(_ arguments: Arguments) -> Bool {
+    isOpen && !ends.contains { arguments.has($0) }
+  }
 }

@@ -14,7 +14,7 @@ enum AdaptersCommand: Command {
       ArgumentDescription(name: "hciN", summary: "One adapter instead of all.", kind: .adapter)
     ],
     options: [power, watch, time, CommonOptions.json],
-    timeLimit: .open,
+    timeLimit: .open(unless: [time]), runsInSession: true,
     examples: ["atto adapters", "atto adapters hci0 --power on"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

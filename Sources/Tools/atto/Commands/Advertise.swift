@@ -37,7 +37,7 @@ enum AdvertiseCommand: Command {
       name, services, appearance, txPower, manufacturer, interval, rssi, connectable, time,
       CommonOptions.json,
     ], groups: [PairingOptions.group],
-    timeLimit: .open, delivery: .log,
+    timeLimit: .open(unless: [time]), delivery: .log, runsInSession: true,
     examples: ["atto advertise air:Lamp --name Lamp --service 180F --for 60"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
@@ -67,7 +67,7 @@ enum AdvertiseCommand: Command {
         json: ["event": "advertising", "address": address, "name": data.localName])
     }
     if parameters.isConnectable {
-      let agent = ConsoleAgent(options: pairing, loop: loop) {
+      let agent = try ConsoleAgent(arguments, on: loop) {
         results.print($0.text, json: $0.json)
       }
       let listener = try await LocalServer(Database(), loop: loop).listen(
@@ -77,6 +77,7 @@ enum AdvertiseCommand: Command {
       if !listener.isAdvertised { throw CheckFailure(message: listener.notice ?? "") }
       if let notice = listener.notice { Terminal.note("atto advertise: warning: \(notice)") }
       announce(listener.endpoint)
+      await arguments.place?.begun()
       for try await _ in end.stream {}
       listener.stop()
       return
@@ -91,6 +92,7 @@ enum AdvertiseCommand: Command {
     }
     defer { watching.cancel() }
     announce(adapter.address.description)
+    await arguments.place?.begun()
     for try await _ in end.stream {}
     advertisement.stop()
     await adapter.close()

@@ -4,6 +4,7 @@ enum AllCommands {
     DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
     IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
     ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
+    SessionCommand.self,
     PlayCommand.self, ConformCommand.self, FuzzCommand.self, DecodeCommand.self,
     CaptureCommand.self, BenchCommand.self, LinkCommand.self, AdaptersCommand.self,
     ScanCommand.self, AdvertiseCommand.self, PairCommand.self, UnpairCommand.self,

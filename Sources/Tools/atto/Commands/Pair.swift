@@ -21,10 +21,10 @@ enum PairCommand: Command {
       atto bonds lists the saved bonds. atto serve --io display is a peer to pair with.
       """,
     options: [timeout, CommonOptions.json], groups: [PairingOptions.group, StoreOptions.group],
+    runsInSession: true,
     examples: ["atto pair le:AA:BB:CC:DD:EE:FF@hci0 --io keyboard-display"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    let pairing = try PairingOptions(arguments)
     let peer = try await RadioPeer(arguments, on: loop)
     let results = Results(arguments)
     var bonds = SavedBonds()
@@ -43,12 +43,12 @@ enum PairCommand: Command {
     let waiting = try WaitingNote(pairingWith: Endpoint(arguments.words[0]), on: loop)
     defer { waiting.end() }
     try await peer.radio.setAgent(
-      ConsoleAgent(options: pairing, loop: loop) { report in
+      ConsoleAgent(arguments, on: loop) { report in
         // The result is reported below.
         guard report.isQuestion else { return }
         waiting.end()
         if results.isJSON {
-          Terminal.print(json: report.json)
+          results.print(json: report.json)
         } else {
           Terminal.note(report.text)
         }

@@ -9,7 +9,6 @@ final class RelayCapture: Sendable {
   private let place: Endpoint
   private let group: UInt32?
   private let connecting: Connecting
-  private let pairing: PairingOptions
   private let isOnce: Bool
   private let results: Results
   private let file: CaptureFile?
@@ -30,7 +29,6 @@ final class RelayCapture: Sendable {
       throw UsageError("\(EndpointError(text: text, .notForListening))")
     default: break
     }
-    pairing = try PairingOptions(arguments)
     isOnce =
       arguments[CaptureCommand.once] || place.isDescriptor || connecting.endpoint.isDescriptor
     results = Results(arguments)
@@ -41,11 +39,11 @@ final class RelayCapture: Sendable {
     let radio = try await connecting.pairingRadio(on: loop)
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
-    let agent = ConsoleAgent(options: pairing, loop: loop) { Terminal.note($0.text) }
+    let agent = try ConsoleAgent(connecting.arguments, on: loop) { Terminal.note($0.text) }
     let crowd = CrowdLog(loop) { text, _ in Terminal.note(text) }
     let relay = try await RawRelay.listen(
       on: place, to: connecting.endpoint, options: connecting.options, unixGroup: group,
-      agent: place.isAir && !pairing.isStated ? nil : agent, adapter: radio, loop: loop
+      agent: place.isAir && !agent.options.isStated ? nil : agent, adapter: radio, loop: loop
     ) { self.happened($0, crowd, on: loop) }
     defer { relay.stop() }
     if let notice = relay.notice { Terminal.note("atto capture: warning: \(notice)") }

@@ -21,7 +21,7 @@ enum ScanCommand: Command {
     options: [
       timeout, count, service, name, address, rssi, duplicates, passive, CommonOptions.json,
     ],
-    timeLimit: .open,
+    timeLimit: .open(unless: [timeout, count]), runsInSession: true,
     examples: ["atto scan air: --timeout 1", "atto scan le:@hci0 --service 180D --count 1 --json"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
@@ -42,6 +42,7 @@ enum ScanCommand: Command {
     let waiting = WaitingNote(
       "waiting for advertisements: none received yet (Ctrl-C ends the command)", on: loop)
     defer { waiting.end() }
+    await arguments.place?.begun()
     for try await event in adapter.scan(options) {
       waiting.end()
       show(event, results)

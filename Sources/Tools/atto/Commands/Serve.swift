@@ -57,7 +57,7 @@ enum ServeCommand: Command {
       CommonOptions.security, CommonOptions.sendBuffer, CommonOptions.json, CommonOptions.capture,
       CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
-    timeLimit: .open, delivery: .log,
+    timeLimit: .open(unless: [once]), delivery: .log, runsInSession: true,
     examples: [
       "atto serve Fixtures/heart-rate.json --listen air:Strap",
       "atto serve Fixtures/bench.json --listen unix:/tmp/bench --once --trace",
@@ -65,6 +65,9 @@ enum ServeCommand: Command {
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    if arguments.place != nil {
+      try arguments.forbid([control], "is for a command of its own: use control in a session")
+    }
     let profile = try await Profile.read(arguments.word(0, "PROFILE.json"), on: loop)
     let endpoint = try await Radios.endpoint(arguments[listen], on: loop)
     let group = try ListeningGroup.id(arguments, for: endpoint)
@@ -102,7 +105,7 @@ enum ServeCommand: Command {
     serverBox.server.withLock { $0 = served.server }
     // The server retains its observer, and with it the box.
     defer { serverBox.server.withLock { $0 = nil } }
-    let agent = ConsoleAgent(options: pairing, loop: arguments[control] ? nil : loop) {
+    let agent = try ConsoleAgent(arguments, readsInput: !arguments[control], on: loop) {
       report.pairing($0)
     }
     if endpoint.isAdvertised {
@@ -118,7 +121,12 @@ enum ServeCommand: Command {
     }
     if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }
     report.listening(listener.endpoint)
+    await arguments.place?.begun()
 
+    if let place = arguments.place {
+      let control = Control(served, on: loop)
+      await place.serves { try await control.carryOut($0, report: $1) }
+    }
     let control = arguments[control] ? Control(served, on: loop) : nil
     let controlling = Task(executorPreference: loop.tasks) {
       try await control?.run(StandardInput(on: loop))

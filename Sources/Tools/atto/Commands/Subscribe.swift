@@ -22,7 +22,7 @@ struct SubscribeCommand: ConnectionCommand {
       that arrive.
       """,
     options: [indicate, count, time, resume, cccd], groups: Connecting.options,
-    timeLimit: .open,
+    timeLimit: .open(unless: [count, time]),
     examples: [
       "atto subscribe air:Strap 0x0012 --count 3",
       "atto subscribe le:AA:BB:CC:DD:EE:FF 0x0020 --indicate --for 60 --json",
@@ -51,11 +51,15 @@ struct SubscribeCommand: ConnectionCommand {
   func run(on peer: ConnectedPeer) async throws {
     let (connection, loop) = (peer.connection, peer.loop)
     let (values, handle, configuration) = try await subscribe(connection)
-    let waiting = WaitingNote(
-      "waiting for values of \(handle): none received yet (Ctrl-C ends the command)", on: loop)
-    defer { waiting.end() }
+    await peer.begun()
+    let waiting =
+      peer.place == nil
+      ? WaitingNote(
+        "waiting for values of \(handle): none received yet (Ctrl-C ends the command)", on: loop)
+      : nil
+    defer { waiting?.end() }
     let reading = Task(executorPreference: loop.tasks) {
-      try await show(values, peer.results) { waiting.end() }
+      try await show(values, peer) { waiting?.end() }
     }
     let alarm = loop.after(time) { reading.cancel() }
     defer { alarm.cancel() }
@@ -91,13 +95,14 @@ struct SubscribeCommand: ConnectionCommand {
 
   /// Shows values up to the limit or until the task is cancelled. Returns their number.
   private func show(
-    _ values: ReceivedValues, _ results: Results, whenFirst: @Sendable () -> Void
+    _ values: ReceivedValues, _ peer: ConnectedPeer, whenFirst: @Sendable () -> Void
   ) async throws -> Int {
     var count = 0
     do throws(AttoError) {
       for try await value in values {
         if count == 0 { whenFirst() }
-        show(value, results)
+        show(value, peer.results)
+        await peer.received(value)
         await Terminal.room()
         count += 1
         if count == limit { break }

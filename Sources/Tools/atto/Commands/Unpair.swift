@@ -7,7 +7,7 @@ enum UnpairCommand: Command {
     synopsis: ["le:ADDRESS[/random][@hciN] [OPTIONS]"],
     arguments: [ArgumentDescription(name: "PEER", summary: "The peer: le:ADDRESS.", kind: .peer)],
     details: "The keys are removed from the store and from the kernel.",
-    options: [CommonOptions.json], groups: [StoreOptions.group],
+    options: [CommonOptions.json], groups: [StoreOptions.group], runsInSession: true,
     examples: ["atto unpair le:AA:BB:CC:DD:EE:FF@hci0"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

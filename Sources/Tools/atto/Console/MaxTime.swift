@@ -66,7 +66,7 @@ struct MaxTime: Sendable {
       hint: isGiven ? nil : "this is the default limit: allow more with --max-time")
   }
 
-  private static func text(_ limit: Duration) -> String {
+  static func text(_ limit: Duration) -> String {
     "\(Decimal.text(limit / .seconds(1), places: 1)) s (--max-time)"
   }
 }

@@ -1,46 +1,31 @@
 /// The results of a command on standard output: text, or JSON with `--json`.
 struct Results: Sendable {
   let isJSON: Bool
+  /// The request that the results belong to, in a session.
+  private let request: RequestID?
+  /// What becomes of them, in a session.
+  private let delivery: Delivery?
 
-  init(_ arguments: Arguments) { isJSON = arguments[CommonOptions.json] }
+  init(_ arguments: Arguments) {
+    delivery = arguments.place.map { _ in arguments.delivery }
+    request = arguments.place.flatMap { $0.isJSON ? $0.request : nil }
+    isJSON = arguments[CommonOptions.json] || request != nil
+  }
 
   func print(_ text: @autoclosure () -> String, json: @autoclosure () -> JSONObject) {
-    if isJSON { Terminal.print(json: json()) } else { Terminal.print(text()) }
+    if isJSON { print(json: json()) } else { Terminal.print(text(), delivery: delivery) }
   }
 
   /// Prints an object: for commands that do not have the same lines as text.
-  func print(json: JSONObject) { Terminal.print(json: json) }
+  func print(json: JSONObject) {
+    Terminal.print(
+      json: request.map { ["id": $0, "result": json] } ?? json, delivery: delivery)
+  }
 
   /// Prints the lines of a text of our own (see ``Terminal/print(ownText:)``).
   func print(ownText text: @autoclosure () -> String, json: @autoclosure () -> JSONObject) {
-    if isJSON { Terminal.print(json: json()) } else { Terminal.print(ownText: text()) }
+    if isJSON { print(json: json()) } else { Terminal.print(ownText: text()) }
   }
-}
-
-/// A JSON object. Fields that are nil are left out.
-struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
-  private var fields: [String: JSONValue] = [:]
-
-  init(dictionaryLiteral fields: (String, (any Encodable)?)...) { self.init(fields) }
-
-  init(_ fields: [(String, (any Encodable)?)]) {
-    for (name, value) in fields { self.fields[name] = value.map { JSONValue(value: $0) } }
-  }
-
-  func adding(_ more: JSONObject) -> JSONObject {
-    var sum = self
-    sum.fields.merge(more.fields) { _, new in new }
-    return sum
-  }
-
-  func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
-}
-
-/// A value of any type.
-struct JSONValue: Encodable {
-  let value: any Encodable
-
-  func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }
 
 extension ExitStatus {

@@ -45,6 +45,12 @@ enum Shown {
       ? "\(hex)  \"\(String(decoding: octets, as: UTF8.self))\"" : hex
   }
 
+  /// The level, and a key size if it is not the longest.
+  static func security(_ security: LinkSecurity) -> String {
+    "security \(security.level)"
+      + (1..<16 ~= security.keySize ? ", key of \(security.keySize) octets" : "")
+  }
+
   /// The names of properties, as in profiles.
   static func properties(_ properties: CharacteristicProperties) -> [String] {
     CharacteristicProperties.names.filter { properties.contains($0.property) }.map(\.name)

@@ -65,8 +65,10 @@ enum Terminal {
   // MARK: Lines
 
   /// Prints lines on standard output.
-  static func print(_ lines: String...) {
-    let delivery = currentDelivery
+  ///
+  /// - Parameter delivery: what becomes of them, if not what was set for all.
+  static func print(_ lines: String..., delivery: Delivery? = nil) {
+    let delivery = delivery ?? currentDelivery
     put(lines, as: .result, on: output, mayDrop: delivery == .live || delivery == .log)
   }
 
@@ -90,9 +92,9 @@ enum Terminal {
   }
 
   /// Prints a JSON object as a line on standard output.
-  static func print(json object: JSONObject) {
+  static func print(json object: JSONObject, delivery: Delivery? = nil) {
     // Encoding strings and finite numbers does not fail.
-    try? print(encoded: object)
+    if let line = try? encoded(object) { print(line, delivery: delivery) }
   }
 
   /// Prints a value in JSON as a line on standard output, with sorted keys.

@@ -7,6 +7,7 @@ struct Connecting: Sendable {
   var options = ConnectionOptions()
   /// Whether the MTU is exchanged before anything else.
   private var exchangesMTU = false
+  let arguments: Arguments
   private let pairing: PairingOptions
   private let storing: StoreOptions
   /// Whether to print the link's parameters at the end.
@@ -24,6 +25,7 @@ struct Connecting: Sendable {
       throw UsageError("missing argument ENDPOINT: \(EndpointError.forms)")
     }
     endpoint = try Endpoint(argument: text)
+    self.arguments = arguments
     if let mtu = arguments[CommonOptions.mtu] {
       options.receiveMTU = mtu
       exchangesMTU = true
@@ -140,12 +142,17 @@ struct Connecting: Sendable {
     case .air where pairing.isStated: radio = try Adapter.virtual(loop: loop)
     default: return nil
     }
+    let agent = try ConsoleAgent(arguments, on: loop) { report in
+      guard report.isQuestion else { return }
+      if let place = arguments.place, place.isJSON {
+        Results(arguments).print(json: report.json)
+      } else {
+        // Standard output is for results.
+        Terminal.note(report.text)
+      }
+    }
     do throws(RadioError) {
-      // Standard output is for results.
-      try await radio.setAgent(
-        ConsoleAgent(options: pairing, loop: loop) { report in
-          if report.isQuestion { Terminal.note(report.text) }
-        })
+      try await radio.setAgent(agent)
     } catch {
       guard case .management(_, .permissionDenied, _) = error else { throw error }
       Terminal.note("\(error)")

@@ -45,4 +45,14 @@ struct ConnectedPeer: Sendable {
   let store: StoreFile?
   let results: Results
   let loop: Loop
+  /// The session that holds the connection; nil if the command has opened it.
+  var place: (any SessionPlace)?
+
+  /// Notes that the command has done its work but to deliver values.
+  func begun() async { await place?.begun() }
+
+  /// Notes a value, for who waits for it in the session.
+  func received(_ value: ReceivedValue) async {
+    await place?.received(value)
+  }
 }

@@ -1,12 +1,30 @@
 import Atto
 
 /// The pairing agent of a command. It takes answers from the options, or else reads a line of standard
-/// input for each question. At the end of the input, pairing fails.
+/// input for each question, or asks the session. At the end of the input, pairing fails.
 struct ConsoleAgent: PairingAgent {
   let options: PairingOptions
-  /// The loop that reads standard input; nil where that is used for something else.
-  let loop: Loop?
-  let report: @Sendable (PairingReport) -> Void
+  /// The next answer; nil where nobody can give one.
+  private let nextAnswer: @Sendable () async -> String?
+  private let report: @Sendable (PairingReport) -> Void
+
+  /// - Parameter readsInput: whether the command leaves standard input to the agent.
+  init(
+    _ arguments: Arguments, readsInput: Bool = true, on loop: Loop,
+    report: @escaping @Sendable (PairingReport) -> Void
+  ) throws(UsageError) {
+    options = try PairingOptions(arguments)
+    self.report = report
+    let place = arguments.place
+    nextAnswer = {
+      if let place { return await place.nextAnswer() }
+      // Ends where the line is too long.
+      guard readsInput, case .success(let line)? = try? await StandardInput(on: loop).next() else {
+        return nil
+      }
+      return line
+    }
+  }
 
   var capability: PairingCapability { options.capability }
 
@@ -17,14 +35,14 @@ struct ConsoleAgent: PairingAgent {
     report(.question("compare", peer, "does \(peer) show \(digits)? [yes/no]", passkey: digits))
     if options.refuses { return false }
     if options.saysYes { return true }
-    return await answer()?.lowercased().hasPrefix("y") ?? false
+    return await nextAnswer()?.lowercased().hasPrefix("y") ?? false
   }
 
   func passkey(shownBy peer: BluetoothAddress) async -> UInt32? {
     report(.question("enter", peer, "enter the six digits that \(peer) shows:"))
     if options.refuses { return nil }
     if let passkey = options.passkey { return passkey }
-    return await answer().flatMap { PairingOptions.passkey($0) }
+    return await nextAnswer().flatMap { PairingOptions.passkey($0) }
   }
 
   func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async {
@@ -50,14 +68,6 @@ struct ConsoleAgent: PairingAgent {
       PairingReport(
         text: text,
         json: ["event": "pairing failed", "peer": peer.description, "error": failure.description]))
-  }
-
-  /// A line of standard input; nil at its end, if it is too long, or when pairing has ended.
-  private func answer() async -> String? {
-    guard let loop, case .success(let line)? = try? await StandardInput(on: loop).next() else {
-      return nil
-    }
-    return line
   }
 }
 

@@ -40,9 +40,11 @@ struct Control: Sendable {
             indications += 1
             // The next line's value is sent after this one, which may be confirmed later.
             let sent = try await server.beginIndicating(value, of: handle)
-            group.addTask { note(try await sent.confirmations(), of: handle) }
+            group.addTask {
+              Terminal.note(indicated(try await sent.confirmations(), handle))
+            }
           } else {
-            try await carryOut(verb, Array(words.dropFirst()), line)
+            try await carryOut(line) { text, _ in Terminal.note(text) }
           }
         } catch AttoError.cancelled {
           throw AttoError.cancelled
@@ -54,7 +56,11 @@ struct Control: Sendable {
     }
   }
 
-  private func carryOut(_ verb: String, _ words: [String], _ line: String) async throws {
+  /// Carries out one line to its end.
+  func carryOut(_ line: String, report: (String, JSONObject) -> Void) async throws {
+    let all = line.split { $0.isWhitespace }.map(String.init)
+    guard let verb = all.first else { return }
+    let words = Array(all.dropFirst())
     switch verb {
     case "set":
       let (handle, value) = try value(words)
@@ -63,30 +69,37 @@ struct Control: Sendable {
       let (handle, value) = try value(words)
       try await check(handle)
       let delivered = try await server.notify(value, of: handle)
-      Terminal.note("notified \(counted(delivered, handle))")
+      report("notified \(counted(delivered, handle))", ["clients": delivered.count])
+    case "indicate":
+      let (handle, value) = try value(words)
+      try await check(handle)
+      let delivered = try await server.beginIndicating(value, of: handle).confirmations()
+      report(
+        indicated(delivered, handle),
+        ["clients": delivered.count, "failures": delivered.failures])
     case "disconnect":
       guard words.isEmpty else { throw UsageError("disconnect takes no argument") }
       server.disconnect()
     case "add":
       let path = line.drop { $0.isWhitespace }.dropFirst(verb.count)
-      try await add(Self.trimmed(path))
+      try await add(Self.trimmed(path), report)
     case "remove":
       guard words.count == 1 else { throw UsageError("remove requires the handle of a service") }
       let range = try await server.remove(service: try AttributeHandle(argument: words[0]))
-      Terminal.note("removed \(range)")
+      report("removed \(range)", ["removed": "\(range)"])
     default:
       let shown = String(verb.prefix(40)).debugDescription
       throw UsageError("unknown command \(shown): expected \(Self.commands)")
     }
   }
 
-  private func note(_ delivered: Delivered, of handle: AttributeHandle) {
+  private func indicated(_ delivered: Delivered, _ handle: AttributeHandle) -> String {
     var text = "indicated \(counted(delivered, handle))"
     if delivered.count > 0 || delivered.failures > 0 {
       text = "\(Shown.count(delivered.count, "client")) confirmed"
     }
     if delivered.failures > 0 { text += ", \(delivered.failures) did not" }
-    Terminal.note(text)
+    return text
   }
 
   /// Throws if no client can subscribe to an attribute.
@@ -105,10 +118,10 @@ struct Control: Sendable {
     return delivered.count > 0 ? count : "\(count): none has subscribed to \(handle)"
   }
 
-  private func add(_ path: String) async throws {
+  private func add(_ path: String, _ report: (String, JSONObject) -> Void) async throws {
     guard !path.isEmpty else { throw UsageError("add requires the name of a profile") }
     let profile = try await Profile.read(path, on: loop)
-    try await served.add(profile) { Terminal.note("added \($0)") }
+    try await served.add(profile) { report("added \($0)", ["added": "\($0)"]) }
   }
 
   private static func trimmed(_ text: Substring) -> String {

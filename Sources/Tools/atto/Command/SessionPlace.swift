@@ -1,0 +1,43 @@
+import Atto
+
+/// The place of a command that `atto session` carries out: what the command is to tell the session.
+protocol SessionPlace: Sendable {
+  /// The request that the command belongs to.
+  var request: RequestID { get }
+  /// Whether results are JSON, with the ID of the request.
+  var isJSON: Bool { get }
+
+  /// Notes that the command has done its work but to deliver what happens.
+  func begun() async
+  /// Notes a value, for who waits for it.
+  func received(_ value: ReceivedValue) async
+  /// The answer to a question; nil if nobody can give one.
+  func nextAnswer() async -> String?
+  /// Notes that a server runs, which carries out lines like those of `serve --control`.
+  func serves(_ control: @escaping ControlLine) async
+}
+
+/// Carries out a line for a server, and reports its results as text and JSON.
+typealias ControlLine =
+  @Sendable (_ line: String, _ report: (String, JSONObject) -> Void) async throws -> Void
+
+/// How a request of a session is named: by a number or a text of its sender.
+enum RequestID: Hashable, Sendable, Encodable, CustomStringConvertible {
+  case number(Int)
+  case text(String)
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .number(let number): try container.encode(number)
+    case .text(let text): try container.encode(text)
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .number(let number): "\(number)"
+    case .text(let text): text
+    }
+  }
+}

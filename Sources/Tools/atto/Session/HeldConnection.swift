@@ -1,0 +1,42 @@
+import Atto
+import AttoStore
+
+/// A connection that a session holds between commands.
+struct HeldConnection: Sendable {
+  let endpoint: Endpoint
+  let connection: Connection
+  let store: StoreFile?
+  /// Ends with the connection: with an error if something else than ``close()`` has ended it.
+  let holder: Task<Void, any Error>
+
+  /// Connects.
+  ///
+  /// - Throws: what the connection fails with.
+  static func open(_ connecting: Connecting, on loop: Loop) async throws -> HeldConnection {
+    let (opened, continuation) = AsyncStream<(Connection, StoreFile?)>.makeStream()
+    let holder = Task(executorPreference: loop.tasks) {
+      defer { continuation.finish() }
+      try await connecting.use(on: loop) { connection, store in
+        continuation.yield((connection, store))
+        try await connection.closed()
+        if let reason = await connection.endReason, reason != .closed { throw reason }
+      }
+    }
+    return try await withTaskCancellationHandler {
+      for await (connection, store) in opened {
+        return HeldConnection(
+          endpoint: connecting.endpoint, connection: connection, store: store, holder: holder)
+      }
+      try await holder.value
+      throw CancellationError()
+    } onCancel: {
+      holder.cancel()
+    }
+  }
+
+  /// Closes the connection, and waits until its bond is saved.
+  func close() async {
+    connection.close()
+    _ = await holder.result
+  }
+}

@@ -1,0 +1,295 @@
+"""`atto session`: requests as JSON, scripts, and several connections at once."""
+
+import json
+import threading
+
+from harness import FIXTURES, PATIENCE, contains, equal, expect, test
+
+
+class JSONSession:
+    """A running `atto session --json`."""
+
+    def __init__(self, bench, *words):
+        self.running = bench.start("session", "--json", *words, input=True)
+        self.early = []
+        equal(self._read()["session"], 1, "version")
+
+    def _read(self):
+        return json.loads(self.running.line())
+
+    def send(self, id, command, *arguments, connection=None, **options):
+        request = {"id": id, "command": command, "arguments": arguments,
+                   "options": {name.replace("_", "-"): value for name, value in options.items()}}
+        if connection:
+            request["connection"] = connection
+        self.running.say(json.dumps(request))
+
+    def line(self, matches):
+        """The next object that matches; others are kept."""
+        for index, found in enumerate(self.early):
+            if matches(found):
+                return self.early.pop(index)
+        while not matches(found := self._read()):
+            self.early.append(found)
+        return found
+
+    def ended(self, id):
+        """The results of a request, and its last line."""
+        results = []
+        while True:
+            found = self.line(lambda found: found.get("id") == id)
+            if "result" not in found:
+                return results, found
+            results.append(found["result"])
+
+    def ask(self, id, command, *arguments, connection=None, **options):
+        """The results of a request that succeeds."""
+        self.send(id, command, *arguments, connection=connection, **options)
+        results, last = self.ended(id)
+        equal(last, {"id": id, "done": True}, command)
+        return results
+
+    def fail(self, id, command, *arguments, connection=None, **options):
+        """The error of a request that fails."""
+        self.send(id, command, *arguments, connection=connection, **options)
+        return self.ended(id)[1]["error"]
+
+
+@test("session: reads, writes and discovers on one connection")
+def one_connection(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    session = JSONSession(bench, endpoint)
+    equal(session.ended("connect")[0][0]["mtu"], 23, "MTU")
+    equal(session.ask(1, "read", "0x0003"), [{"handle": 3, "value": b"Atto Strap".hex()}])
+    equal(session.ask("two", "read", 3), [{"handle": 3, "value": b"Atto Strap".hex()}])
+    equal(session.ask(3, "mtu", exchange=True), [{"mtu": 247}])
+    equal(len(session.ask(4, "discover")[0]["services"]), 5, "services")
+    equal(session.ask(5, "write", 23, "01"), [{"handle": 23, "value": "01"}])
+    error = session.fail(6, "write", 18, "01")
+    equal((error["kind"], error["code"], error["handle"], error["status"]), ("att", 3, 18, 1))
+    equal(session.running.end().code, 0, "status")
+    # All of it was one connection.
+    server.signal()
+    equal(server.end().out.count("connected"), 2, "connected and disconnected")
+
+
+@test("session: a subscription delivers values while requests go on, and cancel clears it")
+def subscription(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    session = JSONSession(bench, endpoint)
+    session.send(1, "subscribe", "0x0012")
+    # It begins after the subscription, and need not wait for its end.
+    equal(session.ask(2, "read", 19), [{"handle": 19, "value": "0100"}])
+    value = session.line(lambda found: found.get("id") == 1)["result"]
+    equal(value["handle"], 18, "handle")
+    equal([found["request"] for found in session.ask(3, "requests")], [1])
+    session.ask(4, "cancel", 1)
+    equal(session.ended(1)[1], {"id": 1, "done": True})
+    equal(session.ask(5, "read", 19), [{"handle": 19, "value": "0000"}])
+    equal(session.fail(6, "cancel", 1)["kind"], "usage")
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: several connections, a server and a scan at once")
+def several(bench):
+    session = JSONSession(bench)
+    profile = str(FIXTURES / "heart-rate.json")
+    for name in ("one", "two"):
+        session.send(name, "serve", profile, listen=f"unix:{bench.path(name)}")
+        session.line(lambda found: found.get("result", {}).get("event") == "listening")
+        session.ask(f"connect {name}", "connect", f"unix:{bench.path(name)}", connection=name)
+    session.send("air", "serve", profile, listen="air:Third")
+    session.line(lambda found: found.get("result", {}).get("event") == "listening")
+    equal(session.ask("scan", "scan", "air:", count=1)[0]["name"], "Atto Strap")
+    equal(session.ask(1, "control", "set", "0x0003", "41", server="one"), [])
+    equal(session.ask(2, "read", 3, connection="one")[0]["value"], "41")
+    equal(session.ask(3, "read", 3, connection="two")[0]["value"], b"Atto Strap".hex())
+    contains(session.fail(4, "control", "set", "0x0003", "41")["message"], "--server")
+    contains(session.fail(5, "read", 3)["message"], 'no connection "main"')
+    equal([found["connection"] for found in session.ask(6, "connections")], ["one", "two"])
+    session.send(7, "subscribe", 18, connection="two", count=1)
+    session.ask(8, "read", 3, connection="two")
+    equal(session.ask(9, "control", "notify 18 0648", server="two"), [{"clients": 1}])
+    # The server sends values of its own too.
+    expect(session.ended(7)[0], "no value")
+    session.ask(10, "disconnect", "one")
+    equal(session.line(lambda found: found.get("event") == "disconnected")["connection"], "one")
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: the end of a connection is an event, and fails what waits for it")
+def connection_lost(bench):
+    peer = bench.peer(lambda pdu: ["close"])
+    session = JSONSession(bench, peer.endpoint)
+    session.send(1, "read", 3)
+    session.send(2, "read", 4)
+    equal(session.ended(1)[1]["error"]["kind"], "link")
+    session.ended(2)[1]["error"]
+    ended = session.line(lambda found: found.get("event") == "disconnected")
+    equal((ended["connection"], ended["error"]["kind"]), ("main", "link"))
+    contains(session.fail(3, "read", 3)["message"], "there is no connection")
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: requests that make no sense are answered, with their ID where there is one")
+def wrong_requests(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    session = JSONSession(bench, endpoint)
+    session.ended("connect")
+    for line, id, part in (
+        ("nonsense", None, "not JSON"),
+        ("[]", None, "expected an object"),
+        ("{}", None, '"id"'),
+        ('{"id":1.5,"command":"read"}', None, '"id"'),
+        ('{"id":1}', 1, '"command"'),
+        ('{"id":2,"command":"raed"}', 2, "unknown command"),
+        ('{"id":3,"command":"read","argument":[3]}', 3, "unknown field"),
+        ('{"id":4,"command":"read","arguments":[[3]]}', 4, "arguments"),
+        ('{"id":5,"command":"read","arguments":[3],"options":{"longer":true}}', 5, "--longer"),
+        ('{"id":6,"command":"read","arguments":["--long"]}', 6, "invalid handle"),
+        ('{"id":7,"command":"session"}', 7, "unknown command"),
+        ('{"id":8,"command":"read","id":9}', None, "not JSON"),
+        ("[" * 5000, None, "not JSON"),
+        ('{"id":9,"command":"read","arguments":["' + "a" * 70000 + '"]}', None, "dropped a line"),
+    ):
+        session.running.say(line)
+        found = session.line(lambda found: "error" in found)
+        equal(found.get("id"), id, line[:60])
+        equal(found["error"]["kind"], "usage", line[:60])
+        text = found["error"]["message"] + " ".join(found["error"].get("hints", []))
+        contains(text, part)
+    session.send(10, "subscribe", 18)
+    session.send(10, "read", 3)
+    contains(session.ended(10)[1]["error"]["message"], "still in progress")
+    equal(session.ask(11, "read", 3)[0]["handle"], 3, "still works")
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: at most 1024 requests at a time")
+def too_many(bench):
+    release = threading.Event()
+    peer = bench.peer(lambda pdu: ["close"] if release.wait(PATIENCE) else None)
+    session = JSONSession(bench, peer.endpoint)
+    session.ended("connect")
+    for number in range(1025):
+        session.send(number, "read", 3)
+    found = session.line(lambda found: "error" in found)
+    equal(found["id"], 1024)
+    contains(found["error"]["message"], "1024")
+    release.set()
+    for number in range(1024):
+        session.ended(number)
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: an interruption ends all, and clears subscriptions")
+def interrupted(bench):
+    server, endpoint = bench.serve("heart-rate.json", "--json")
+    session = JSONSession(bench, endpoint)
+    session.send(1, "subscribe", 18)
+    server.event("configured")
+    session.running.signal()
+    equal(session.running.end().code, 3, "status")
+    equal(server.event("configured")["notify"], False, "subscription")
+
+
+@test("session: a question of pairing is answered by a request")
+def pairing(bench):
+    server, endpoint = bench.serve(
+        "heart-rate.json", "--io", "display", "--json", endpoint="air:Strap")
+    session = JSONSession(bench)
+    session.send(1, "connect", endpoint, security="high", io="keyboard-display")
+    shown = server.event("show")["passkey"]
+    session.line(lambda found: found.get("result", {}).get("event") == "enter")
+    session.ask(2, "answer", shown)
+    equal(session.ended(1)[0][-1]["security"], "fips")
+    contains(session.fail(3, "answer", "yes")["message"], "nothing was asked")
+    equal(session.running.end().code, 0, "status")
+
+
+SCRIPT = """# What a tester does with a strap
+let rate 0x0012
+expect read 3 41 74 ...
+subscribe $rate
+expect value $rate 00 ??
+write 0x17 01
+expect error write-not-permitted write $rate 00
+expect error 0x01 read 0x0099
+echo "the rate is at $rate"
+serve {profile} --listen unix:{other} &
+connect unix:{other} --as other
+use other
+control set 0x0003 4142
+expect read 3 4142
+disconnect other
+use main
+"""
+
+
+@test("session: a script")
+def script(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    path = bench.file(
+        "strap.session",
+        SCRIPT.format(profile=FIXTURES / "heart-rate.json", other=bench.path("other")))
+    done = bench.run("session", endpoint, "--script", path)
+    equal((done.code, done.err), (0, ""), repr(done))
+    contains(done.out, f"connected to {endpoint}", "the rate is at 0x0012", "0x0012  0048")
+    # The same lines on standard input.
+    with open(path) as file:
+        done = bench.run("session", endpoint, input=file.read())
+    equal((done.code, done.err), (0, ""), repr(done))
+
+
+@test("session: a script stops at the first line that fails, with its place and status")
+def failing_script(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    for lines, status, place, part in (
+        ("read 3\nread 0x99\nread 3", 1, 2, "Invalid Handle"),
+        ("read 3\n\nraed 3", 2, 3, "unknown command"),
+        ('echo "a', 2, 1, 'missing "'),
+        ("echo $a", 2, 1, 'unknown variable "$a"'),
+        ("use other", 2, 1, 'no connection "other"'),
+        ("expect read 3 41", 4, 1, "expected 41"),
+        ("expect read 3 ... 41", 2, 1, "nothing can follow"),
+        ("expect error 0x05 read 3", 4, 1, "accepted"),
+        ("expect error 0x05 read 0x99", 4, 1, "answered Invalid Handle"),
+        ("expect error nothing read 3", 2, 1, "unknown error"),
+        ("expect value 18 00 --within 0.1", 4, 1, "no value of 0x0012"),
+        ("subscribe 18\nexpect silence 60", 4, 2, "0x0012 sent"),
+        ("expect disconnect --within 0.1", 4, 1, "did not disconnect"),
+        ("subscribe 18 --count 1\nexpect value 18 99 ??", 4, 2, "expected 99 ??"),
+        ("wait 0", 2, 1, "invalid time"),
+        ("read 3 --long --max-time 0", 2, 1, "--max-time"),
+        ("subscribe", 2, 1, "missing argument HANDLE"),
+        ("&", 2, 1, "unknown command"),
+        (f"connect {endpoint}", 2, 1, 'a connection "main" already'),
+        ("let a-b 1", 2, 1, "invalid name"),
+    ):
+        path = bench.file("lines.session", lines)
+        done = bench.run("session", endpoint, "--script", path)
+        equal(done.code, status, f"{lines!r}: {done}")
+        contains(done.err, f"{path}:{place}: ", part)
+    done = bench.run("session", endpoint, input="read 3\nread 0x99\n")
+    equal(done.code, 1, "status")
+    contains(done.err, "line 2: the peer answered Invalid Handle")
+    bench.refuses(2, ["cannot be combined"], "session", "--json", "--script", "x")
+    bench.refuses(2, ["cannot read"], "session", "--script", bench.path("none"))
+
+
+@test("session: a subscription in the background that falls short fails the script")
+def background_failure(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    done = bench.run("session", endpoint, "--script", bench.file(
+        "lines.session", "subscribe 18 --count 100000 --for 0.1"))
+    equal(done.code, 4, repr(done))
+    contains(done.err, "subscribe in the background", "of 100000 values")
+
+
+@test("session: --max-time of a line ends that line")
+def max_time(bench):
+    peer = bench.peer(lambda pdu: None)
+    path = bench.file("lines.session", "read 3 --max-time 0.1")
+    done = bench.run("session", peer.endpoint, "--script", path)
+    equal(done.code, 3, repr(done))
+    contains(done.err, "lines.session:1: stopped after 0.1 s")
