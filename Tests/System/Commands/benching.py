@@ -1,5 +1,6 @@
 """link and bench: the throughput of links, computed and measured."""
 
+import json
 import re
 
 from harness import contains, equal, expect, test
@@ -167,7 +168,7 @@ def dying(b):
         equal(ended.code, 3, name)
         row = ended.json[0]
         expect(row["partial"] and row["error"], f"{name}: {row}")
-        contains(ended.err, "atto bench:")
+        equal(json.loads(ended.err)["error"]["status"], 3)
         server, at = b.serve("bench.json", name=f"next-{name}")
 
 
