@@ -97,17 +97,26 @@ import Glibc
   }
 
   private static var overview: String {
-    var text = "usage: atto COMMAND [ENDPOINT] [OPTIONS]\n\nATT and GATT on Linux.\n\ncommands:\n"
-    for command in AllCommands.descriptions {
-      text += "  \(command.name.padded(to: 16))  \(command.summary)\n"
+    func table(_ rows: [(String, String)], width: Int) -> String {
+      rows.map { "  \($0.padded(to: width))  \($1)" }.joined(separator: "\n")
     }
-    let status = StatusCodes.meanings.enumerated().map { "  \($0)  \($1)" }.joined(separator: "\n")
-    return text + """
+    let commands = AllCommands.groups.map { group in
+      let rows = group.types.map { ($0.description.name, $0.description.summary) }
+      return "\(group.title):\n" + table(rows, width: 15)
+    }
+    let statuses = Glossary.statuses.enumerated().map { ("\($0)", $1) }
+    return """
+      usage: atto COMMAND [ENDPOINT] [OPTIONS]
 
-      ENDPOINT is \(EndpointError.forms).
+      ATT and GATT on Linux.
+
+      \(commands.joined(separator: "\n\n"))
+
+      endpoints:
+      \(table(Glossary.endpoints, width: 26))
 
       exit status:
-      \(status)
+      \(table(statuses, width: 1))
 
       Every command has --max-time SECONDS, which bounds it as a whole.
       atto COMMAND --help prints the options of a command, with examples.

@@ -10,7 +10,7 @@ from harness import contains, equal, expect, test
 @test("manuals: each page passes mandoc and man without warnings")
 def lint(b):
     listed = b.run("man", "--list").lines
-    names = [line.split()[0] for line in b.run("help").out.split("commands:\n")[1].split("\n\n")[0].splitlines()]
+    names = re.findall(r"^  ([a-z]+)  ", b.run("help").out, re.M)
     equal(sorted(listed), sorted(["atto.1"] + [f"atto-{name}.1" for name in names]))
     paths = [b.file(page, b.run("man", page).out) for page in listed]
     environment = dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH="80")

@@ -1,6 +1,7 @@
 """Wrong command lines and files: status 2, and messages that say what to write."""
 
 import os
+import re
 
 from harness import FIXTURES, contains, equal, expect, test
 
@@ -26,6 +27,8 @@ def help(b):
         equal((ended.code, ended.err), (0, ""))
         for name in COMMANDS:
             contains(ended.out, f"  {name} ")
+        longest = max(ended.lines, key=len)
+        expect(len(longest) <= 80, longest)
     for name in COMMANDS:
         for words in ([name, "--help"], ["help", name], [name, "x", "-h"]):
             ended = b.run(*words)
@@ -33,7 +36,7 @@ def help(b):
             contains(ended.out, f"usage: atto {name} ")
             expect(not ended.out.endswith("\n\n"), f"{words}: an empty line at the end")
             longest = max(len(line) for line in ended.lines)
-            expect(longest <= 100, f"{words}: a line of {longest} columns")
+            expect(longest <= 80, f"{words}: a line of {longest} columns")
     for name in COMMANDS:
         if name not in ("demo", "serve", "scan", "advertise", "doctor", "link"):
             out = b.run(name, "--help").out
@@ -174,8 +177,7 @@ def profiles(b):
 def examples(b):
     overview = b.run("help").out
     contains(overview, "  0  success", "  1  the peer answered with an ATT error", "  4  a check failed")
-    listed = overview.split("commands:\n")[1].split("\n\n")[0].splitlines()
-    names = [line.split()[0] for line in listed]
+    names = re.findall(r"^  ([a-z]+)  ", overview, re.M)
     expect(len(names) >= 24, f"{names}")
     for name in names:
         out = b.run(name, "--help").out
@@ -188,7 +190,7 @@ def examples(b):
                 if word.startswith("--"):
                     contains(out, f"  {word} ")
         longest = max(len(line) for line in out.splitlines())
-        expect(longest <= 100, f"{name}: a line of {longest} columns")
+        expect(longest <= 80, f"{name}: a line of {longest} columns")
 
 
 @test("mistakes: an output file is checked before the work, and not created by the check")

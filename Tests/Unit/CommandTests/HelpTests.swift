@@ -13,7 +13,7 @@ import Testing
     }
     let names = command.options.flatMap(\.options).map(\.description.name)
     #expect(Set(names).count == names.count, "an option is listed twice")
-    for line in command.help.split(separator: "\n") { #expect(line.count <= 100) }
+    for line in command.help.split(separator: "\n") { #expect(line.count <= 80) }
   }
 
   @Test func options() {

@@ -8,7 +8,7 @@ enum AdaptersCommand: Command {
   private static let time = Option.seconds("for", "Print changes for this time.")
 
   static let description = CommandDescription(
-    "adapters", "List the kernel's Bluetooth adapters, and switch them on and off.",
+    "adapters", "List Bluetooth adapters, and switch them on and off.",
     synopsis: ["[hciN] [OPTIONS]"],
     arguments: [
       ArgumentDescription(name: "hciN", summary: "One adapter instead of all.", kind: .adapter)

@@ -1,16 +1,39 @@
 /// The subcommands, in the order of the overview.
 enum AllCommands {
-  static let types: [any (Command & SendableMetatype).Type] = [
-    DemoCommand.self, ServeCommand.self, DiscoverCommand.self, ServicesCommand.self,
-    IncludesCommand.self, CharacteristicsCommand.self, DescriptorsCommand.self,
-    ReadCommand.self, WriteCommand.self, SubscribeCommand.self, RawCommand.self,
-    SessionCommand.self,
-    PlayCommand.self, ConformCommand.self, FuzzCommand.self, DecodeCommand.self,
-    CaptureCommand.self, BenchCommand.self, LinkCommand.self, AdaptersCommand.self,
-    ScanCommand.self, AdvertiseCommand.self, PairCommand.self, UnpairCommand.self,
-    BondsCommand.self, ChannelCommand.self, DoctorCommand.self, CompletionCommand.self,
-    ManCommand.self,
+  typealias Types = [any (Command & SendableMetatype).Type]
+
+  static let groups: [(title: String, types: Types)] = [
+    (
+      "client",
+      [
+        DiscoverCommand.self, ServicesCommand.self, IncludesCommand.self,
+        CharacteristicsCommand.self, DescriptorsCommand.self, ReadCommand.self, WriteCommand.self,
+        SubscribeCommand.self, RawCommand.self, SessionCommand.self,
+      ]
+    ),
+    ("server", [ServeCommand.self]),
+    (
+      "radio",
+      [
+        AdaptersCommand.self, ScanCommand.self, AdvertiseCommand.self, PairCommand.self,
+        UnpairCommand.self, BondsCommand.self, ChannelCommand.self,
+      ]
+    ),
+    (
+      "testing",
+      [
+        ConformCommand.self, PlayCommand.self, FuzzCommand.self, CaptureCommand.self,
+        DecodeCommand.self,
+      ]
+    ),
+    ("measuring", [BenchCommand.self, LinkCommand.self]),
+    (
+      "first steps and help",
+      [DemoCommand.self, DoctorCommand.self, CompletionCommand.self, ManCommand.self]
+    ),
   ]
+
+  static let types: Types = groups.flatMap(\.types)
 
   static var descriptions: [CommandDescription] { types.map { $0.description } }
 }

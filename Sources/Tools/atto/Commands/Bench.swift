@@ -33,9 +33,9 @@ enum BenchCommand: Command {
       try BenchPlan($0).limit + $0.seconds
     },
     examples: [
-      "atto bench 'air:Bench?phy=2M&interval=15ms&dle=251' --mtu 247 --size 244 --test notify,write",
+      "atto bench 'air:Bench?phy=2M&interval=15ms&dle=251' --mtu 247 --test notify",
       "atto bench unix:/tmp/bench --json > before.json",
-      "atto bench unix:/tmp/bench --compare before.json --report page.html --fail-under 10000",
+      "atto bench unix:/tmp/bench --compare before.json --report page.html",
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

@@ -3,7 +3,7 @@ import Atto
 /// `atto completion`: the completion of command lines in shells.
 enum CompletionCommand: Command {
   static let description = CommandDescription(
-    "completion", "Print a script that completes atto's command lines in a shell.",
+    "completion", "Print a script that completes command lines in a shell.",
     synopsis: ["bash | zsh | fish"],
     arguments: [
       ArgumentDescription(

@@ -64,7 +64,7 @@ enum DecodeCommand: Command {
       "atto decode 0a1500 \"01 0a 15 00 0a\"", "atto decode --as 2A37 0048 --json",
       "atto decode btsnoop_hci.log --connection 0x0040",
       "atto decode capture.pcapng --json", "sudo btmon -w /dev/stdout | atto decode -",
-      "atto decode capture.btsnoop --transcript > again.att && atto play air:Strap again.att",
+      "atto decode capture.btsnoop --transcript > again.att",
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

@@ -32,7 +32,7 @@ struct DiscoverCommand: ConnectionCommand {
     options: [cache, values, profile], groups: Connecting.options,
     examples: [
       "atto discover air:Strap --values", "atto discover le:AA:BB:CC:DD:EE:FF@hci0 --cache --json",
-      "atto discover air:Strap --save-profile clone.json && atto serve clone.json --listen air:Clone",
+      "atto discover air:Strap --save-profile clone.json",
     ])
 
   private let usesCache: Bool

@@ -23,7 +23,8 @@ enum ManCommand: Command {
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let commands = AllCommands.descriptions
-    let pages = [ManualPage(of: commands)] + commands.map { ManualPage(of: $0) }
+    let groups = AllCommands.groups.map { ($0.title, $0.types.map { $0.description }) }
+    let pages = [ManualPage(of: groups)] + commands.map { ManualPage(of: $0) }
     if arguments[list] {
       try arguments.allow(words: 0)
       for page in pages { Terminal.print(page.file) }

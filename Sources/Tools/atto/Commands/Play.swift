@@ -40,7 +40,7 @@ enum PlayCommand: Command {
     ],
     timeLimit: .unlimited,
     examples: [
-      "atto play unix:/tmp/peer Fixtures/transcripts/discovery.att --profile large-1.json",
+      "atto play unix:/tmp/peer Fixtures/transcripts/discovery.att",
       "atto play unix:/tmp/peer death.att",
     ])
 

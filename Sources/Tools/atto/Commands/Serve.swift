@@ -61,7 +61,7 @@ enum ServeCommand: Command {
     examples: [
       "atto serve Fixtures/heart-rate.json --listen air:Strap",
       "atto serve Fixtures/bench.json --listen unix:/tmp/bench --once --trace",
-      #"echo "set 0x0015 02" | atto serve Fixtures/heart-rate.json --control --listen air:Strap"#,
+      #"echo "set 0x15 02" | atto serve Fixtures/heart-rate.json --control"#,
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

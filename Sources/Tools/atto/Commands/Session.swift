@@ -24,7 +24,7 @@ enum SessionCommand: Command {
     options: [script], groups: Connecting.options, timeLimit: .open,
     examples: [
       "atto session air:Strap", "atto session --script Fixtures/strap.session",
-      #"echo '{"id":1,"command":"read","arguments":[3]}' | atto session air:Strap --json"#,
+      #"echo '{"id":1,"command":"read","arguments":[3]}' | atto session air:Lab --json"#,
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

@@ -30,6 +30,7 @@ extension PDU {
     case .findByTypeValueRequest(let request): discovery(request.start, request.end)
     case .readByTypeRequest(let request): discovery(request.start, request.end)
     case .readByGroupTypeRequest(let request): discovery(request.start, request.end)
+    case .readRequest(let request): "reading \(request.handle)"
     case .readBlobRequest(let request): "reading \(request.handle): octet \(request.offset)"
     case .prepareWriteRequest(let request): "writing \(request.handle): octet \(request.offset)"
     default: nil

@@ -47,7 +47,7 @@ struct ManualPage {
   }
 
   /// The page of the command as a whole.
-  init(of commands: [CommandDescription]) {
+  init(of groups: [(title: String, commands: [CommandDescription])]) {
     name = "atto"
     var roff = Roff()
     roff.section("Name")
@@ -60,12 +60,15 @@ struct ManualPage {
         + "Unix sockets, and simulated radios. It needs no daemon. Each command has a page of its own."
     )
     roff.section("Commands")
-    for command in commands {
-      roff.line(".TP\n.BR \(Roff.escaped("atto-\(command.name)")) (1)")
-      roff.text(command.summary)
+    for group in groups {
+      roff.subsection(group.title)
+      for command in group.commands {
+        roff.line(".TP\n.BR \(Roff.escaped("atto-\(command.name)")) (1)")
+        roff.text(command.summary)
+      }
     }
     roff.section("Endpoints")
-    roff.text("ENDPOINT is \(EndpointError.forms).")
+    for (form, meaning) in Glossary.endpoints { roff.entry(form, "", "\(meaning).") }
     roff.section("Environment")
     for (variable, meaning) in Self.environment { roff.entry(variable, "", meaning) }
     roff.end(examples: [
@@ -92,7 +95,7 @@ struct ManualPage {
 extension Roff {
   fileprivate mutating func end(examples: [String]) {
     section("Exit status")
-    for (code, meaning) in StatusCodes.meanings.enumerated() { entry("\(code)", "", "\(meaning).") }
+    for (code, meaning) in Glossary.statuses.enumerated() { entry("\(code)", "", "\(meaning).") }
     section("Examples")
     verbatim(examples.joined(separator: "\n"))
   }
