@@ -3,7 +3,7 @@
 import json
 import re
 
-from harness import contains, equal, expect, test
+from harness import FIXTURES, contains, equal, expect, test
 
 
 @test("conventions: --version, also in bench results, reports and captures")
@@ -44,6 +44,14 @@ def suggestions(b):
     b.refuses(2, ['hint: did you mean "keyboard"?'], "read", nobody, 1, "--io=keybord")
     b.refuses(2, ['hint: did you mean "notify"?'], "bench", nobody, "--test", "read,notifi")
     b.refuses(2, ["expected on or off"], "adapters", "--power", "x")
+    b.refuses(2, ["hint: the command comes first: atto discover air:Strap"], "air:Strap", "discover")
+    for text, meant in (("Strap", "air:Strap"), ("/tmp/peer", "unix:/tmp/peer"), ("./peer", "unix:./peer"),
+                        ("AA:BB:CC:DD:EE:FF", "le:AA:BB:CC:DD:EE:FF"),
+                        ("C0:BB:CC:DD:EE:FF/random@hci1", "le:C0:BB:CC:DD:EE:FF/random@hci1")):
+        b.refuses(2, [f'invalid endpoint "{text}"', f'hint: did you mean "{meant}"?'], "discover", text)
+    b.refuses(2, ['hint: did you mean "unix:/tmp/x"?'], "serve", FIXTURES / "bench.json", "--listen", "/tmp/x")
+    for text in ("", "tcp:host", "xx:/tmp/y"):
+        expect("did you mean" not in b.run("discover", text).err, text)
     # Nothing is near.
     for words in (["frobnicate"], ["read", nobody, "1", "--frobnicate"], ["x" * 100000]):
         ended = b.run(*words)

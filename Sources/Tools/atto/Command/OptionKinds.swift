@@ -191,7 +191,18 @@ extension Endpoint {
     do throws(EndpointError) {
       try self.init(text == "air" || text == "le" ? text + ":" : text)
     } catch {
-      throw UsageError(error.description)
+      throw UsageError(
+        error.description,
+        hint: error.fault == .unknownForm ? Self.suggestion(for: text) : nil)
     }
+  }
+
+  /// The endpoint that is probably meant by a path, an address or a name.
+  private static func suggestion(for text: String) -> String? {
+    guard !text.isEmpty else { return nil }
+    let isAddress = BluetoothAddress(String(text.prefix { $0 != "@" })) != nil
+    let prefix = isAddress ? "le:" : text.contains("/") ? "unix:" : "air:"
+    let isEndpoint = isAddress || text.hasPrefix("/") || !text.contains(":")
+    return isEndpoint ? "did you mean \"\(prefix)\(text)\"?" : nil
   }
 }
