@@ -173,7 +173,7 @@ def wrong(b):
 @test("capture: a wrong command line leaves an existing file unchanged")
 def kept(b):
     path = b.file("c.btsnoop", "precious")
-    b.refuses(2, ["0x0001 to 0xFFFF"], "read", "unix:/tmp/none", "0", "--capture", path)
+    b.refuses(2, ["invalid value"], "read", "unix:/tmp/none", "1", "--mtu", "1", "--capture", path)
     b.refuses(3, ["no such socket"], "read", "unix:/tmp/none", "1", "--capture", path)
     equal(open(path).read(), "precious")
 
