@@ -40,7 +40,7 @@ def answers(b):
     equal(ask(b, "completion", "f"), ["fish"])
     equal(ask(b, "man", "unp"), ["unpair"])
     for words in (["read", "--capture", ""], ["read", "--capture=x"], ["serve", ""], ["decode", "x"],
-                  ["play", "air:Strap", "a.att", ""], ["bonds", "--store", ""]):
+                  ["play", "air:Strap", "a.att", ""], ["play", "--listen", "unix:x", ""], ["bonds", "--store", ""]):
         equal(ask(b, *words), ["files"], " ".join(words))
     equal(ask(b, "read", "air:"), ["air:Strap"])
     equal(ask(b, "read", ""), ["air:Strap", "unix:", "le:", "fd:"])
@@ -54,6 +54,7 @@ def answers(b):
     contains(ask(b, "discover", "air:Strap", ""), "--json", "--cache")
     equal(ask(b, "discover", "--", "air:Strap", ""), [])
     equal(ask(b), ask(b, ""))
+    equal(b.run("__complete", "read", "--send").lines, ["words", "--send-buffer\tLimit the kernel's send buffer to N bytes"])
 
 
 @test("completion: names that are hostile, equal or not connectable")

@@ -23,7 +23,7 @@ struct CompletionRequest {
   func text(for words: [String]) -> String {
     guard case .words(let candidates) = answer(to: words) else { return "files\n" }
     let lines = candidates.lazy.filter { $0.text.printable == $0.text }.prefix(Self.limit).map {
-      $0.summary.isEmpty ? $0.text : $0.text + "\t" + $0.summary.printable
+      $0.summary.isEmpty ? $0.text : $0.text + "\t" + $0.summary.firstSentence.printable
     }
     return (["words"] + lines).joined(separator: "\n") + "\n"
   }
@@ -50,12 +50,15 @@ struct CompletionRequest {
       guard let option = Before.option(current[..<equals], options) else { return .words([]) }
       return values(option.kind, option.allowedValues, current, after: current.index(after: equals))
     }
-    let last = command.arguments.firstIndex(where: \.isRepeatable) ?? .max
+    var arguments = command.arguments
+    // The place takes the role of the peer.
+    if before.listens, arguments.count > 1 { arguments.removeFirst() }
+    let last = arguments.firstIndex(where: \.isRepeatable) ?? .max
     let index = min(before.position, last)
-    guard index < command.arguments.count else {
+    guard index < arguments.count else {
       return .words(current.isEmpty && !before.isEnded ? before.missing(of: options) : [])
     }
-    return values(command.arguments[index].kind, [], current)
+    return values(arguments[index].kind, [], current)
   }
 
   private static let globalOptions = [
@@ -108,6 +111,8 @@ private struct Before {
   private(set) var isEnded = false
   /// The option whose value comes next.
   private(set) var awaiting: OptionDescription?
+  /// Whether an option says where to listen.
+  private(set) var listens = false
   private var given: Set<String> = []
 
   init(_ words: ArraySlice<String>, _ options: [OptionDescription]) {
@@ -120,6 +125,7 @@ private struct Before {
         position += 1
       } else if let option = Self.option(word.prefix { $0 != "=" }, options) {
         given.insert(option.name)
+        if case .place = option.kind { listens = true }
         if option.argument != nil, !word.contains("=") { awaiting = option }
       }
     }
@@ -138,5 +144,13 @@ private struct Before {
     options.filter { !given.contains($0.name) || $0.isRepeatable }.map {
       CompletionRequest.Candidate(text: "--\($0.name)", summary: $0.summary)
     } + [CompletionRequest.Candidate(text: "--help", summary: "Print the help of this command.")]
+  }
+}
+
+extension String {
+  /// Without its full stop.
+  fileprivate var firstSentence: String {
+    let sentence = split(separator: ". ").first ?? ""
+    return String(sentence.hasSuffix(".") ? sentence.dropLast() : sentence)
   }
 }

@@ -17,7 +17,7 @@ enum CompletionScript: String, CaseIterable {
   private static let bashText = #"""
     # bash completion for atto, printed by: atto completion bash
     _atto() {
-      local rest=${COMP_LINE:0:COMP_POINT} word lead tail current quote= breaks mode candidate i
+      local rest=${COMP_LINE:0:COMP_POINT} word lead tail current quote='' breaks mode candidate i
       local -a words=()
       for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
@@ -37,7 +37,7 @@ enum CompletionScript: String, CaseIterable {
       words[-1]=$current
       breaks=${COMP_WORDBREAKS//[^:=@]/}
       tail=$current
-      if [[ -z $quote && -n $breaks ]]; then tail=${current##*[$breaks]}; fi
+      if [[ -z $quote && -n $breaks ]]; then tail=${current##*["$breaks"]}; fi
       lead=${current%"$tail"}
       COMPREPLY=()
       {
