@@ -254,3 +254,54 @@ def timing_mistakes(b):
     b.refuses(2, ["one of phy, interval"], "bench", "air:x?speed=9")
     b.refuses(2, ["the connecting end chooses"], "serve", "/dev/stdin", "--listen", "air:x?phy=2M",
               input='{"services": []}')
+
+
+@test("bench: the latency of values is the time between them, and so is the rate")
+def intervals(b):
+    profile = {"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["notify"], "value": "hex:0048",
+         "behaviour": {"notifyEveryMilliseconds": 200}}]}]}
+    _, at = b.serve(profile)
+    # Values come before, during and after the warm-up. Its end is not the begin of an interval.
+    found = b.run("bench", at, "--test", "notify", "--count", 4, "--warm-up", 0.1, "--json").json[0]
+    equal(found["count"], 4)
+    # Five values: four intervals. Their sum is never shorter than the timer makes it.
+    expect(found["rate"] <= 5.3, found)
+    expect(found["latencyMicroseconds"]["max"] >= 180_000, found)
+    expect(abs(found["count"] / found["seconds"] - found["rate"]) < 0.01, found)
+    expect(abs(found["latencyMicroseconds"]["mean"] * 4 / 1e6 - found["seconds"]) < 0.001, found)
+
+
+@test("bench: a single value has no interval")
+def single(b):
+    profile = {"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["notify"], "value": "hex:0048",
+         "behaviour": {"notifyEveryMilliseconds": 400}}]}]}
+    _, at = b.serve(profile)
+    ended = b.run("bench", at, "--test", "notify", "--seconds", 0.6, "--warm-up", 0)
+    equal(ended.code, 4)
+    contains(ended.err, "the peer sent only one value of 0x")
+
+
+@test("bench: --test all leaves out what the peer has no value for")
+def all_tests(b):
+    _, at = b.serve("heart-rate.json")
+    common = ["--count", 3, "--seconds", 4, "--warm-up", 0, "--json"]
+    ended = b.run("bench", at, "--test", "all", *common)
+    equal(ended.code, 0)
+    tests = [result["test"] for result in ended.json]
+    equal([name for name in tests if name in ("read", "long-read", "discover", "ping")],
+          ["read", "long-read", "discover", "ping"])
+    contains(ended.err, "skipped: --test write requires", "skipped: --test indicate requires")
+    expect("write" not in tests and "indicate" not in tests, tests)
+    equal(b.run("bench", at, "--test", "write", *common).code, 2)
+    # An error of one test does not end the others, but is the status.
+    refusing = {"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["read"], "value": "hex:00", "behaviour": {"readError": "0x80"}}]}]}
+    refusing["automatic"] = False
+    _, at = b.serve(refusing, name="refusing")
+    ended = b.run("bench", at, "--test", "all", *common)
+    equal(ended.code, 1)
+    results = {result["test"]: result.get("error") for result in ended.json}
+    equal(results["ping"], None)
+    contains(results["read"], "0x80")

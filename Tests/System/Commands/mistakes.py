@@ -186,7 +186,8 @@ def examples(b):
                  or f"| atto {name}" in line]
         expect(found, f"no example for {name}: {out!r}")
         for line in found:
-            for word in line.split():
+            # Another command may follow.
+            for word in line.split(" && ")[0].split():
                 if word.startswith("--"):
                     contains(out, f"  {word} ")
         longest = max(len(line) for line in out.splitlines())

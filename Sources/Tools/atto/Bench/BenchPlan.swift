@@ -3,6 +3,8 @@ import Atto
 /// The tests to run and how long each takes.
 struct BenchPlan: Sendable {
   let tests: [BenchTest]
+  /// Whether tests that the peer is not suited for are left out: with `all`.
+  let isSelective: Bool
   /// Octets of each value that is written, notified or indicated.
   let size: Int
   /// The time after which a test ends; nil if only ``count`` ends it.
@@ -15,7 +17,9 @@ struct BenchPlan: Sendable {
   let handle: AttributeHandle?
 
   private static let test = Option.list(
-    "test", "TEST", "The tests, separated by commas.", shown: "read",
+    "test", "TEST",
+    "The tests, separated by commas; all leaves out those that the peer has no value for.",
+    shown: "read",
     among: BenchTest.names + ["all"], expected: (BenchTest.names + ["all"]).alternatives
   ) { BenchTest.tests($0) }
   private static let size = Option.integer(
@@ -38,6 +42,7 @@ struct BenchPlan: Sendable {
 
   init(_ arguments: Arguments) throws(UsageError) {
     tests = arguments.has(Self.test) ? arguments[Self.test].flatMap(\.self) : [.read]
+    isSelective = arguments[Self.test].contains(BenchTest.allCases)
     size = arguments[Self.size]
     count = arguments[Self.count]
     time = arguments[Self.seconds] ?? (count == nil ? .seconds(3) : nil)

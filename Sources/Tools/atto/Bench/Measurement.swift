@@ -18,6 +18,8 @@ final class Measurement {
   /// False during the warm-up and after the end.
   private(set) var isMeasuring = false
   private var latency: Int64?
+  /// Whether the value has arrived from which the first interval is measured.
+  private(set) var hasFirstValue = false
   private var jitterSum = 0.0
   private var cpuBefore = 0.0
   private var pdusBefore: UInt64 = 0
@@ -33,7 +35,7 @@ final class Measurement {
   }
 
   var count: UInt64 { latencies.count }
-  /// Nanoseconds from the start to the last operation.
+  /// Nanoseconds from the start, or from the first value, to the last operation.
   var elapsed: Int64 { max(0, last - start) }
   /// The mean difference between consecutive latencies, in nanoseconds.
   var jitter: Double { count > 1 ? jitterSum / Double(count - 1) : 0 }
@@ -54,13 +56,17 @@ final class Measurement {
     self.pdus = pdus - pdusBefore
   }
 
-  /// Adds an operation or a received value.
+  /// Adds an operation or a received value. The first value only begins the first interval.
   ///
   /// - Parameter latency: nanoseconds; nil for the time since the previous value.
   func add(octets count: Int, latency: Int64? = nil, number: UInt32? = nil) {
     guard isMeasuring else { return }
     let now = clinux_monotonic()
     if let number { sequence?.receive(number) }
+    guard latency != nil || hasFirstValue else {
+      (hasFirstValue, start, last) = (true, now, now)
+      return
+    }
     let time = latency ?? (now - last)
     if let before = self.latency { jitterSum += Double(abs(time - before)) }
     self.latency = time

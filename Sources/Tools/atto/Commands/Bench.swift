@@ -110,11 +110,18 @@ enum BenchCommand: Command {
       let database = needsDatabase ? try await connection.discover() : nil
       discovering?.cancel()
       // All are found before the first test starts.
-      let targets = try plan.tests.map { test in
-        try database.flatMap { try BenchTarget.find(test, in: $0, named: plan.handle) }
+      var targets: [(BenchTest, BenchTarget?)] = []
+      for test in plan.tests {
+        do {
+          targets.append(
+            (test, try database.flatMap { try BenchTarget.find(test, in: $0, named: plan.handle) }))
+        } catch let error as UsageError where plan.isSelective {
+          Terminal.note("atto bench: skipped: \(error.message)")
+        }
       }
       let mtu = try await connection.mtu
-      for (test, target) in zip(plan.tests, targets) {
+      var failure: (any Error)?
+      for (test, target) in targets {
         let runner = BenchRunner(test, plan, over: connection, at: target, on: loop)
         let shown = progress.follow(LoopBound(runner.measurement, loop), plan, on: loop)
         do {
@@ -125,18 +132,25 @@ enum BenchCommand: Command {
           if !(error is UsageError) {
             try add(runner.measurement, mtu: mtu, error: ExitStatus(error).message, over: nil)
           }
-          throw error
+          // The link is still there.
+          guard plan.isSelective, case AttoError.refused = error else { throw error }
+          failure = failure ?? error
+          continue
         }
         shown?.cancel()
         progress.clear()
         try add(
           runner.measurement, mtu: mtu, error: nil, over: await kernelLink?.measured(connection))
         if runner.measurement.count == 0 {
-          throw CheckFailure(
-            message: "\(test.rawValue): the peer sent no values of \(target?.handle ?? .invalid)",
+          let count = runner.measurement.hasFirstValue ? "only one value" : "no values"
+          let error = CheckFailure(
+            message: "\(test.rawValue): the peer sent \(count) of \(target?.handle ?? .invalid)",
             hint: "the peer has to send values by itself, as atto serve Fixtures/bench.json does")
+          guard plan.isSelective else { throw error }
+          Terminal.note("atto bench: \(error.message)")
         }
       }
+      if let failure { throw failure }
     }
 
     private func add(

@@ -50,15 +50,16 @@ enum ConformCommand: Command {
     var conformance = ServerConformance()
     if let time = arguments[timeout] { conformance.patience = time }
     conformance.allowsWrites = arguments[allowWrites]
-    conformance.isWanted = CaseOutput.selection(arguments)
+    conformance.isWanted = try CaseOutput.selection(
+      arguments, among: conformance.cases.map(\.name))
     if let path = arguments[profile] {
       conformance.profile = try await Profile.read(path, on: loop).layout()
     }
     guard !arguments[CaseOutput.list] else {
-      for test in conformance.cases {
-        Terminal.print(test.name + "  " + test.title + (test.writes ? " (writes)" : ""))
+      let cases = conformance.cases.map {
+        (name: $0.name, title: $0.title, writes: Bool?($0.writes))
       }
-      return
+      return CaseOutput.list(cases, Results(arguments))
     }
     let output = try CaseOutput(arguments)
     let connecting = try Connecting(arguments)
@@ -79,11 +80,12 @@ enum ConformCommand: Command {
     try arguments.forbid(
       [allowWrites, profile, CommonOptions.security], "cannot be combined with --client")
     var conformance = ClientConformance()
-    conformance.isWanted = CaseOutput.selection(arguments)
+    conformance.isWanted = try CaseOutput.selection(
+      arguments, among: conformance.cases.map(\.name))
     conformance.runsSlow = arguments[slow]
     guard !arguments[CaseOutput.list] else {
-      for test in conformance.cases { Terminal.print(test.name + "  " + test.title) }
-      return
+      let cases = conformance.cases.map { (name: $0.name, title: $0.title, writes: Bool?.none) }
+      return CaseOutput.list(cases, Results(arguments))
     }
     guard let place = arguments[listen] else {
       throw UsageError("--client requires --listen ENDPOINT")

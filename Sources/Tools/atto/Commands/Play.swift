@@ -54,10 +54,10 @@ enum PlayCommand: Command {
     play.security = LinkSecurity(arguments[CommonOptions.security].level)
     play.prompt = { Terminal.note("client: " + $0.joined(separator: " ")) }
 
-    let cases = try await cases(paths, arguments, play, on: loop)
+    var cases = try await cases(paths, arguments, play, on: loop)
     guard !arguments[CaseOutput.list] else {
-      for test in cases { Terminal.print(test.name + "  " + test.title) }
-      return
+      let cases = cases.map { (name: $0.test.name, title: $0.test.title, writes: Bool?.none) }
+      return CaseOutput.list(cases, Results(arguments))
     }
     let output = try CaseOutput(arguments)
     let peer: RawPeer
@@ -66,10 +66,11 @@ enum PlayCommand: Command {
       peer = try await RawPeer.listen(place, arguments, patience: timeout, on: loop)
     } else {
       let connecting = try Connecting(arguments)
+      cases = try await ServedProfiles.playable(cases, at: connecting.endpoint, on: loop)
       peer = RawPeer(connecting.endpoint, connecting.options, patience: .seconds(2), on: loop)
     }
     let progress = ProgressLine(arguments)
-    for (index, test) in cases.enumerated() {
+    for (index, test) in cases.map(\.test).enumerated() {
       progress.show(index, of: cases.count, test.name)
       if place != nil { Terminal.note("case: \(test.name)  \(test.title)") }
       let report = try await play.play(test, with: peer)
@@ -85,10 +86,8 @@ enum PlayCommand: Command {
 
   private static func cases(
     _ paths: ArraySlice<String>, _ arguments: Arguments, _ play: TranscriptPlay, on loop: Loop
-  ) async throws -> [Transcript.Case] {
-    let isSelected = CaseOutput.selection(arguments)
-    let profile = arguments[profile]
-    var cases: [Transcript.Case] = []
+  ) async throws -> [PlayedCase] {
+    var cases: [PlayedCase] = []
     for path in paths {
       let text = try await InputFile(path: path, on: loop).rest()
       let transcript = try Transcript(text: text, file: path)
@@ -97,12 +96,25 @@ enum PlayCommand: Command {
           message: "no case in \(path)",
           hint: "a case starts with a line such as \"# NAME  title\"")
       }
-      for test in transcript.cases
-      where isSelected(test.name) && play.applies(test, in: transcript) {
-        if let profile, transcript.profile(of: test) != profile { continue }
-        cases.append(test)
+      for test in transcript.cases where play.applies(test, in: transcript) {
+        cases.append(PlayedCase(test, profile: transcript.profile(of: test), in: path))
       }
     }
-    return cases
+    guard !cases.isEmpty else {
+      let (found, other) =
+        play.role == .server ? ("clients", "--listen plays them") : ("servers", "name an endpoint")
+      throw UsageError("all of the cases are for \(found)", hint: other)
+    }
+    if let profile = arguments[profile] {
+      let profiles = Set(cases.compactMap(\.profile))
+      guard profiles.contains(profile) else {
+        throw UsageError(
+          "no case is for --profile \(profile)",
+          hint: profiles.isEmpty ? nil : "the cases are for \(profiles.sorted().alternatives)")
+      }
+      cases.removeAll { $0.profile != profile }
+    }
+    let isSelected = try CaseOutput.selection(arguments, among: cases.map(\.test.name))
+    return cases.filter { isSelected($0.test.name) }
   }
 }
