@@ -89,7 +89,7 @@ extension ConnectionCore {
   @inline(__always)
   private func deliver(_ pdu: borrowing HandleAndValue, isIndication: Bool) {
     values.deliver(
-      pdu.handle, pdu.value, isIndication: isIndication, isLimited: !isDraining)
+      pdu.handle, pdu.value, isIndication: isIndication, isLimited: !isDraining, at: now)
   }
 
   private func deliverAll(_ pdu: borrowing PDU) {
@@ -98,7 +98,7 @@ extension ConnectionCore {
       var iterator = pdu.makeIterator()
       while let value = iterator.next() {
         values.deliver(
-          value.handle, value.value, isIndication: false, isLimited: !isDraining)
+          value.handle, value.value, isIndication: false, isLimited: !isDraining, at: now)
       }
     default: break
     }

@@ -21,7 +21,8 @@ final class ValueConsumers {
 
   /// - Parameter isLimited: whether a full queue may drop the value.
   func deliver(
-    _ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool, isLimited: Bool
+    _ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool, isLimited: Bool,
+    at time: Instant
   ) {
     observer?(handle, value)
     var isClaimed = observer != nil
@@ -31,7 +32,7 @@ final class ValueConsumers {
       let queue = queues[index]
       index += 1
       guard queue.handle == nil || queue.handle == handle else { continue }
-      queue.offer(handle, value, isIndication: isIndication, isLimited: isLimited)
+      queue.offer(handle, value, isIndication: isIndication, isLimited: isLimited, at: time)
       isClaimed = true
     }
     if !isClaimed { unclaimed += 1 }

@@ -12,6 +12,8 @@ public struct ReceivedValue: Equatable, Sendable {
   public let isIndication: Bool
   /// The number of values lost directly before this one, because none was received in time.
   public let missed: Int
+  /// When the connection received it, on the loop's clock (CLOCK_MONOTONIC).
+  public let time: Instant
 }
 
 /// The values for one consumer, in order of arrival. Used on the loop's thread.
@@ -22,14 +24,14 @@ public struct ReceivedValue: Equatable, Sendable {
 /// times the limit; values beyond that are dropped, and counted in the next value. What is left in
 /// the link after the peer has gone is all accepted: no more than the kernel's socket buffer.
 ///
-/// A value of more than 65,528 octets, which an ATT_MTU of 65,535 lets a peer send, does not fit an
+/// A value of more than 65,520 octets, which an ATT_MTU of 65,535 lets a peer send, does not fit an
 /// entry of the queue. It is dropped and counted too.
 final class ValueQueue {
   /// The characteristic's value handle; nil for all values.
   let handle: AttributeHandle?
   private let limit: Int
-  /// The handle, the kind and the number of missed values, before a value in the queue.
-  private static let headerLength = 7
+  /// The handle, the kind, the number of missed values and the time, before a value in the queue.
+  private static let headerLength = 15
   @exclusivity(unchecked) private var queue = PDUQueue()
   @exclusivity(unchecked) private var missed = 0
   /// Callers that wait for the next value.
@@ -50,11 +52,13 @@ final class ValueQueue {
 
   /// - Parameter isLimited: whether a value is dropped if too many wait.
   func offer(
-    _ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool, isLimited: Bool = true
+    _ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool, isLimited: Bool = true,
+    at time: Instant
   ) {
     if !waiters.isEmpty {
       let received = ReceivedValue(
-        handle: handle, value: value.owned, isIndication: isIndication, missed: missed)
+        handle: handle, value: value.owned, isIndication: isIndication, missed: missed,
+        time: time)
       missed = 0
       waiters.resumeFirst(.success([received]))
       return
@@ -68,6 +72,7 @@ final class ValueQueue {
       out.append(handle)
       out.append(isIndication ? 1 as UInt8 : 0)
       out.append(UInt32(truncatingIfNeeded: missed), as: UInt32.self)
+      out.append(time.nanoseconds, as: Int64.self)
       out.append(value)
     }
     missed = 0
@@ -90,11 +95,13 @@ final class ValueQueue {
       queue.withFirst { entry in
         let handle = entry.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt16.self)
         let missed = entry.unsafeLoadUnaligned(fromByteOffset: 3, as: UInt32.self)
+        let time = entry.unsafeLoadUnaligned(fromByteOffset: 7, as: Int64.self)
         values.append(
           ReceivedValue(
             handle: AttributeHandle(UInt16(littleEndian: handle)),
-            value: entry.extracting(droppingFirst: 7).owned, isIndication: entry.octet(at: 2) == 1,
-            missed: Int(missed)))
+            value: entry.extracting(droppingFirst: Self.headerLength).owned,
+            isIndication: entry.octet(at: 2) == 1, missed: Int(missed),
+            time: Instant(nanoseconds: time)))
       }
       queue.removeFirst()
     }

@@ -127,7 +127,7 @@ def words(b):
     b.refuses(2, ["16 octets"], "write", NOBODY, "5", "00", "--signed", "--key", "00", "--counter", "1")
     b.refuses(2, ["--counter requires --signed"], "write", NOBODY, "5", "00", "--counter", "1")
     b.refuses(2, ["no PDU given"], "raw", NOBODY)
-    b.refuses(2, ['unexpected argument "6"'], "subscribe", NOBODY, "5", "6")
+    b.refuses(2, ["missing argument HANDLE"], "subscribe", NOBODY)
     b.refuses(2, ['"more"'], "discover", NOBODY, "more")
     b.refuses(2, ['"more"'], "demo", "more")
     b.refuses(2, ["--secondary"], "services", NOBODY, "--secondary", "--uuid", "180d")

@@ -194,7 +194,8 @@ def over_the_air(b):
     equal(len(b.run("services", "air:Atto Strap").lines), 5)
     equal(b.run("discover", "air:Atto Strap", "--mtu", "100").code, 0)
     equal(b.run("subscribe", "air:Atto Strap", "0x0012", "--count", 1, "--json").json,
-          [{"handle": 18, "value": "0048", "indication": False}])
+          [{"handle": 18, "value": "0048", "indication": False, "decoded": {"heartRate": 72},
+            "units": {"heartRate": "bpm"}, "text": "72 bpm"}])
 
 
 @test("results: demo succeeds and prints its throughput")

@@ -5,7 +5,8 @@ import Testing
 /// What values mean.
 @Suite struct ReceivedValueTests {
   private func received(_ octets: [UInt8]) -> ReceivedValue {
-    ReceivedValue(handle: 3, value: octets, isIndication: false, missed: 0)
+    ReceivedValue(
+      handle: 3, value: octets, isIndication: false, missed: 0, time: .init(nanoseconds: 0))
   }
 
   @Test func integers() {

@@ -25,7 +25,8 @@ struct Arguments: Sendable {
         others += rest
         break
       }
-      guard word.hasPrefix("-"), word != "-" else {
+      // No option begins with a digit, but negative numbers do.
+      guard word.hasPrefix("-"), word != "-", word.dropFirst().first?.isNumber != true else {
         others.append(word)
         continue
       }

@@ -83,7 +83,13 @@ struct ArgumentDescription: Sendable {
   static let endpoint = ArgumentDescription(
     name: "ENDPOINT", summary: EndpointError.forms, kind: .peer)
   static let handle = ArgumentDescription(
-    name: "HANDLE", summary: "An attribute handle: hexadecimal after 0x, else decimal.")
+    name: "HANDLE", summary: handleForms)
+  static let handles = ArgumentDescription(
+    name: "HANDLE...", summary: handleForms, isRepeatable: true)
+  private static let handleForms =
+    "A handle, hexadecimal after 0x, else decimal; or a UUID (2A19, uuid:2902) or an assigned name"
+    + " (\"battery level\") that only one attribute has, perhaps of a service or characteristic"
+    + " (2A19@180F, uuid:2902@2A37)."
   static let range = ArgumentDescription(
     name: "RANGE", summary: "A range of handles, such as 0x0010-0x0017 or 16-23.")
 }

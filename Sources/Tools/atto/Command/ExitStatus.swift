@@ -38,6 +38,8 @@ struct ExitStatus: Sendable {
     case let error as Unreachable: self.init(.link, error.message, hint: error.hint)
     case let error as OutOfTime: self.init(.timeout, error.message, hint: error.hint)
     case let error as CheckFailure: self.init(.check, error.message, hint: error.hint)
+    case let error as ReferenceFailure:
+      self.init(error.isMissing ? .att : .usage, error.message, hint: error.hint)
     case let error as LinkError: self.init(.link, error.description, hint: error.advice)
     case let error as RadioError: self.init(error.kind, error.description, hint: error.advice)
     case let error as StoreError: self.init(error.kind, error.description, hint: error.advice)

@@ -34,6 +34,13 @@ struct OutOfTime: Error {
   var hint: String?
 }
 
+/// A reference that does not mean one attribute of the peer: exit status 1 if it has none, 2 if several.
+struct ReferenceFailure: Error {
+  let isMissing: Bool
+  let message: String
+  var hint: String?
+}
+
 /// A check that failed: exit status 4.
 struct CheckFailure: Error {
   let message: String

@@ -16,6 +16,8 @@ struct ReadCommand: ConnectionCommand {
     "range", "RANGE", "The range of handles for --uuid.", default: SearchedHandles.all,
     shown: "0x0001-0xFFFF", expected: "a range such as 0x0001-0xFFFF"
   ) { try? SearchedHandles(argument: $0) }
+  private static let decode = Option.flag(
+    "decode", "Ask for the types of handles first (Find Information), to decode their values.")
   private static let variable = Option.flag(
     "variable", "Read several handles with Read Multiple Variable.")
 
@@ -24,54 +26,64 @@ struct ReadCommand: ConnectionCommand {
     synopsis: ["ENDPOINT HANDLE... [OPTIONS]", "ENDPOINT --uuid UUID [--range RANGE] [OPTIONS]"],
     arguments: [
       .endpoint,
-      ArgumentDescription(
-        name: "HANDLE...", summary: "Attribute handles: hexadecimal after 0x, else decimal.",
-        isRepeatable: true),
+      .handles,
     ],
     details: """
       One handle is read with Read. Several handles are read with Read Multiple, whose response does not
       separate the values; --variable uses Read Multiple Variable, which does.
 
+      Values are decoded if HANDLE is a UUID, or with --decode.
+
       A value that fills its response may be longer, and is marked as such. --long reads all of it.
       """,
-    options: [long, offset, uuid, GivenUUID.asIs, range, variable], groups: Connecting.options,
+    options: [long, offset, uuid, GivenUUID.asIs, range, variable, decode],
+    groups: Connecting.options,
     examples: [
       "atto read air:Strap 0x0029 --long",
-      "atto read air:Strap --uuid 2A19 --json",
+      "atto read air:Strap 2A19", "atto read air:Strap --uuid 2A19 --json",
       "atto read air:Strap 0x0015 0x001A --variable",
       "atto read le:AA:BB:CC:DD:EE:FF 0x010E --security auto --io keyboard",
     ])
 
   private typealias Value = (handle: AttributeHandle?, octets: [UInt8], isCut: Bool)
 
-  private let handles: [AttributeHandle]
+  private let references: [AttributeReference]
   private let uuid: GivenUUID?
   private let range: SearchedHandles
   private let offset: UInt16?
   private let isLong: Bool
   private let isVariable: Bool
+  private let asksTypes: Bool
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    handles = try arguments.operands.map { try AttributeHandle(argument: $0, allowsZero: true) }
+    references = try arguments.operands.map { try AttributeReference(argument: $0) }
+    asksTypes = arguments[Self.decode]
     offset = arguments[Self.offset].map { UInt16($0) }
     (isLong, isVariable) = (arguments[Self.long], arguments[Self.variable])
     (uuid, range) = (try GivenUUID(arguments, Self.uuid), arguments[Self.range])
-    guard handles.isEmpty == (uuid != nil) else {
+    guard references.isEmpty == (uuid != nil) else {
       throw UsageError("give either handles or --uuid")
     }
-    guard handles.count == 1 || (offset == nil && !isLong) else {
+    guard references.count == 1 || (offset == nil && !isLong) else {
       throw UsageError("--long and --offset require exactly one handle")
     }
     if uuid == nil, arguments.has(Self.range) { throw UsageError("--range requires --uuid") }
-    if isVariable, handles.count < 2 {
+    if isVariable, references.count < 2 {
       throw UsageError("--variable requires at least two handles")
     }
   }
 
   func run(on peer: ConnectedPeer) async throws {
-    let (values, refusal) = try await read(peer.connection)
+    var attributes: [FoundAttribute] = []
+    for reference in references {
+      var found = try await peer.find(reference)
+      if asksTypes, found.uuid == nil { found.uuid = try await peer.type(of: found.handle) }
+      attributes.append(found)
+    }
+    let (values, refusal) = try await read(attributes.map(\.handle), peer.connection)
     for value in values {
-      let shown = ShownValue(value.octets, of: uuid?.uuid, isCut: value.isCut)
+      let type = uuid?.uuid ?? attributes.first { $0.handle == value.handle }?.uuid
+      let shown = ShownValue(value.octets, of: type, isCut: value.isCut)
       peer.results.print(
         (value.handle.map { "\($0)  " } ?? "") + shown.text
           + (value.isCut ? "  (may be longer)" : ""),
@@ -82,7 +94,9 @@ struct ReadCommand: ConnectionCommand {
     if let refusal { throw AttoError.refused(refusal) }
   }
 
-  private func read(_ connection: Connection) async throws -> ([Value], ErrorResponse?) {
+  private func read(
+    _ handles: [AttributeHandle], _ connection: Connection
+  ) async throws -> ([Value], ErrorResponse?) {
     if let uuid {
       let output = try await range.search(
         connection, .readByTypeRequest, type: uuid.uuid, inFull: uuid.isLong

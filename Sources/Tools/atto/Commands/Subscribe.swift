@@ -11,55 +11,97 @@ struct SubscribeCommand: ConnectionCommand {
     "resume", "Write nothing: the peer remembers the subscription of a bonded client.")
   private static let cccd = Option.handle(
     "cccd", "The Client Characteristic Configuration, instead of looking for it.")
+  private static let showsTime = Option.flag(
+    "time", "Show when each value was received: the time of day, in JSON the seconds since 1970.")
 
   static let description = CommandDescription(
-    "subscribe", "Subscribe to a value and print what the server sends.",
-    synopsis: ["ENDPOINT HANDLE [OPTIONS]"], arguments: [.endpoint, .handle],
+    "subscribe", "Subscribe to values and print what the server sends.",
+    synopsis: ["ENDPOINT HANDLE... [OPTIONS]"], arguments: [.endpoint, .handles],
     details: """
       HANDLE is the handle of the characteristic's value; for that of its declaration, the command uses
       the value's. It finds the Client Characteristic Configuration with Find Information, writes it, and
-      clears it at the end. With --resume it leaves the configuration unchanged and prints the values
-      that arrive.
+      clears it at the end. A characteristic that is given by its UUID and only indicates is subscribed
+      to with --indicate. With --resume the command leaves the configuration unchanged and prints the
+      values that arrive.
       """,
-    options: [indicate, count, time, resume, cccd], groups: Connecting.options,
+    options: [indicate, count, time, resume, cccd, showsTime], groups: Connecting.options,
     timeLimit: .open(unless: [count, time]),
     examples: [
-      "atto subscribe air:Strap 0x0012 --count 3",
+      "atto subscribe air:Strap 2A37 --count 3", "atto subscribe air:Strap 0x0012 2A19 --time",
       "atto subscribe le:AA:BB:CC:DD:EE:FF 0x0020 --indicate --for 60 --json",
       "atto subscribe le:AA:BB:CC:DD:EE:FF@hci0 0x0012 --resume --security medium",
     ])
 
-  private let handle: AttributeHandle
+  private let references: [AttributeReference]
   private let configuration: AttributeHandle?
   private let kind: ClientCharacteristicConfiguration
   private let isResuming: Bool
   private let limit: Int?
   private let time: Duration?
+  private let showsTime: Bool
+
+  /// A value to subscribe to.
+  private struct Subscription {
+    var value: AttributeHandle
+    /// nil to write nothing.
+    var configuration: AttributeHandle?
+    var kind: ClientCharacteristicConfiguration
+    var type: BluetoothUUID?
+  }
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    handle = try AttributeHandle(argument: arguments.operand(0, "HANDLE"))
+    _ = try arguments.operand(0, "HANDLE")
+    references = try arguments.operands.map { text in
+      let reference = try AttributeReference(argument: text)
+      // There is nothing to find at 0x0000.
+      if reference.handle?.isValid == false { _ = try AttributeHandle(argument: text) }
+      return reference
+    }
     configuration = arguments[Self.cccd]
     kind = arguments[Self.indicate] ? .indication : .notification
     (limit, time, isResuming) = (
       arguments[Self.count], arguments[Self.time], arguments[Self.resume]
     )
+    showsTime = arguments[Self.showsTime]
     if isResuming {
       try arguments.forbid([Self.indicate, Self.cccd], "cannot be combined with --resume")
     }
+    if references.count > 1 { try arguments.forbid([Self.cccd], "requires exactly one handle") }
   }
 
   func run(on peer: ConnectedPeer) async throws {
     let (connection, loop) = (peer.connection, peer.loop)
-    let (values, handle, configuration) = try await subscribe(connection)
+    var subscriptions: [Subscription] = []
+    for reference in references {
+      subscriptions.append(try await subscription(try await peer.find(reference), connection))
+    }
+    let types = Dictionary(
+      subscriptions.map { ($0.value, $0.type) }, uniquingKeysWith: { first, _ in first })
+    // Values may arrive before the response to the write.
+    let values = try await connection.values(of: types.count == 1 ? subscriptions[0].value : nil)
+    var written: [AttributeHandle] = []
+    do {
+      for subscription in subscriptions {
+        guard let configuration = subscription.configuration else { continue }
+        let bits = subscription.kind.rawValue
+        try await connection.write([UInt8(bits & 0xFF), UInt8(bits >> 8)], to: configuration)
+        written.append(configuration)
+      }
+    } catch {
+      await unsubscribe(connection, written, on: loop)
+      throw error
+    }
     await peer.begun()
+    let names = types.keys.sorted().map(\.description).joined(separator: ", ")
     let waiting =
       peer.place == nil
       ? WaitingNote(
-        "waiting for values of \(handle): none received yet (Ctrl-C ends the command)", on: loop)
+        "waiting for values of \(names): none received yet (Ctrl-C ends the command)", on: loop)
       : nil
     defer { waiting?.end() }
+    let longest = try await connection.mtu - 3
     let reading = Task(executorPreference: loop.tasks) {
-      try await show(values, peer) { waiting?.end() }
+      try await show(values, types, longest: longest, peer) { waiting?.end() }
     }
     let alarm = loop.after(time) { reading.cancel() }
     defer { alarm.cancel() }
@@ -68,40 +110,53 @@ struct SubscribeCommand: ConnectionCommand {
     } onCancel: {
       reading.cancel()
     }
-    if let configuration { await unsubscribe(connection, configuration, on: loop) }
+    await unsubscribe(connection, written, on: loop)
     if let limit, count < limit {
       throw CheckFailure(message: "received \(count) of \(limit) values")
     }
   }
 
-  /// Returns the values, their handle, and the configuration that was written.
-  private func subscribe(
-    _ connection: Connection
-  ) async throws -> (ReceivedValues, AttributeHandle, AttributeHandle?) {
-    if isResuming { return (try await connection.values(of: handle), handle, nil) }
-    var (value, found) = (handle, configuration)
-    if found == nil, let search = FindConfiguration(of: handle) {
+  /// Finds the configuration of a value.
+  private func subscription(
+    _ found: FoundAttribute, _ connection: Connection
+  ) async throws -> Subscription {
+    var subscription = Subscription(
+      value: found.handle, configuration: configuration, kind: kind, type: found.uuid)
+    if let properties = found.properties, properties.contains(.indicate),
+      !properties.contains(.notify)
+    {
+      subscription.kind = .indication
+    }
+    if isResuming || configuration != nil { return subscription }
+    if let search = FindConfiguration(of: found.handle),
       let output = try await connection.perform(search)
-      (value, found) = (output?.value ?? handle, output?.configuration)
+    {
+      subscription.value = output.value
+      subscription.configuration = output.configuration
+      subscription.type = output.type
     }
-    guard let found else { throw AttoError.misuse(.cannotSubscribe(handle)) }
-    if value != handle {
-      Terminal.note("\(handle) is a declaration: subscribing to its value, \(value)")
+    guard subscription.configuration != nil else {
+      throw AttoError.misuse(.cannotSubscribe(found.handle))
     }
-    return (
-      try await connection.subscribe(to: value, configuration: found, as: kind), value, found
-    )
+    if subscription.value != found.handle {
+      Terminal.note(
+        "\(found.handle) is a declaration: subscribing to its value, \(subscription.value)")
+    }
+    return subscription
   }
 
   /// Shows values up to the limit or until the task is cancelled. Returns their number.
   private func show(
-    _ values: ReceivedValues, _ peer: ConnectedPeer, whenFirst: @Sendable () -> Void
+    _ values: ReceivedValues, _ types: [AttributeHandle: BluetoothUUID?], longest: Int,
+    _ peer: ConnectedPeer, whenFirst: @Sendable () -> Void
   ) async throws -> Int {
     var count = 0
     do throws(AttoError) {
       for try await value in values {
+        guard let type = types[value.handle] else { continue }
         if count == 0 { whenFirst() }
-        show(value, peer.results)
+        let shown = ShownValue(value.value, of: type, isCut: value.value.count >= longest)
+        show(value, shown, peer.results)
         await peer.received(value)
         await Terminal.room()
         count += 1
@@ -113,26 +168,30 @@ struct SubscribeCommand: ConnectionCommand {
     return count
   }
 
-  private func show(_ value: ReceivedValue, _ results: Results) {
+  private func show(_ value: ReceivedValue, _ shown: ShownValue, _ results: Results) {
     if !results.isJSON, value.missed > 0 {
       Terminal.note("warning: \(Shown.count(value.missed, "value")) lost here")
     }
+    let time = showsTime ? TimeOfDay.microseconds(of: value.time) : nil
     results.print(
-      "\(value.handle)  \(Shown.value(value.value))",
-      json: [
-        "handle": Shown.json(value.handle), "value": Shown.hex(value.value),
-        "indication": value.isIndication, "missed": value.missed > 0 ? value.missed : nil,
-      ])
+      (time.map { TimeOfDay.text($0) + "  " } ?? "") + "\(value.handle)  \(shown.text)",
+      json: shown.json.adding([
+        "handle": Shown.json(value.handle), "indication": value.isIndication,
+        "missed": value.missed > 0 ? value.missed : nil, "time": time.map { Double($0) / 1e6 },
+      ]))
   }
 
-  /// Clears the configuration, also when the caller is cancelled. An error is ignored, and a server
+  /// Clears the configurations, also when the caller is cancelled. An error is ignored, and a server
   /// that does not respond is given one second.
   private func unsubscribe(
-    _ connection: Connection, _ configuration: AttributeHandle, on loop: Loop
+    _ connection: Connection, _ configurations: [AttributeHandle], on loop: Loop
   ) async {
+    guard !configurations.isEmpty else { return }
     let alarm = loop.after(.seconds(1)) { connection.close() }
     await Task(executorPreference: loop.tasks) {
-      try? await connection.unsubscribe(configuration: configuration)
+      for configuration in configurations {
+        try? await connection.unsubscribe(configuration: configuration)
+      }
     }.value
     alarm.cancel()
   }

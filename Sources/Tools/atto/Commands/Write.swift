@@ -8,7 +8,7 @@ struct WriteCommand: ConnectionCommand {
   private static let long = Option.flag(
     "long", "Write in parts: Prepare Write, then Execute Write.")
   private static let reliable = Option.flag(
-    "reliable", "Write all pairs of HANDLE HEX or none, and check the echoed parts.")
+    "reliable", "Write all pairs of HANDLE VALUE or none, and check the echoed parts.")
   private static let signed = Option.flag(
     "signed", "Send a Signed Write Command with the key of the bond.")
   private static let offset = Option.integer(
@@ -25,22 +25,25 @@ struct WriteCommand: ConnectionCommand {
 
   static let description = CommandDescription(
     "write", "Write a value, or several values at once.",
-    synopsis: ["ENDPOINT HANDLE HEX [OPTIONS]", "ENDPOINT --reliable HANDLE HEX... [OPTIONS]"],
+    synopsis: ["ENDPOINT HANDLE VALUE [OPTIONS]", "ENDPOINT --reliable HANDLE VALUE... [OPTIONS]"],
     arguments: [
       .endpoint, .handle,
       ArgumentDescription(
-        name: "HEX",
-        summary: "The value in hex; \"\" is the empty value, - reads hex from standard input.",
+        name: "VALUE",
+        summary:
+          "The value: hex, text or numbers. \"\" is the empty value, - reads standard input.",
         isRepeatable: true),
     ],
     details: """
       --signed uses the key and the counter that were saved with the bond (see atto pair). The link must
       not be encrypted then (--security low).
       """,
-    options: [noResponse, long, reliable, offset, signed, key, counter],
+    options: [noResponse, long, reliable, offset, signed, key, counter]
+      + ValueNotation.options.map(\.option),
     groups: Connecting.options,
     examples: [
-      "atto write air:Strap 0x0017 01",
+      "atto write air:Strap 0x0017 01", "atto write air:Strap 2A39 1 --u8",
+      "atto write air:Sign 2A00@1800 Exit --text",
       "atto write unix:/tmp/peer 0x0020 00ff --no-response",
       "xxd -p FILE | atto write unix:/tmp/peer 0x0020 - --long",
       "atto write unix:/tmp/peer 0x0020 0001 0x0022 02 --reliable",
@@ -56,20 +59,20 @@ struct WriteCommand: ConnectionCommand {
     case signedWithBond
   }
 
-  private let pairs: [(handle: AttributeHandle, value: [UInt8])]
+  private let pairs: [(reference: AttributeReference, value: [UInt8])]
   private let method: Method
   static var readsInput: Bool { true }
   var needsStore: Bool { if case .signedWithBond = method { true } else { false } }
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    pairs = try Self.pairs(arguments.operands)
+    pairs = try Self.pairs(arguments.operands, ValueNotation(arguments))
     let methods = [Self.noResponse, Self.long, Self.reliable, Self.signed]
       .filter { arguments[$0] }.map { "--" + $0.description.name }
     guard methods.count <= 1 else {
       throw UsageError("\(methods[0]) cannot be combined with \(methods[1])")
     }
     guard pairs.count == 1 || arguments[Self.reliable] else {
-      throw UsageError("several pairs of HANDLE HEX require --reliable")
+      throw UsageError("several pairs of HANDLE VALUE require --reliable")
     }
     let offset = arguments[Self.offset].map { UInt16($0) }
     if offset != nil, let method = methods.first, !arguments[Self.long] {
@@ -97,6 +100,10 @@ struct WriteCommand: ConnectionCommand {
 
   func run(on peer: ConnectedPeer) async throws {
     let connection = peer.connection
+    var pairs: [(handle: AttributeHandle, value: [UInt8])] = []
+    for pair in self.pairs {
+      pairs.append((try await peer.find(pair.reference).handle, pair.value))
+    }
     let (handle, value) = pairs[0]
     switch method {
     case .request: try await connection.write(value, to: handle)
@@ -119,15 +126,15 @@ struct WriteCommand: ConnectionCommand {
   }
 
   private static func pairs(
-    _ words: ArraySlice<String>
-  ) throws(UsageError) -> [(handle: AttributeHandle, value: [UInt8])] {
+    _ words: ArraySlice<String>, _ notation: ValueNotation
+  ) throws(UsageError) -> [(reference: AttributeReference, value: [UInt8])] {
     guard !words.isEmpty, words.count % 2 == 0 else {
-      throw UsageError("give a handle and a value in hex")
+      throw UsageError("give a handle and a value")
     }
-    var pairs: [(AttributeHandle, [UInt8])] = []
+    var pairs: [(AttributeReference, [UInt8])] = []
     for index in stride(from: words.startIndex, to: words.endIndex, by: 2) {
-      let handle = try AttributeHandle(argument: words[index], allowsZero: true)
-      pairs.append((handle, try octets(argument: words[index + 1])))
+      let reference = try AttributeReference(argument: words[index])
+      pairs.append((reference, try notation.octets(words[index + 1])))
     }
     return pairs
   }

@@ -10,6 +10,7 @@ public struct FindConfiguration: Procedure, Sendable {
   private let handle: AttributeHandle
   /// nil until the attribute is known that follows the declaration.
   private var value: AttributeHandle?
+  private var type: BluetoothUUID?
   private var progress: DiscoveryProgress
 
   /// A value and its configuration.
@@ -18,6 +19,8 @@ public struct FindConfiguration: Procedure, Sendable {
     public let value: AttributeHandle
     /// The handle of its Client Characteristic Configuration.
     public let configuration: AttributeHandle
+    /// The type of the value, which is the UUID of the characteristic.
+    public let type: BluetoothUUID?
   }
 
   /// nil for 0x0000.
@@ -45,16 +48,17 @@ public struct FindConfiguration: Procedure, Sendable {
         let (found, type) = information[index]
         try progress.advance(found, through: found)
         if found == handle {
-          if type == .characteristic { value = nil }
+          if type == .characteristic { value = nil } else { self.type = type }
           // A configuration is no value.
           if type == .clientCharacteristicConfiguration { return .finished(nil) }
           continue
         }
         switch type {
         case .clientCharacteristicConfiguration:
-          return .finished(value.map { Found(value: $0, configuration: found) })
+          return .finished(value.map { Found(value: $0, configuration: found, type: self.type) })
         case .characteristic, .primaryService, .secondaryService, .include: return .finished(nil)
-        default: value = value ?? found
+        default:
+          if value == nil { (value, self.type) = (found, type) }
         }
       }
       return try progress.hasRest() ? .request : .finished(nil)
