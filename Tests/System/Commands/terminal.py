@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from ending import one_by_one
 from harness import PATIENCE, contains, equal, expect, test
 from subscribing import profile
 
@@ -222,3 +223,18 @@ def pairing_note(b):
     ended = b.run("pair", "air:Strap", "--io", "display", "--timeout", "4")
     expect(ended.code != 0, ended)
     expect("has not accepted the connection" not in ended.err, ended.err)
+
+
+@test("terminal: bench, conform and discover --values show their progress with a slow peer")
+def slow_peers(b):
+    _, at = b.serve({"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["read"], "value": "hex:00",
+         "behaviour": {"delayMilliseconds": 150}} for _ in range(4)]}]})
+    slow = b.peer(one_by_one(0.1))
+    text, _ = b.on_terminal("bench", slow.endpoint, "--max-time", "1")
+    contains(text, "discovering the values to measure")
+    text, ended = b.on_terminal("discover", at, "--values")
+    equal(ended.code, 0)
+    expect(re.search(r"\r\x1b\[Kreading 0x00", text), repr(text))
+    text, ended = b.on_terminal("conform", slow.endpoint, "--case", "read/*", "--max-time", "2", columns=60)
+    expect(re.search(r"\r\x1b\[K\d+/\d+ \(\d+ %\)  \w+", text), repr(text))

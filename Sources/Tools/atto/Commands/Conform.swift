@@ -70,6 +70,8 @@ enum ConformCommand: Command {
     options.connectTimeout = .seconds(10)
     let peer = RawPeer(connecting.endpoint, options, patience: .seconds(3), on: loop)
     let progress = ProgressLine(arguments)
+    let keeping = progress.keep(on: loop)
+    defer { keeping?.cancel() }
     conformance.willRun = { progress.show($0, of: $1, $2) }
     try await conformance.run(with: peer) { output.show($0) }
     try output.finish("atto conform")

@@ -59,6 +59,8 @@ enum FuzzCommand: Command {
     if let time = arguments[CommonOptions.timeout] { fuzzer.patience = time }
     if let path = arguments[save] { try WrittenFile.check(path) }
     let progress = ProgressLine(arguments)
+    let keeping = progress.keep(on: loop)
+    defer { keeping?.cancel() }
     fuzzer.onProgress = { [seed = fuzzer.seed] step in
       progress.show(
         step.done, of: step.total,

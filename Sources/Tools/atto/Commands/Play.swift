@@ -70,6 +70,8 @@ enum PlayCommand: Command {
       peer = RawPeer(connecting.endpoint, connecting.options, patience: .seconds(2), on: loop)
     }
     let progress = ProgressLine(arguments)
+    let keeping = progress.keep(on: loop)
+    defer { keeping?.cancel() }
     for (index, test) in cases.map(\.test).enumerated() {
       progress.show(index, of: cases.count, test.name)
       if place != nil { Terminal.note("case: \(test.name)  \(test.title)") }

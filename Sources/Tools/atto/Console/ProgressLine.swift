@@ -18,6 +18,8 @@ final class ProgressLine {
   let isShown: Bool
   private let begin: Int64
   private var next: Int64 = 0
+  /// The current step of a command that has several.
+  private var step = ""
 
   /// - Parameter isBesideResults: whether results are printed meanwhile. Where they go to the terminal
   ///   too, they show the progress.
@@ -56,7 +58,9 @@ final class ProgressLine {
   func show(_ done: Int, of all: Int, _ step: @autoclosure () -> String) {
     let step = step()
     Activity.step { "\(done) of \(all) done, in \(step)" }
-    show("\(done)/\(all) (\(done * 100 / max(1, all)) %)  \(step)")
+    guard isShown else { return }
+    self.step = "\(done)/\(all) (\(done * 100 / max(1, all)) %)  \(step)"
+    show(self.step)
   }
 
   /// Shows how much of an input is read.
@@ -69,18 +73,18 @@ final class ProgressLine {
         : Shown.megabytes(position))
   }
 
-  /// Shows a text until the task is cancelled, for work that does not say how far it is; nil if nothing
-  /// is shown.
+  /// Shows a text until the task is cancelled, for work that does not say how far it is, or the current
+  /// step, which may take long. nil if nothing is shown.
   func keep(
-    on loop: Loop, _ text: @escaping @Sendable () -> String
+    on loop: Loop, _ text: (@Sendable () -> String)? = nil
   ) -> Task<Void, any Error>? {
     guard isShown else { return nil }
     let line = LoopBound(self, loop)
     return Task(executorPreference: loop.tasks) {
       while true {
         try await loop.sleep(for: .milliseconds(250))
-        let now = text()
-        line.value.show(now)
+        let now = text?() ?? line.value.step
+        if !now.isEmpty { line.value.show(now) }
       }
     }
   }
