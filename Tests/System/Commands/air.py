@@ -139,7 +139,7 @@ def two(b):
     clients = [b.start("subscribe", "air:strap", "0x0012", "--count", "1") for _ in range(2)]
     for client in clients:
         ended = client.end()
-        equal((ended.code, ended.lines), (0, ["0x0012  0048"]))
+        equal((ended.code, ended.lines), (0, ["0x0012  0048  72 bpm"]))
     equal(server.stop().code, 0)
 
 
