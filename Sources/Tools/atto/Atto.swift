@@ -6,7 +6,8 @@ import Glibc
   static func main() { exit(run()) }
 
   private static func run() -> Int32 {
-    let words = Array(CommandLine.arguments.dropFirst())
+    var words = Array(CommandLine.arguments.dropFirst())
+    if ExtcapCommand.isMeant(by: words) { words.insert(ExtcapCommand.description.name, at: 0) }
     // Writing to a closed pipe fails with EPIPE instead of killing the process.
     signal(SIGPIPE, SIG_IGN)
     // Files of this command may hold keys, and values that are not for everybody.

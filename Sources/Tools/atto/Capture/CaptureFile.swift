@@ -27,16 +27,24 @@ final class CaptureFile: Sendable {
     var isStarted: [Int: Bool] = [:]
   }
 
-  init(path: String, _ content: CaptureWriter.Content = .pdus) throws(FileError) {
-    guard var writer = CaptureWriter(path: path, content) else {
+  convenience init(path: String, _ content: CaptureWriter.Content = .pdus) throws(FileError) {
+    guard let writer = CaptureWriter(path: path, content) else {
       throw FileError(
         message: "invalid value \"\(path)\" for --capture: expected a name that ends in "
           + CaptureWriter.extensions)
     }
+    try self.init(writer, path: path, onReaderGone: nil)
+  }
+
+  /// - Parameter onReaderGone: for a FIFO: called on a thread when nobody reads it any more.
+  init(
+    _ writer: CaptureWriter, path: String, onReaderGone: (@Sendable () -> Void)?
+  ) throws(FileError) {
+    var writer = writer
     writer.application = "atto \(Version.number)"
     self.writer = writer
     let descriptor = try WrittenFile.open(path)
-    if descriptor == nil { WrittenFile.noteWaiting(path) }
+    if descriptor == nil, onReaderGone == nil { WrittenFile.noteWaiting(path) }
     queue = OutputQueue(
       open: {
         guard let descriptor else { return WrittenFile.openWhenRead(path) }
@@ -50,9 +58,11 @@ final class CaptureFile: Sendable {
           "\(Shown.count($0, "record")) of \(path) lost: nobody reads it, or it is slow")
       },
       onFailure: {
+        if $0 == EPIPE, let onReaderGone { return onReaderGone() }
         let reason = String(cString: strerror($0))
         Terminal.note("capture stopped: cannot write \(path): \(reason)")
-      })
+        onReaderGone?()
+      }, watchesReader: onReaderGone != nil)
   }
 
   /// Replaces an existing file now, before the first PDU. Has an effect once.

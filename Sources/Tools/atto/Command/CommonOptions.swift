@@ -48,7 +48,7 @@ enum SecurityRequest: Sendable {
   /// Raise it when the peer refuses a request.
   case onDemand
 
-  fileprivate static var levels: [(word: String, value: SecurityRequest)] {
+  static var levels: [(word: String, value: SecurityRequest)] {
     [
       ("low", .level(.low)), ("medium", .level(.medium)), ("high", .level(.high)),
       ("fips", .level(.fips)),

@@ -23,7 +23,7 @@ enum AllCommands {
       "testing",
       [
         ConformCommand.self, PlayCommand.self, FuzzCommand.self, CaptureCommand.self,
-        DecodeCommand.self,
+        DecodeCommand.self, ExtcapCommand.self,
       ]
     ),
     ("measuring", [BenchCommand.self, LinkCommand.self]),

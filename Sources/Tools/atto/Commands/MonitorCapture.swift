@@ -8,7 +8,8 @@ struct MonitorCapture {
   fileprivate let adapter: UInt16?
   /// The devices to show; nil for all.
   fileprivate let peers: Set<BluetoothAddress>?
-  fileprivate let results: Results
+  /// nil for Wireshark, which shows the file, and takes text on standard error for a failure.
+  fileprivate let results: Results?
   fileprivate let file: CaptureFile?
 
   init(_ arguments: Arguments) throws {
@@ -16,6 +17,14 @@ struct MonitorCapture {
     peers = arguments[CaptureCommand.peer]
     results = Results(arguments)
     file = try arguments[CommonOptions.capture].map { try CaptureFile(path: $0, .monitor) }
+  }
+
+  /// - Parameter adapter: nil for all.
+  init(adapter: UInt16?, file: CaptureFile) {
+    self.adapter = adapter
+    peers = nil
+    results = nil
+    self.file = file
   }
 
   func run(on loop: Loop) async throws {
@@ -41,8 +50,10 @@ struct MonitorCapture {
       throw Unreachable(message: check.text, hint: check.remedy)
     }
     file?.begin()
-    Terminal.note(
-      "capturing on \(adapter.map { "hci\($0)" } ?? "all adapters") (Ctrl-C ends the command)")
+    if results != nil {
+      Terminal.note(
+        "capturing on \(adapter.map { "hci\($0)" } ?? "all adapters") (Ctrl-C ends the command)")
+    }
     // Ctrl-C ends the sleep and with it the command.
     try? await loop.sleep(for: .seconds(1_000_000_000))
     monitor.stop()
@@ -64,16 +75,17 @@ private final class MonitorView {
       return
     }
     capture.file?.write(record)
+    guard let results = capture.results else { return }
     count += 1
     peers.read(record)
     let found = decoder.decode(
       CaptureRecord(
         monitor: record.kind, adapter: record.adapter, octets: record.octets,
         isCut: record.missing > 0, number: count, time: record.time))
-    if let found { show(found, record.time) }
+    if let found { show(found, record.time, to: results) }
   }
 
-  private func show(_ found: CapturedPDU, _ time: Int64) {
+  private func show(_ found: CapturedPDU, _ time: Int64, to results: Results) {
     let handle = UInt16(truncatingIfNeeded: found.connection.handle)
     let peer = peers[found.connection.adapter, handle]
     if let shown = capture.peers {
@@ -83,6 +95,6 @@ private final class MonitorView {
     SeenPDU(time: time, isSent: found.isSent, octets: found.octets, mtu: found.mtu ?? .max).print(
       "\(adapter) \(peer?.description ?? "\(AttributeHandle(handle))")",
       json: ["adapter": adapter, "handle": Int(handle), "peer": peer?.description],
-      to: capture.results)
+      to: results)
   }
 }

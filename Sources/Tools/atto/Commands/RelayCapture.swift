@@ -10,7 +10,8 @@ final class RelayCapture: Sendable {
   private let group: UInt32?
   private let connecting: Connecting
   private let isOnce: Bool
-  private let results: Results
+  /// nil for Wireshark, which shows the file, and takes text on standard error for a failure.
+  private let results: Results?
   private let file: CaptureFile?
   /// The connections in the file, by client.
   private let captured = Mutex<[Int: WrittenConnection]>([:])
@@ -18,7 +19,15 @@ final class RelayCapture: Sendable {
   private let notes = Mutex<[Int: WaitingNote]>([:])
   private let end = AsyncThrowingStream<Void, any Error>.makeStream()
 
-  init(_ arguments: Arguments, place text: String) throws {
+  convenience init(_ arguments: Arguments, place: String) throws {
+    try self.init(
+      arguments, place: place,
+      file: arguments[CommonOptions.capture].map { try CaptureFile(path: $0) },
+      results: Results(arguments))
+  }
+
+  /// - Parameter arguments: of `atto capture`.
+  init(_ arguments: Arguments, place text: String, file: CaptureFile?, results: Results?) throws {
     place = try Endpoint(argument: text)
     group = try ListeningGroup.id(arguments, for: place)
     connecting = try Connecting(arguments, isMonitored: false)
@@ -31,16 +40,18 @@ final class RelayCapture: Sendable {
     }
     isOnce =
       arguments[CaptureCommand.once] || place.isDescriptor || connecting.endpoint.isDescriptor
-    results = Results(arguments)
-    file = try arguments[CommonOptions.capture].map { try CaptureFile(path: $0) }
+    self.results = results
+    self.file = file
   }
+
+  private func note(_ text: String) { if results != nil { Terminal.note(text) } }
 
   func run(on loop: Loop) async throws {
     let radio = try await connecting.pairingRadio(on: loop)
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
-    let agent = try ConsoleAgent(connecting.arguments, on: loop) { Terminal.note($0.text) }
-    let crowd = CrowdLog(loop) { text, _ in Terminal.note(text) }
+    let agent = try ConsoleAgent(connecting.arguments, on: loop) { self.note($0.text) }
+    let crowd = CrowdLog(loop) { text, _ in self.note(text) }
     let relay = try await RawRelay.listen(
       on: place, to: connecting.endpoint, options: connecting.options, unixGroup: group,
       agent: place.isAir && !agent.options.isStated ? nil : agent, adapter: radio, loop: loop
@@ -48,7 +59,7 @@ final class RelayCapture: Sendable {
     defer { relay.stop() }
     if let notice = relay.notice { Terminal.note("atto capture: warning: \(notice)") }
     file?.begin()
-    Terminal.note("listening on \(relay.endpoint), relaying to \(connecting.endpoint)")
+    note("listening on \(relay.endpoint), relaying to \(connecting.endpoint)")
     // Ends with the first client for --once, else when the task is cancelled.
     for try await _ in end.stream {}
   }
@@ -56,7 +67,8 @@ final class RelayCapture: Sendable {
   private func happened(_ event: RelayEvent, _ crowd: CrowdLog, on loop: Loop) {
     switch event {
     case .connected(let client, let from):
-      Terminal.note("client \(client) connected: \(from)")
+      note("client \(client) connected: \(from)")
+      guard results != nil else { return }
       notes.withLock {
         $0[client] = WaitingNote(connectingTo: connecting.endpoint, on: loop)
       }
@@ -65,6 +77,7 @@ final class RelayCapture: Sendable {
       captured.withLock { $0[client] = file?.open { ends($0, addresses) } }
     case .pdu(let client, let pdu):
       if let connection = captured.withLock({ $0[client] }) { file?.write(pdu, on: connection) }
+      guard let results else { return }
       SeenPDU(
         time: TimeOfDay.microseconds(of: pdu.time), isSent: pdu.direction == .sent,
         octets: pdu.octets
@@ -74,7 +87,9 @@ final class RelayCapture: Sendable {
       if let connection = captured.withLock({ $0.removeValue(forKey: client) }) {
         file?.close(connection, isByPeer: end == .closed(by: .peer))
       }
-      Terminal.note("client \(client) ended: \(end.text(undelivered))")
+      if results != nil || end.failure != nil {
+        Terminal.note("client \(client) ended: \(end.text(undelivered))")
+      }
       if isOnce {
         self.end.continuation.finish(throwing: end.failure)
       } else if let failure = end.failure {

@@ -49,16 +49,20 @@ final class OutputQueue: Sendable {
   private let open: @Sendable () -> Int32
   private let onDropped: @Sendable (Int) -> Void
   private let onFailure: @Sendable (Int32) -> Void
+  /// Whether a pipe without a reader fails at once, rather than when there is something to write.
+  private let watchesReader: Bool
 
   /// - Parameters:
   ///   - open: called on the thread before the first piece is written; returns the descriptor or
   ///     -errno. It may block.
   ///   - onDropped: called on the thread with the number of dropped pieces when there is room again.
   ///   - onFailure: called on the thread with the first `errno`. All further pieces are discarded.
+  ///   - watchesReader: whether a pipe without a reader fails at once.
   init(
     open: @escaping @Sendable () -> Int32, onDropped: @escaping @Sendable (Int) -> Void,
-    onFailure: @escaping @Sendable (Int32) -> Void
+    onFailure: @escaping @Sendable (Int32) -> Void, watchesReader: Bool = false
   ) {
+    self.watchesReader = watchesReader
     self.open = open
     self.onDropped = onDropped
     self.onFailure = onFailure
@@ -145,10 +149,19 @@ final class OutputQueue: Sendable {
   }
 
   private func wait() {
-    var waits = pollfd(fd: wake, events: Int16(POLLIN), revents: 0)
-    poll(&waits, 1, -1)
-    var count: UInt64 = 0
-    _ = read(wake, &count, MemoryLayout.size(ofValue: count))
+    // A negative descriptor is ignored.
+    let reader = watchesReader ? descriptor.load(ordering: .relaxed) : -1
+    var waits = [
+      pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: reader, events: 0, revents: 0),
+    ]
+    poll(&waits, 2, -1)
+    if waits[0].revents != 0 {
+      var count: UInt64 = 0
+      _ = read(wake, &count, MemoryLayout.size(ofValue: count))
+    } else if waits[1].revents & Int16(POLLERR) != 0 {
+      fail(EPIPE)
+    }
   }
 
   /// Writes pieces, as many at a time as a pipe takes whole. Returns the `errno` of a failure.
