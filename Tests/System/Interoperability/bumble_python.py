@@ -1,4 +1,4 @@
-"""The interpreter that has Bumble, in a virtual environment in the cache folder."""
+"""The interpreter that has Bumble and Scapy, in a virtual environment in the cache folder."""
 
 import os
 import pathlib
@@ -16,17 +16,18 @@ def interpreter_path() -> pathlib.Path:
 
 
 def python() -> str:
-    """The interpreter that has Bumble at the pinned version."""
+    """The interpreter that has the packages at the pinned versions."""
     interpreter = interpreter_path()
     folder = interpreter.parent.parent
     requirements = FOLDER / "requirements.txt"
-    name, version = requirements.read_text().strip().split("==")
-    probe = f"import importlib.metadata as m; assert m.version({name!r}) == {version!r}"
+    pinned = [line.split("==") for line in requirements.read_text().split()]
+    probe = "import importlib.metadata as m\n" + "".join(
+        f"assert m.version({name!r}) == {version!r}\n" for name, version in pinned)
     if interpreter.exists():
         found = subprocess.run([interpreter, "-c", probe], capture_output=True)
         if found.returncode == 0:
             return str(interpreter)
-    print(f"creating a virtual environment with {name} {version}", file=sys.stderr)
+    print(f"creating a virtual environment with {pinned}", file=sys.stderr)
     venv.create(folder, with_pip=True)
     subprocess.run(
         [interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
