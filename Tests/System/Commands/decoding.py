@@ -331,3 +331,49 @@ def values(b):
         ended = b.run("decode", *line)
         equal((ended.code, ended.out), (2, ""))
         contains(ended.err, text)
+
+
+@test("decode: UUIDs have names and the order in which they are written")
+def names(b):
+    lines = [
+        "> 10 0100 ffff 0028", "< 11 06 0100 0500 0018 0600 0900 0d18",
+        "> 08 0100 ffff 0328", "< 09 07 0200 02 0300 002a 0700 10 0800 372a",
+        "> 08 0100 ffff 0228", "< 09 08 0200 1000 1500 0a18",
+        "> 04 0900 0900", "< 05 01 0900 0229",
+        "> 06 0100 ffff 0028 0d18", "> 06 0100 ffff 0129 00ff",
+        "< 11 14 1000 1500 9ecadc240ee5a9e093f3a3b50100406e",
+        "< 09 15 1100 10 1200 9ecadc240ee5a9e093f3a3b50300406e",
+        "> 08 0100 ffff 002a", "< 09 05 0300 4142 43",
+    ]
+    ended = b.run("decode", "-", input="".join(line + "\n" for line in lines))
+    nordic = "6e40000{}-b5a3-f393-e0a9-e50e24dcca9e"
+    equal([line.split("  ", 1)[1] for line in ended.lines], [
+        "Read By Group Type Request 0x0001-0xFFFF 2800 Primary Service",
+        "Read By Group Type Response 0x0001-0x0005 = 1800 Generic Access, "
+        "0x0006-0x0009 = 180D Heart Rate",
+        "Read By Type Request 0x0001-0xFFFF 2803 Characteristic",
+        "Read By Type Response 0x0002 = [read] 0x0003 2A00 Device Name, "
+        "0x0007 = [notify] 0x0008 2A37 Heart Rate Measurement",
+        "Read By Type Request 0x0001-0xFFFF 2802 Include",
+        "Read By Type Response 0x0002 = 0x0010-0x0015 180A Device Information",
+        "Find Information Request 0x0009-0x0009",
+        "Find Information Response 0x0009 2902 Client Characteristic Configuration",
+        "Find By Type Value Request 0x0001-0xFFFF 2800 Primary Service = 180D Heart Rate",
+        "Find By Type Value Request 0x0001-0xFFFF 2901 Characteristic User Description = 00ff",
+        "Read By Group Type Response 0x0010-0x0015 = " + nordic.format(1),
+        # The last search was for includes: these are octets.
+        "Read By Type Response 0x0011 = 1012009ecadc240ee5a9e093f3a3b50300406e",
+        "Read By Type Request 0x0001-0xFFFF 2A00 Device Name",
+        "Read By Type Response 0x0003 = 414243",
+    ])
+    # A response alone, and what is not a UUID.
+    equal(b.run("decode", "09070200020300002a", "1105010002000a").lines, [
+        "09070200020300002a  Read By Type Response 0x0002 = 020300002a",
+        "1105010002000a  Read By Group Type Response 0x0001-0x0002 = 0a"])
+    # Each connection of a capture has its own searches, and --trace says the same.
+    _, at = b.serve("heart-rate.json")
+    path = b.path("names.btsnoop")
+    ended = b.run("discover", at, "--capture", path, "--trace")
+    contains(b.run("decode", path).out, "= [notify] 0x0012 2A37 Heart Rate Measurement",
+             "2902 Client Characteristic Configuration")
+    contains(ended.err, "= [notify] 0x0012 2A37 Heart Rate Measurement")

@@ -1,5 +1,5 @@
 import Atto
-import AttoATT
+import Synchronization
 
 /// The observer of a link's PDUs, for `--trace` and `--capture`.
 enum Monitor {
@@ -9,26 +9,33 @@ enum Monitor {
   static func add(
     to options: inout ConnectionOptions, _ arguments: Arguments, _ ends: CaptureEnds
   ) throws {
-    if arguments[CommonOptions.trace] { options.monitor = trace }
-    guard let path = arguments[CommonOptions.capture] else { return }
-    let file = try CaptureFile(path: path)
+    let isTraced = arguments[CommonOptions.trace]
+    let file = try arguments[CommonOptions.capture].map { try CaptureFile(path: $0) }
+    guard isTraced || file != nil else { return }
     options.linkMonitor = { link in
-      let connection = file.open { ends.connection($0, link.radioAddresses) }
+      let connection = file?.open { ends.connection($0, link.radioAddresses) }
+      let trace = isTraced ? tracer() : nil
       return { event in
         switch event {
-        case .pdu(let pdu): file.write(pdu, on: connection)
-        case .ended(let error): file.close(connection, isByPeer: error.isDisconnection)
+        case .pdu(let pdu):
+          if let connection { file?.write(pdu, on: connection) }
+          trace?(pdu)
+        case .ended(let error):
+          if let connection { file?.close(connection, isByPeer: error.isDisconnection) }
         }
       }
     }
   }
 
-  /// Prints a PDU, decoded, on standard error.
-  @Sendable static func trace(_ pdu: MonitoredPDU) {
-    let arrow = pdu.direction == .sent ? ">" : "<"
-    let octets = pdu.octets.span.bytes
-    let time = Decimal.text(Double(pdu.time.nanoseconds) / 1e9, places: 6)
-    Terminal.note("\(time) \(arrow) \(octets.hexText)  \(PDU(octets, mtu: pdu.mtu).summary)")
+  /// Prints the PDUs of a connection, decoded, on standard error.
+  static func tracer() -> @Sendable (MonitoredPDU) -> Void {
+    let exchange = Mutex(ExchangeText())
+    return { pdu in
+      let isSent = pdu.direction == .sent
+      let time = Decimal.text(Double(pdu.time.nanoseconds) / 1e9, places: 6)
+      let text = exchange.withLock { $0.text(pdu.octets, mtu: pdu.mtu, isSent: isSent) }
+      Terminal.note("\(time) \(isSent ? ">" : "<") \(Shown.pdu(pdu.octets))  \(text)")
+    }
   }
 }
 

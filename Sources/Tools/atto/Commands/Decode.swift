@@ -81,7 +81,8 @@ enum DecodeCommand: Command {
       try showValues(arguments, of: type)
     } else if let pdus = try pdus(arguments.words) {
       try forbidCaptureOptions(arguments, "PDUs in hex")
-      for pdu in pdus { output.show(DecodedPDU(pdu, mtu: mtu)) }
+      var exchange = ExchangeText()
+      for pdu in pdus { output.show(DecodedPDU(pdu, mtu: mtu, of: &exchange)) }
     } else if first == "-" {
       let input = InputFile(on: loop)
       let beginning = try await input.beginning(CaptureReader.tellingLength)

@@ -31,7 +31,7 @@ enum DemoCommand: Command {
     Terminal.print("Connecting.")
     var options = ConnectionOptions()
     options.exchangesMTU = true
-    if arguments[CommonOptions.trace] { options.monitor = Monitor.trace }
+    if arguments[CommonOptions.trace] { options.monitor = Monitor.tracer() }
     let connection = try await Connection.connect(
       to: .air(found.address.digits), options: options, adapter: radio, loop: loop)
     Terminal.print("  MTU \(try await connection.mtu) (before the exchange: 23)")

@@ -66,6 +66,7 @@ private final class MonitorView {
   private var decoder = CaptureDecoder()
   private var peers = MonitoredPeers()
   private var count = 0
+  private var exchanges = Exchanges()
 
   init(_ capture: MonitorCapture) { self.capture = capture }
 
@@ -92,7 +93,9 @@ private final class MonitorView {
       guard let peer, shown.contains(peer) else { return }
     }
     let adapter = "hci\(found.connection.adapter)"
-    SeenPDU(time: time, isSent: found.isSent, octets: found.octets, mtu: found.mtu ?? .max).print(
+    let text = exchanges[found.connection].text(
+      found.octets, mtu: found.mtu ?? .max, isSent: found.isSent)
+    SeenPDU(time: time, isSent: found.isSent, octets: found.octets, text: text).print(
       "\(adapter) \(peer?.description ?? "\(AttributeHandle(handle))")",
       json: ["adapter": adapter, "handle": Int(handle), "peer": peer?.description],
       to: results)

@@ -81,6 +81,7 @@ enum RawCommand: Command {
     let results: Results
     let loop: Loop
     var mtu = 23
+    var exchange = ExchangeText()
 
     mutating func exchangeMTU(_ offered: Int) async throws {
       let request = [
@@ -93,7 +94,7 @@ enum RawCommand: Command {
     }
 
     /// Sends a PDU. Returns the response to a request, after showing what arrived before it.
-    func send(_ pdu: [UInt8]) async throws -> [UInt8]? {
+    mutating func send(_ pdu: [UInt8]) async throws -> [UInt8]? {
       show("sent", pdu)
       try await connection.send(pdu)
       guard let opcode = pdu.first.map({ Opcode($0) }), opcode.kind == .request else { return nil }
@@ -110,7 +111,7 @@ enum RawCommand: Command {
     }
 
     /// Sends the lines of standard input, each as it arrives. Empty lines and comments are skipped.
-    func send(_ lines: StandardInput) async throws {
+    mutating func send(_ lines: StandardInput) async throws {
       var number = 0
       while let line = try await lines.next() {
         number += 1
@@ -130,9 +131,9 @@ enum RawCommand: Command {
       return left > 0 ? try await connection.receive(within: .nanoseconds(left)) : nil
     }
 
-    func show(_ direction: String, _ pdu: [UInt8]) {
+    mutating func show(_ direction: String, _ pdu: [UInt8]) {
       let isSent = direction == "sent"
-      let text = PDU(pdu.span.bytes, mtu: isSent ? .max : mtu).summary
+      let text = exchange.text(pdu, mtu: isSent ? .max : mtu, isSent: isSent)
       results.print(
         "\(isSent ? ">" : "<") \(Shown.pdu(pdu))  \(text)",
         json: ["direction": direction, "pdu": Shown.hex(pdu), "text": text])

@@ -15,6 +15,8 @@ final class RelayCapture: Sendable {
   private let file: CaptureFile?
   /// The connections in the file, by client.
   private let captured = Mutex<[Int: WrittenConnection]>([:])
+  /// What is known for the text of PDUs, by client.
+  private let exchanges = Mutex<[Int: ExchangeText]>([:])
   /// The notes about connections to the peer that take long, by client.
   private let notes = Mutex<[Int: WaitingNote]>([:])
   private let end = AsyncThrowingStream<Void, any Error>.makeStream()
@@ -78,12 +80,16 @@ final class RelayCapture: Sendable {
     case .pdu(let client, let pdu):
       if let connection = captured.withLock({ $0[client] }) { file?.write(pdu, on: connection) }
       guard let results else { return }
+      let isSent = pdu.direction == .sent
+      let text = exchanges.withLock {
+        $0[client, default: ExchangeText()].text(pdu.octets, isSent: isSent)
+      }
       SeenPDU(
-        time: TimeOfDay.microseconds(of: pdu.time), isSent: pdu.direction == .sent,
-        octets: pdu.octets
+        time: TimeOfDay.microseconds(of: pdu.time), isSent: isSent, octets: pdu.octets, text: text
       ).print("client \(client)", json: ["client": client], to: results)
     case .ended(let client, let end, let undelivered):
       endNote(client)
+      exchanges.withLock { $0[client] = nil }
       if let connection = captured.withLock({ $0.removeValue(forKey: client) }) {
         file?.close(connection, isByPeer: end == .closed(by: .peer))
       }

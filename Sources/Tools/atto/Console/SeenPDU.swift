@@ -8,19 +8,17 @@ struct SeenPDU {
   let time: Int64
   let isSent: Bool
   let octets: [UInt8]
-  /// ATT_MTU if it is known: a longer PDU is malformed.
-  var mtu: Int = .max
+  let text: String
 
   /// Prints the time of day, a label, the direction (`>` is sent, `<` is received), and the PDU as in
   /// `--trace`.
   ///
   /// - Parameter json: the fields for the label.
   func print(_ label: String, json fields: JSONObject, to results: Results) {
-    let summary = PDU(octets.span.bytes, mtu: mtu).summary
     results.print(
-      "\(TimeOfDay.text(time)) \(label) \(isSent ? ">" : "<") \(Shown.pdu(octets))  \(summary)",
+      "\(TimeOfDay.text(time)) \(label) \(isSent ? ">" : "<") \(Shown.pdu(octets))  \(text)",
       json: fields.adding([
-        "direction": isSent ? "sent" : "received", "pdu": Shown.hex(octets), "text": summary,
+        "direction": isSent ? "sent" : "received", "pdu": Shown.hex(octets), "text": text,
         "time": Double(time) / 1e6,
       ]))
   }

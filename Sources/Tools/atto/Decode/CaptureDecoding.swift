@@ -6,6 +6,7 @@ struct CaptureDecoding {
   private let choice: ConnectionChoice?
   private let mtu: Int?
   private var decoder: CaptureDecoder
+  private var exchanges = Exchanges()
   private var reader = CaptureReader()
   private var transcript: CaptureTranscript?
   private var begin: Int64?
@@ -66,7 +67,8 @@ struct CaptureDecoding {
 
   /// Shows a PDU, or adds it to the transcript. Returns an error of the transcript.
   private mutating func take(_ pdu: CapturedPDU, _ output: inout DecodeOutput) -> CaptureFault? {
-    let decoded = DecodedPDU(pdu.octets, mtu: mtu ?? pdu.mtu)
+    let decoded = DecodedPDU(
+      pdu.octets, mtu: mtu ?? pdu.mtu, of: &exchanges[pdu.connection], isSent: pdu.isSent)
     guard transcript == nil else {
       output.add(decoded)
       do throws(CaptureFault) { try transcript?.append(pdu) } catch { return error }

@@ -8,10 +8,10 @@ struct DecodedPDU {
   let text: String
   let findings: [PDUFinding]
 
-  init(_ octets: [UInt8], mtu: Int?) {
+  init(_ octets: [UInt8], mtu: Int?, of exchange: inout ExchangeText, isSent: Bool? = nil) {
     self.octets = octets
     let mtu = mtu ?? .max
-    text = PDU(octets.span.bytes, mtu: mtu).summary
+    text = exchange.text(octets, mtu: mtu, isSent: isSent)
     findings = PDUFinding.findings(in: octets, mtu: mtu)
   }
 

@@ -7,6 +7,7 @@ struct LineDecoding {
   private var number = 1
   private var isTooLong = false
   private var wrong = 0
+  private var exchange = ExchangeText()
 
   /// Bytes in a line. A longer one is skipped as a whole.
   static let limit = 262_144
@@ -59,7 +60,9 @@ struct LineDecoding {
         text = text.dropFirst().drop { $0.isWhitespace }
       }
       let pdu = text == "(empty)" ? [] : try octets(argument: text)
-      output.show(DecodedPDU(pdu, mtu: mtu), prefix: mark, json: ["line": number])
+      output.show(
+        DecodedPDU(pdu, mtu: mtu, of: &exchange, isSent: mark.isEmpty ? nil : mark == "> "),
+        prefix: mark, json: ["line": number])
     } catch let error as UsageError {
       wrong += 1
       Terminal.note("line \(number): \(error.message)")

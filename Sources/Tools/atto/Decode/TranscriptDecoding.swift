@@ -8,12 +8,14 @@ enum TranscriptDecoding {
       if !output.isJSON {
         Terminal.print("# \(test.name)" + (test.title.isEmpty ? "" : "  \(test.title)"))
       }
-      for step in test.steps { show(step, of: test, mtu, &output) }
+      var exchange = ExchangeText()
+      for step in test.steps { show(step, of: test, mtu, &exchange, &output) }
     }
   }
 
   private static func show(
-    _ step: Transcript.Step, of test: Transcript.Case, _ mtu: Int?, _ output: inout DecodeOutput
+    _ step: Transcript.Step, of test: Transcript.Case, _ mtu: Int?,
+    _ exchange: inout ExchangeText, _ output: inout DecodeOutput
   ) {
     let prefix = String(step.line).padded(left: 5) + " "
     let place: JSONObject = ["case": test.name, "line": step.line]
@@ -22,7 +24,7 @@ enum TranscriptDecoding {
     }
     func show(_ pdu: [UInt8], _ arrow: String, _ direction: String) {
       output.show(
-        DecodedPDU(pdu, mtu: mtu), prefix: prefix + arrow,
+        DecodedPDU(pdu, mtu: mtu, of: &exchange, isSent: arrow == "> "), prefix: prefix + arrow,
         json: place.adding(["direction": direction]))
     }
     switch step.action {
