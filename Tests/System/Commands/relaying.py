@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import threading
+import time
 
 from capturing import btsnoop, pcapng
 from harness import PATIENCE, contains, equal, expect, test
@@ -366,6 +367,11 @@ def interrupted(b):
             path = b.file(f"{number}.{ending}", "an earlier one")
             peer = b.peer(lambda pdu: ["0b01"], name=f"p{number}{ending}")
             running, between = relay(b, peer.endpoint, "--capture", path, name=f"{number}{ending}")
+            # A thread replaces the file.
+            deadline = time.monotonic() + PATIENCE
+            while open(path, "rb").read() == b"an earlier one" or not os.path.getsize(path):
+                expect(time.monotonic() < deadline, "the file is not begun")
+                time.sleep(0.005)
             equal(parse(path), [], "the file before a PDU")
             client = b.connect(between)
             equal(client.ask("0a0300"), "0b01")
