@@ -19,10 +19,12 @@ final class ValueConsumers {
 
   func remove(_ queue: ValueQueue) { queues.removeAll { $0 === queue } }
 
-  /// - Parameter isLimited: whether a full queue may drop the value.
+  /// - Parameters:
+  ///   - isLimited: whether a full queue may drop the value.
+  ///   - time: read only for queues.
   func deliver(
     _ handle: AttributeHandle, _ value: RawSpan, isIndication: Bool, isLimited: Bool,
-    at time: Instant
+    at time: @autoclosure () -> Instant
   ) {
     observer?(handle, value)
     var isClaimed = observer != nil
@@ -32,7 +34,7 @@ final class ValueConsumers {
       let queue = queues[index]
       index += 1
       guard queue.handle == nil || queue.handle == handle else { continue }
-      queue.offer(handle, value, isIndication: isIndication, isLimited: isLimited, at: time)
+      queue.offer(handle, value, isIndication: isIndication, isLimited: isLimited, at: time())
       isClaimed = true
     }
     if !isClaimed { unclaimed += 1 }
