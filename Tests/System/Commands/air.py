@@ -66,7 +66,7 @@ def filters(b):
 @test("air: a killed device is reported as gone")
 def gone(b):
     running, address = advertise(b, "air:Strap")
-    scanner = b.start("scan", "--json")
+    scanner = b.start("scan", "air:", "--json")
     found = scanner.event("found")
     running.signal(signal.SIGKILL)
     event = scanner.event("gone")
@@ -83,7 +83,7 @@ def gone(b):
 
 @test("air: scan ends after --timeout, also without any device")
 def timeout(b):
-    ended = b.run("scan", "--timeout", "0.1")
+    ended = b.run("scan", "air:", "--timeout", "0.1")
     equal((ended.code, ended.out, ended.err), (0, "", ""))
 
 

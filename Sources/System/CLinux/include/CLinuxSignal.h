@@ -6,13 +6,18 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/// Blocks SIGINT and SIGTERM in this thread and in threads that it starts later, and returns a
-/// descriptor that becomes readable when one arrives, or -errno.
+/// Blocks SIGINT, SIGTERM and, unless it is ignored, SIGHUP in this thread and in threads that it
+/// starts later. Returns a descriptor that becomes readable when one arrives, or -errno.
 static inline int32_t clinux_signalfd_interrupt(void) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  // nohup ignores it.
+  struct sigaction hangup;
+  if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+    sigaddset(&set, SIGHUP);
+  }
   if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) return -errno;
   int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   return fd < 0 ? -errno : fd;

@@ -31,6 +31,7 @@ struct ExitStatus: Sendable {
     case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled),
       PeerError.cancelled, is CancellationError:
       self.init(.interrupted, "interrupted")
+    case let error as Interrupted: self.init(.interrupted, error.message, hint: error.hint)
     case let error as UsageError: self.init(.usage, error.message, hint: error.hint)
     case let error as FileError: self.init(.file, error.message, hint: error.hint)
     case let error as ProfileError: self.init(.file, error.description)

@@ -28,6 +28,12 @@ struct Unreachable: Error {
   var hint: String?
 }
 
+/// A command that was interrupted, with what it has done until then: exit status 3.
+struct Interrupted: Error {
+  let message: String
+  var hint: String?
+}
+
 /// A command that `--max-time` has ended: exit status 3.
 struct OutOfTime: Error {
   let message: String

@@ -36,8 +36,13 @@ enum AdaptersCommand: Command {
       for information in list { show(information, nil, results) }
       return
     }
+    let changes = try await adapters.changes()
+    let waiting = WaitingNote(
+      "waiting for changes: no adapter has appeared yet (Ctrl-C ends the command)", on: loop)
+    defer { waiting.end() }
     let watching = Task(executorPreference: loop.tasks) {
-      for await change in try await adapters.changes() {
+      for await change in changes {
+        waiting.end()
         switch change {
         case .added(let one) where wanted == nil || wanted == one.index:
           show(one, "added", results)
@@ -53,7 +58,7 @@ enum AdaptersCommand: Command {
     // Ctrl-C ends the sleep and with it the command.
     try? await loop.sleep(for: arguments[time] ?? .seconds(1_000_000_000))
     watching.cancel()
-    try await watching.value
+    await watching.value
   }
 
   /// Reads the name of an adapter, hciN.

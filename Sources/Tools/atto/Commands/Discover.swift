@@ -89,7 +89,13 @@ struct DiscoverCommand: ConnectionCommand {
 
   private func discoverCached(_ peer: ConnectedPeer) async throws -> RemoteDatabase {
     guard let store = peer.store else { return try await peer.connection.discover() }
-    let found = try await peer.connection.discover(keptIn: store, as: name(peer.endpoint))
+    let found: (database: RemoteDatabase, isKept: Bool, isNowKept: Bool)
+    do {
+      found = try await peer.connection.discover(keptIn: store, as: name(peer.endpoint))
+    } catch let error as StoreError {
+      Terminal.note("warning: database not saved: \(error)")
+      return try await peer.connection.discover()
+    }
     if found.isKept {
       Terminal.note("using the saved database: the peer's hash is unchanged")
     } else if found.database.databaseHash == nil {

@@ -61,7 +61,9 @@ enum FuzzCommand: Command {
     let progress = ProgressLine(arguments)
     let keeping = progress.keep(on: loop)
     defer { keeping?.cancel() }
+    var last: Fuzzer.Progress?
     fuzzer.onProgress = { [seed = fuzzer.seed] step in
+      last = step
       progress.show(
         step.done, of: step.total,
         step.attack.map { "\($0), PDU \(step.pdu)" } ?? "random PDUs with seed \(seed)")
@@ -71,7 +73,16 @@ enum FuzzCommand: Command {
     do throws(PeerError) {
       report = try await fuzzer.run(against: peer)
     } catch {
-      throw error == .cancelled ? AttoError.cancelled : peer.failure ?? AttoError.cancelled
+      if error != .cancelled, let failure = peer.failure { throw failure }
+      guard let last else { throw AttoError.cancelled }
+      let attacks = min(last.done, fuzzer.attacks.count)
+      throw Interrupted(
+        message:
+          "interrupted after \(attacks) of \(Shown.count(fuzzer.attacks.count, "attack")) and"
+          + " \(last.done - attacks) of \(Shown.count(fuzzer.count, "random PDU")) with seed"
+          + " \(fuzzer.seed): the peer survived them",
+        hint: attacks < fuzzer.attacks.count
+          ? "--catalogue NAME runs one attack" : "--seed \(fuzzer.seed &+ 1) sends other PDUs")
     }
     progress.clear()
     try show(report, fuzzer, arguments)

@@ -26,6 +26,11 @@ enum ScanCommand: Command {
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
+    if case .air(let text) = endpoint, !text.isEmpty {
+      throw UsageError(
+        "scan cannot use \(endpoint): a scan has no name",
+        hint: "atto scan air: --name NAME and --address ADDRESS select devices")
+    }
     var options = ScanOptions()
     options.timeout = arguments[timeout]
     if let uuid = arguments[service] { options.services = [uuid] }

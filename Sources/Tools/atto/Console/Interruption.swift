@@ -4,7 +4,7 @@ import CAttoLinux
 import Glibc
 import Synchronization
 
-/// SIGINT and SIGTERM: the first one cancels the command's task, a second one ends the process.
+/// SIGINT, SIGTERM and SIGHUP: the first one cancels the command's task, a second one ends the process.
 enum Interruption {
   /// Blocks the signals. Must be called before any thread is started, because threads inherit the
   /// signal mask.
@@ -14,7 +14,7 @@ enum Interruption {
     return descriptor
   }
 
-  /// Runs a body; SIGINT and SIGTERM cancel it.
+  /// Runs a body; the signals cancel it.
   static func watch(
     _ descriptor: Int32, on loop: Loop, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {

@@ -87,9 +87,21 @@ struct Connecting: Sendable {
     } catch {
       result = .failure(error)
     }
+    let security = try? await connection.security
+    if endpoint.isAir, !pairing.isStated, options.securityOnDemand != nil, let security,
+      security.level > .medium
+    {
+      noteUnchecked(security.level)
+    }
     // Even a failed command may have created a bond.
-    await bonds.end(after: try? await connection.security, on: loop)
+    await bonds.end(after: security, on: loop)
     return try result.get()
+  }
+
+  private func noteUnchecked(_ level: SecurityLevel) {
+    Terminal.note(
+      "warning: without --io, the virtual air grants security \(level) without pairing: a real link"
+        + " reaches medium at most")
   }
 
   private func savedBonds(on loop: Loop) async throws -> SavedBonds {
@@ -140,6 +152,9 @@ struct Connecting: Sendable {
     case .le(let address): radio = try await Adapter.kernel(address.source, loop: loop)
     // Without --io, radios on the virtual air agree on any level.
     case .air where pairing.isStated: radio = try Adapter.virtual(loop: loop)
+    case .air where options.security > .medium:
+      noteUnchecked(options.security)
+      return nil
     default: return nil
     }
     let agent = try ConsoleAgent(arguments, on: loop) { report in

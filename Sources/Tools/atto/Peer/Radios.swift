@@ -24,7 +24,9 @@ enum Radios {
     // A kernel without Bluetooth is not an error here.
     let list = (try? await KernelAdapters(loop: loop).list()) ?? []
     let powered = list.first { $0.settings.isSuperset(of: [.powered, .le]) }
-    return powered.map { .leAny(.adapter($0.index)) } ?? .air("")
+    if let powered { return .leAny(.adapter(powered.index)) }
+    Terminal.note("using the virtual air (air:): no Bluetooth adapter is powered on")
+    return .air("")
   }
 
   /// Opens an adapter, and switches it on if necessary.

@@ -1,0 +1,100 @@
+"""What a command does by itself, it says: defaults, waits, interruptions, and what is not checked."""
+
+import json
+import os
+import signal
+
+from harness import contains, equal, expect, test
+
+PROFILE = {"automatic": False, "services": [{"uuid": "180D", "characteristics": [
+    {"uuid": "2A38", "properties": ["read"], "permissions": ["readAuthenticated"], "value": "hex:01"}]}]}
+
+
+@test("telling: the virtual air says that it does not check security without --io")
+def unchecked(b):
+    b.serve(PROFILE, endpoint="air:strap")
+    warning = "warning: without --io, the virtual air grants security "
+    for words, level in ((["--security", "high"], "high"), (["--security", "fips"], "fips")):
+        ended = b.run("read", "air:strap", "3", *words)
+        equal((ended.code, ended.lines), (0, ["0x0003  01"]))
+        equal(ended.err.count(warning + level), 1, ended.err)
+        contains(b.run("raw", "air:strap", "0a0300", *words).err, warning + level)
+    ended = b.run("read", "air:strap", "3", "--security", "auto")
+    equal((ended.code, ended.err.count(warning)), (0, 1), ended.err)
+    equal(b.run("read", "air:strap", "3", "--security", "medium").err.count(warning), 0)
+
+
+@test("telling: without input and output, pairing on the virtual air reaches medium at most")
+def unauthenticated(b):
+    b.serve(PROFILE, "--io", "none", endpoint="air:strap")
+    for words in (["--io", "none"], ["--io", "keyboard-display", "--yes"], []):
+        for level in ("high", "fips"):
+            ended = b.run("read", "air:strap", "3", "--security", level, *words, "--json", "--timeout", "5")
+            equal((ended.code, ended.out), (3, ""), f"{words} {level}: {ended}")
+
+
+@test("telling: scan has no name, and says that it uses the virtual air")
+def scanning(b):
+    b.refuses(2, ["scan cannot use air:Strap", "--name NAME"], "scan", "air:Strap", "--timeout", "0.1")
+    b.refuses(2, ["scan cannot use air:"], "scan", "air:C0:00:00:00:00:01", "--timeout", "0.1")
+    if "no Bluetooth adapter" in b.run("scan", "--timeout", "0.05").err:
+        ended = b.run("scan", "--timeout", "0.05", "--json")
+        equal((ended.out, ended.err), ("", "using the virtual air (air:): no Bluetooth adapter is powered on"
+                                           + "\n"))
+    equal(b.run("scan", "air:", "--timeout", "0.05").err, "")
+
+
+@test("telling: adapters --watch ends where the kernel has no Bluetooth")
+def adapters(b):
+    listed = b.run("adapters", "--json")
+    if listed.code == 3 and json.loads(listed.err)["error"]["kind"] != "radio":
+        ended = b.run("adapters", "--watch", "--json")
+        equal((ended.code, json.loads(ended.err)["error"]["message"]),
+              (3, json.loads(listed.err)["error"]["message"]))
+
+
+@test("telling: fuzz interrupted prints its counts and how to go on")
+def fuzzing(b):
+    server, at = b.serve("heart-rate.json")
+    running = b.start("fuzz", at, "--seed", 7, "--count", 1 << 29, "--catalogue", "empty")
+    # One connection for the attack, and one for each 256 random PDUs.
+    server.line("client 3 connected")
+    ended = running.stop()
+    equal((ended.code, ended.out), (3, ""))
+    contains(ended.err, "atto fuzz: interrupted after 1 of 1 attack and ",
+             f" of {1 << 29} random PDUs with seed 7: the peer survived them",
+             "hint: --seed 8 sends other PDUs")
+
+
+@test("telling: discover --cache prints the database where the store cannot be written")
+def cached(b):
+    _, at = b.serve("heart-rate.json")
+    store = b.path("store.sqlite")
+    equal(b.run("discover", at, "--cache", "--store", store).code, 0)
+    _, other = b.serve("bench.json", name="other")
+    limited = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (4096, 4096))
+    ended = b.run("discover", other, "--cache", "--store", store, preexec_fn=limited)
+    equal((ended.code, bool(ended.out)), (0, True), ended)
+    contains(ended.err, "warning: database not saved: ")
+    equal(b.run("discover", at, "--cache", "--store", store).code, 0)
+
+
+@test("telling: SIGHUP ends a command as SIGTERM does, unless it is ignored")
+def hangup(b):
+    server, at = b.serve({"automatic": False, "services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["notify"], "value": "hex:00",
+         "behaviour": {"notifyEveryMilliseconds": 10}}]}]})
+    path = b.path("c.pcapng")
+    client = b.start("subscribe", at, "3", "--capture", path)
+    client.line("0x0003")
+    equal(client.stop(signal.SIGHUP).code, 0)
+    server.line("unsubscribed from 0x0003")
+    client = b.start("subscribe", at, "3",
+                     preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), restore_signals=False)
+    client.line("0x0003")
+    client.signal(signal.SIGHUP)
+    client.line("0x0003")
+    client.line("0x0003")
+    equal(client.stop(signal.SIGTERM).code, 0)
+    equal(server.stop(signal.SIGHUP).code, 0)
+    expect(not os.path.exists(b.path("server")), "the socket remains")
