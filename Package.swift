@@ -159,13 +159,16 @@ let package = Package(
       name: "AttoRelay",
       dependencies: ["Atto", "AttoATT", "AttoLinks", "AttoEventLoop", "AttoRadio"],
       path: "Sources/Tools/Relay", swiftSettings: common + inheriting),
+    // Loads libedit or readline at run time; nothing links with them.
+    .target(
+      name: "CLineEditor", path: "Sources/Tools/LineEditor", linkerSettings: [.linkedLibrary("dl")]),
     .executableTarget(
       name: "AttoCLI",
       dependencies: [
         "Atto", "AttoATT", "AttoConformance", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
         "AttoFuzzing", "AttoGATT", "AttoKernelRadio", "AttoLinkTiming", "AttoLinks",
         "AttoProfileServer", "AttoRadio", "AttoRelay", "AttoStore", "AttoVirtualRadio",
-        "CAttoLinux",
+        "CAttoLinux", "CLineEditor",
       ],
       path: "Sources/Tools/atto", swiftSettings: common),
 

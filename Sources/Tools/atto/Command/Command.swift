@@ -83,9 +83,9 @@ struct ArgumentDescription: Sendable {
   static let endpoint = ArgumentDescription(
     name: "ENDPOINT", summary: EndpointError.forms, kind: .peer)
   static let handle = ArgumentDescription(
-    name: "HANDLE", summary: handleForms)
+    name: "HANDLE", summary: handleForms, kind: .handle)
   static let handles = ArgumentDescription(
-    name: "HANDLE...", summary: handleForms, isRepeatable: true)
+    name: "HANDLE...", summary: handleForms, isRepeatable: true, kind: .handle)
   private static let handleForms =
     "A handle, hexadecimal after 0x, else decimal; or a UUID (2A19, uuid:2902) or an assigned name"
     + " (\"battery level\") that only one attribute has, perhaps of a service or characteristic"

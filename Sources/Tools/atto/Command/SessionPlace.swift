@@ -11,6 +11,8 @@ protocol SessionPlace: Sendable {
   func begun() async
   /// Notes a value, for who waits for it.
   func received(_ value: ReceivedValue) async
+  /// Notes the peer's database, whose handles are completed from then on.
+  func discovered(_ database: RemoteDatabase) async
   /// The answer to a question; nil if nobody can give one.
   func nextAnswer() async -> String?
   /// Notes that a server runs, which carries out lines like those of `serve --control`.

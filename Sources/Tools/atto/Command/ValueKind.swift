@@ -2,6 +2,8 @@
 enum ValueKind: Sendable {
   case other
   case file
+  /// The handle of an attribute.
+  case handle
   /// A peer to connect to.
   case peer
   /// Where a server listens.

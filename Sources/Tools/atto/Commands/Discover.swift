@@ -58,6 +58,7 @@ struct DiscoverCommand: ConnectionCommand {
       try await save(database, values, peer.endpoint, to: profilePath)
     }
     if !showsValues { values = nil }
+    await peer.place?.discovered(database)
     if peer.results.isJSON {
       return peer.results.print(json: ["services": database.services.map { $0.wholeJSON(values) }])
     }

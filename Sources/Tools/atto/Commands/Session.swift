@@ -35,6 +35,8 @@ enum SessionCommand: Command {
     if arguments[CommonOptions.json] {
       try arguments.forbid([script], "cannot be combined with --json")
       try await JSONSession.run(commands, connecting: connecting, on: loop)
+    } else if !arguments.has(script), isatty(STDIN_FILENO) == 1, Terminal.isOutputTerminal {
+      try await Shell.run(commands, connecting: connecting, on: loop)
     } else {
       try await Script.run(arguments[script], commands, connecting: connecting, on: loop)
     }

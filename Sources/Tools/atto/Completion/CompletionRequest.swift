@@ -7,6 +7,8 @@ struct CompletionRequest {
   static let name = "__complete"
 
   let commands: [CommandDescription]
+  /// The handles that are known, in a session.
+  var handles: [String] = []
 
   enum Answer: Equatable {
     /// The shell completes the name of a file.
@@ -92,6 +94,7 @@ struct CompletionRequest {
     switch kind {
     case .other, .file: []
     case .words(let words): words.map { Candidate(text: $0) }
+    case .handle: handles.map { Candidate(text: $0) }
     case .command:
       commands.map { Candidate(text: $0.name, summary: $0.summary) }
         + [Candidate(text: "help", summary: "Print the help of a command.")]

@@ -1,6 +1,7 @@
 import Atto
 import AttoEventLoop
 import CAttoLinux
+import CLineEditor
 import Glibc
 import Synchronization
 
@@ -12,6 +13,17 @@ enum Interruption {
     let descriptor = clinux_signalfd_interrupt()
     Terminal.interruption.store(descriptor, ordering: .relaxed)
     return descriptor
+  }
+
+  private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// Calls a handler on the loop for each SIGINT, which then does not end the command.
+  static func handle(_ handler: (@Sendable () -> Void)?) { Self.handler.withLock { $0 = handler } }
+
+  fileprivate static func handles(_ number: Int32) -> Bool {
+    guard number == SIGINT, let handler = handler.withLock({ $0 }) else { return false }
+    handler()
+    return true
   }
 
   /// Runs a body; the signals cancel it.
@@ -41,10 +53,14 @@ private final class SignalHandler: ReadinessHandler {
   }
 
   func ready(_ readiness: Readiness) {
-    while clinux_signalfd_read(descriptor) != 0 {
+    while case let number = clinux_signalfd_read(descriptor), number != 0 {
+      if Interruption.handles(number) { continue }
       count += 1
       Terminal.isInterrupted.store(true, ordering: .relaxed)
-      if count > 1 { _exit(3) }
+      if count > 1 {
+        clineeditor_restore()
+        _exit(3)
+      }
       body()
     }
   }

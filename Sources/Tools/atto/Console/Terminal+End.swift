@@ -1,4 +1,5 @@
 import CAttoLinux
+import CLineEditor
 import Glibc
 import Synchronization
 
@@ -59,6 +60,7 @@ extension Terminal {
   ///
   /// - Parameter command: the name in messages.
   static func finish(_ status: Int32, of command: String) -> Int32 {
+    clineeditor_restore()
     clearProgress()
     var end = isInterrupted.load(ordering: .relaxed) ? clinux_monotonic() + grace : nil
     let wasInterrupted = end != nil

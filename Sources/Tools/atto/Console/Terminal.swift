@@ -107,12 +107,29 @@ enum Terminal {
   }
 
   static func put(_ lines: [String], as style: Style, on queue: OutputQueue, mayDrop: Bool) {
-    // Results in a file leave the line of progress where it is.
+    // Results in a file leave the line of progress and the prompt where they are.
+    let redisplay = queue === errors || isOutputTerminal ? prompt.withLock { $0 } : nil
+    if redisplay != nil { queue.append(eraseLine, mayDrop: false) }
     if queue === errors || isOutputTerminal { clearProgress() }
     let isColorful = style == .help ? isOutputColorful : areErrorsColorful
     for line in lines {
       let text = isColorful ? style.apply(to: line.printable) : line.printable
       queue.append(Array((text + "\n").utf8), mayDrop: mayDrop)
+    }
+    if let redisplay { queue.whenBelow(0, redisplay) }
+  }
+
+  /// Shows the prompt, and what is typed, below lines that are printed.
+  private static let prompt = Mutex<(@Sendable () -> Void)?>(nil)
+  private static let eraseLine = Array("\r\u{1B}[K".utf8)
+
+  /// Keeps a prompt below the lines; nil: no more. Returns whether there was one.
+  ///
+  /// - Parameter redisplay: shows the prompt; called on any thread.
+  @discardableResult static func showPrompt(_ redisplay: (@Sendable () -> Void)?) -> Bool {
+    prompt.withLock { prompt in
+      defer { prompt = redisplay }
+      return prompt != nil
     }
   }
 
@@ -129,16 +146,16 @@ enum Terminal {
 
   /// Replaces the line of progress (see ``ProgressLine``), unless earlier output is still pending.
   static func progress(_ text: String) {
-    guard errors.bytes == 0 else { return }
+    guard errors.bytes == 0, !prompt.withLock({ $0 != nil }) else { return }
     hasProgress.store(true, ordering: .relaxed)
-    errors.append(Array(("\r\u{1B}[K" + text.printable).utf8), mayDrop: true)
+    errors.append(eraseLine + Array(text.printable.utf8), mayDrop: true)
   }
 
   static var showsProgress: Bool { hasProgress.load(ordering: .relaxed) }
 
   static func clearProgress() {
     guard hasProgress.exchange(false, ordering: .relaxed) else { return }
-    errors.append(Array("\r\u{1B}[K".utf8), mayDrop: false)
+    errors.append(eraseLine, mayDrop: false)
   }
 
   // MARK: Back-pressure
@@ -151,6 +168,13 @@ enum Terminal {
     guard isFull else { return }
     let (stream, continuation) = AsyncStream<Void>.makeStream()
     whenRoom { continuation.finish() }
+    for await _ in stream {}
+  }
+
+  /// Waits until all lines so far are written. The end of the task ends the wait.
+  static func written() async {
+    let (stream, continuation) = AsyncStream<Void>.makeStream()
+    output.whenBelow(0) { continuation.finish() }
     for await _ in stream {}
   }
 

@@ -15,11 +15,20 @@ extension CommandSession {
     // Programs get their values as results.
     func received(_ value: ReceivedValue) async { if !isJSON { await session.received(value) } }
 
+    func discovered(_ database: RemoteDatabase) async { session.discovered(database) }
+
     func nextAnswer() async -> String? { await session.nextAnswer() }
 
     func serves(_ control: @escaping ControlLine) async {
       await session.serves(control, for: request)
     }
+  }
+
+  private nonisolated func discovered(_ database: RemoteDatabase) {
+    let handles = database.services.flatMap(\.characteristics).flatMap { characteristic in
+      [characteristic.valueHandle] + characteristic.descriptors.map(\.handle)
+    }
+    knownHandles.withLock { $0 = handles.map(\.description) }
   }
 
   private func serves(_ control: @escaping ControlLine, for request: RequestID) {

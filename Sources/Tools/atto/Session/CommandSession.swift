@@ -33,6 +33,9 @@ actor CommandSession {
   nonisolated let isJSON: Bool
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
+  /// The handles of values and descriptors of the database that was discovered last.
+  nonisolated let knownHandles = Mutex<[String]>([])
+
   private let observer: @Sendable (Event) -> Void
   private var connections: [String: HeldConnection] = [:]
   /// Names of connections that are being opened.

@@ -32,7 +32,8 @@ struct JSONSession {
     let front = JSONSession(session: session)
     if let connecting {
       await front.follow(.text("connect")) { () throws(UsageError) in
-        try await session.start(.own(ConnectCommand.self), connecting, as: .text("connect"))
+        try await session.start(
+          SessionCommands.Command(own: ConnectCommand.self), connecting, as: .text("connect"))
       }
     }
     let input = StandardInput(on: loop)

@@ -102,7 +102,7 @@ extension TextSession {
         ownText: description.help.replacing("atto \(name) ", with: "\(name) "))
     }
     let descriptions =
-      session.commands.all.map(\.command.description)
+      session.commands.all.map(\.description)
       + ScriptCommand.allCases.map(\.description)
     for description in descriptions {
       Terminal.print("  \(description.name.padded(to: 16))  \(description.summary)")

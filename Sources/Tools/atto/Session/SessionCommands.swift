@@ -4,33 +4,38 @@ import Atto
 /// nor standard input.
 struct SessionCommands: Sendable {
   /// A command as a session carries it out.
-  enum Command: Sendable {
-    case own(any (SessionVerb & SendableMetatype).Type)
-    case onConnection(any (ConnectionCommand & SendableMetatype).Type)
-    case other(any (AttoCLI.Command & SendableMetatype).Type)
-
-    /// The description, without ENDPOINT where the session has the connection.
-    var description: CommandDescription {
-      switch self {
-      case .own(let command): command.description
-      case .onConnection(let command): command.description.inSession
-      case .other(let command): command.description
-      }
+  struct Command: Sendable {
+    private enum Kind {
+      case own(any (SessionVerb & SendableMetatype).Type)
+      case onConnection(any (ConnectionCommand & SendableMetatype).Type)
+      case other(any (AttoCLI.Command & SendableMetatype).Type)
     }
 
+    private let kind: Kind
+    /// The description, without ENDPOINT where the session has the connection.
+    let description: CommandDescription
     /// Whether the command waits for others on its connection.
-    var takesTurns: Bool {
-      switch self {
-      case .own(let command): command.takesTurns
-      case .onConnection: true
-      case .other: false
-      }
+    let takesTurns: Bool
+
+    init(own command: any (SessionVerb & SendableMetatype).Type) {
+      (kind, takesTurns) = (.own(command), command.takesTurns)
+      description = command.description
+    }
+
+    fileprivate init(onConnection command: any (ConnectionCommand & SendableMetatype).Type) {
+      (kind, takesTurns) = (.onConnection(command), true)
+      description = command.description.inSession
+    }
+
+    fileprivate init(other command: any (AttoCLI.Command & SendableMetatype).Type) {
+      (kind, takesTurns) = (.other(command), false)
+      description = command.description
     }
 
     func run(
       _ arguments: Arguments, connection name: String, in session: CommandSession
     ) async throws {
-      switch self {
+      switch kind {
       case .own(let command):
         try await command.run(arguments, connection: name, in: session)
       case .onConnection(let command):
@@ -52,25 +57,27 @@ struct SessionCommands: Sendable {
   private static let onConnection: [any (ConnectionCommand & SendableMetatype).Type] = [
     MTUCommand.self, SecurityCommand.self,
   ]
-  let all: [(name: String, command: Command)]
+
+  /// In the order of `help`.
+  let all: [Command]
 
   /// - Parameter commands: the subcommands of atto.
   init(_ commands: [any (AttoCLI.Command & SendableMetatype).Type]) {
     all =
-      Self.own.map { ($0.description.name, .own($0)) }
-      + Self.onConnection.map { ($0.description.name, .onConnection($0)) }
+      Self.own.map { Command(own: $0) } + Self.onConnection.map { Command(onConnection: $0) }
       + commands.compactMap { type in
         if let type = type as? any (ConnectionCommand & SendableMetatype).Type {
-          return (type.description.name, .onConnection(type))
+          return Command(onConnection: type)
         }
-        return type.description.runsInSession ? (type.description.name, .other(type)) : nil
+        return type.description.runsInSession ? Command(other: type) : nil
       }
   }
 
   func named(_ name: String) throws(UsageError) -> Command {
-    if let found = all.first(where: { $0.name == name }) { return found.command }
+    if let found = all.first(where: { $0.description.name == name }) { return found }
     throw UsageError(
-      "unknown command \"\(name)\"", hint: Suggestion.hint(for: name, among: all.map(\.name)))
+      "unknown command \"\(name)\"",
+      hint: Suggestion.hint(for: name, among: all.map(\.description.name)))
   }
 }
 

@@ -25,7 +25,8 @@ actor TextSession {
   /// Opens the first connection with the session's own arguments.
   func connect(_ arguments: Arguments) async throws {
     let id = nextID()
-    let task = try await session.start(.own(ConnectCommand.self), arguments, as: id)
+    let task = try await session.start(
+      SessionCommands.Command(own: ConnectCommand.self), arguments, as: id)
     try await wait(for: task, id)
   }
 

@@ -1,0 +1,181 @@
+#define _GNU_SOURCE
+#include "CLineEditor.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+// Both libraries have these, and guarantee them.
+// X(result, name, parameters)
+#define FUNCTIONS(X)                                                                      \
+  X(void, rl_callback_handler_install, (const char *, void (*)(char *)))                  \
+  X(void, rl_callback_read_char, (void))                                                  \
+  X(void, rl_callback_handler_remove, (void))                                             \
+  X(int, rl_forced_update_display, (void))                                                \
+  X(char **, rl_completion_matches, (const char *, char *(*)(const char *, int)))         \
+  X(void, using_history, (void))                                                          \
+  X(int, add_history, (const char *))                                                     \
+  X(int, read_history, (const char *))                                                    \
+  X(int, write_history, (const char *))                                                   \
+  X(void, stifle_history, (int))
+#define VARIABLES(X)                                                                      \
+  X(char *, rl_line_buffer)                                                               \
+  X(int, rl_catch_signals)                                                                \
+  X(int, rl_attempted_completion_over)                                                    \
+  X(char **(*)(const char *, int, int), rl_attempted_completion_function)
+
+enum { HISTORY_LINES = 1000 };
+
+static struct {
+#define X(result, name, parameters) result(*name) parameters;
+  FUNCTIONS(X)
+#undef X
+  char **rl_line_buffer;
+  int *rl_catch_signals;
+  int *rl_attempted_completion_over;
+  char **(**rl_attempted_completion_function)(const char *, int, int);
+} library;
+
+// What other threads ask for, in the eventfd's number.
+enum { REDISPLAY = 1, DISCARD = 1 << 10, END = 1 << 20 };
+static atomic_int wake = -1;
+static atomic_int is_raw;
+static struct termios original;
+
+static const char *prompt;
+static const char *history;
+static clineeditor_callbacks callbacks;
+static int is_over;
+// The completions that are being listed, and where the next one begins.
+static char *completions;
+static char *next_completion;
+
+int32_t clineeditor_load(void) {
+  const char *names[] = {"libedit.so.2", "libreadline.so.8", "libreadline.so.7", NULL};
+  const char *given = secure_getenv("ATTO_LINE_EDITOR");
+  if (given) names[0] = given, names[1] = NULL;
+  for (size_t index = 0; names[index]; index++) {
+    void *handle = dlopen(names[index], RTLD_NOW | RTLD_LOCAL);
+    if (!handle) continue;
+    int is_complete = 1;
+#define X(result, name, parameters)                                                       \
+  *(void **)&library.name = dlsym(handle, #name);                                         \
+  is_complete &= library.name != NULL;
+    FUNCTIONS(X)
+#undef X
+#define X(type, name)                                                                     \
+  *(void **)&library.name = dlsym(handle, #name);                                         \
+  is_complete &= library.name != NULL;
+    VARIABLES(X)
+#undef X
+    if (is_complete) return 0;
+    dlclose(handle);
+  }
+  return -1;
+}
+
+static void removed(void);
+
+// Both libraries allow to remove the handler here. libedit leaves the terminal unprepared until it is
+// installed again.
+static void got_line(char *line) {
+  removed();
+  if (!line) {
+    is_over = 1;
+    callbacks.line(callbacks.context, NULL);
+    return;
+  }
+  if (history && *line && *line != ' ') library.add_history(line);
+  callbacks.line(callbacks.context, line);
+  free(line);
+}
+
+// The next completion that begins with a text, in memory of its own.
+static char *complete(const char *text, int is_later) {
+  if (!is_later) next_completion = completions;
+  char *word;
+  while ((word = next_completion) && *word) {
+    char *end = strchr(word, '\n');
+    if (!end) return NULL;
+    next_completion = end + 1;
+    if (strncmp(word, text, strlen(text)) == 0) return strndup(word, (size_t)(end - word));
+  }
+  return NULL;
+}
+
+static char **completions_of(const char *text, int start, int end) {
+  completions = callbacks.completions(callbacks.context, *library.rl_line_buffer, start, end);
+  *library.rl_attempted_completion_over = completions != NULL;
+  if (!completions) return NULL;
+  char **found = library.rl_completion_matches(text, complete);
+  free(completions);
+  completions = next_completion = NULL;
+  return found;
+}
+
+static void install(void) {
+  library.rl_callback_handler_install(prompt, got_line);
+  atomic_store(&is_raw, 1);
+}
+
+static void removed(void) {
+  library.rl_callback_handler_remove();
+  atomic_store(&is_raw, 0);
+}
+
+void clineeditor_run(const char *text, const char *file, clineeditor_callbacks given) {
+  int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (event < 0) return given.line(given.context, NULL);
+  (prompt = text, history = file, callbacks = given);
+  tcgetattr(STDIN_FILENO, &original);
+  *library.rl_catch_signals = 0;
+  *library.rl_attempted_completion_function = completions_of;
+  library.using_history();
+  library.stifle_history(HISTORY_LINES);
+  if (history) library.read_history(history);
+  // First: who sees the prompt may ask for the end.
+  atomic_store(&wake, event);
+  install();
+  while (!is_over) {
+    struct pollfd waits[] = {{STDIN_FILENO, POLLIN, 0}, {event, POLLIN, 0}};
+    if (poll(waits, 2, -1) < 0) continue;
+    uint64_t asked = 0;
+    if (waits[1].revents && read(event, &asked, sizeof asked) == sizeof asked) {
+      if (asked >= END) break;
+      if (asked >= DISCARD) {
+        removed();
+        if (write(STDOUT_FILENO, "\n", 1) < 0) break;
+        install();
+      } else {
+        library.rl_forced_update_display();
+      }
+    }
+    if (waits[0].revents) library.rl_callback_read_char();
+    if (!is_over && !atomic_load(&is_raw)) install();
+  }
+  atomic_store(&wake, -1);
+  if (atomic_load(&is_raw)) removed();
+  if (history) library.write_history(history);
+  close(event);
+  if (!is_over) callbacks.line(callbacks.context, NULL);
+}
+
+static void ask(uint64_t what) {
+  int event = atomic_load(&wake);
+  if (event >= 0 && write(event, &what, sizeof what) < 0) return;
+}
+
+void clineeditor_redisplay(void) { ask(REDISPLAY); }
+void clineeditor_discard(void) { ask(DISCARD); }
+void clineeditor_end(void) { ask(END); }
+
+void clineeditor_restore(void) {
+  if (atomic_load(&is_raw)) tcsetattr(STDIN_FILENO, TCSANOW, &original);
+}

@@ -1,0 +1,98 @@
+import Atto
+import Glibc
+
+/// `atto session` at a terminal: lines are typed while values arrive.
+///
+/// Ctrl-C ends the command in progress, or discards what is typed; Ctrl-D ends the session.
+enum Shell {
+  static func run(
+    _ commands: SessionCommands, connecting: Arguments?, on loop: Loop
+  ) async throws {
+    let session = CommandSession(commands, on: loop, isJSON: false) { event in
+      guard case .disconnected(let name, let error) = event else { return }
+      Terminal.note("\(name): " + (error.map { ExitStatus($0).message } ?? "disconnected"))
+    }
+    let text = TextSession(session) { error, command in
+      Terminal.note("\(command): \(ExitStatus(error).message)")
+    }
+    if let connecting { try await text.connect(connecting) }
+    // The prompt comes below them.
+    await Terminal.written()
+    let lines = lines(of: commands, session, on: loop)
+    Interruption.handle {
+      Task(executorPreference: loop.tasks) {
+        if await !text.interrupt() { LineEditor.discard() }
+      }
+    }
+    defer { Interruption.handle(nil) }
+    let (typed, queue) = AsyncStream<String>.makeStream()
+    let reading = Task(executorPreference: loop.tasks) {
+      for await line in lines {
+        if await session.isAsking {
+          try? await session.answer(line)
+        } else {
+          queue.yield(line)
+        }
+      }
+      queue.finish()
+    }
+    for await line in typed {
+      do {
+        try await text.run(line)
+      } catch {
+        let status = ExitStatus(error)
+        Terminal.note(status.message)
+        for hint in status.hints { Terminal.note("hint: \(hint)") }
+      }
+      await Terminal.room()
+      if await text.isOver { break }
+    }
+    await session.end(cancelling: true)
+    if LineEditor.end() {
+      // Until the terminal is as it was.
+      await reading.value
+    } else {
+      reading.cancel()
+    }
+    if Task.isCancelled { throw CancellationError() }
+  }
+
+  private static func lines(
+    of commands: SessionCommands, _ session: CommandSession, on loop: Loop
+  ) -> AsyncStream<String> {
+    let descriptions =
+      commands.all.map(\.description) + ScriptCommand.allCases.map(\.description)
+    let lines = LineEditor.start(prompt: "atto> ", history: history) { words in
+      let completion = CompletionRequest(
+        commands: descriptions, handles: session.knownHandles.withLock { $0 })
+      guard case .words(let found) = completion.answer(to: words) else { return nil }
+      return found.map(\.text)
+    }
+    if let lines { return lines }
+    Terminal.note(
+      "lines cannot be edited: neither libedit nor readline is installed",
+      "fix: sudo apt install libedit2")
+    let (plain, continuation) = AsyncStream<String>.makeStream()
+    Task(executorPreference: loop.tasks) {
+      let input = StandardInput(on: loop)
+      while case .success(let line)? = try? await input.next() { continuation.yield(line) }
+      continuation.finish()
+    }
+    return plain
+  }
+
+  /// The file of the history: in the user's folder for state, which is created.
+  private static var history: String? {
+    func variable(_ name: String) -> String? {
+      getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+    guard let state = variable("XDG_STATE_HOME") ?? variable("HOME").map({ $0 + "/.local/state" })
+    else { return nil }
+    var folder = ""
+    for part in "\(state)/atto".split(separator: "/") {
+      folder += "/\(part)"
+      mkdir(folder, 0o700)
+    }
+    return folder + "/history"
+  }
+}

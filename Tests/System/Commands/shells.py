@@ -1,0 +1,141 @@
+"""`atto session` at a terminal, with each line editor and without."""
+
+import fcntl
+import os
+import select
+import subprocess
+import termios
+import time
+
+from harness import PATIENCE, contains, equal, expect, test
+
+
+class Shell:
+    """`atto session` at a terminal."""
+
+    def __init__(self, bench, *words, editor=None):
+        self.terminal, inner = os.openpty()
+        self.before = termios.tcgetattr(inner)
+        bench.environment.update(XDG_STATE_HOME=bench.path("state"), TERM="xterm")
+        if editor is not None:
+            bench.environment["ATTO_LINE_EDITOR"] = editor
+        self.process = subprocess.Popen(
+            [bench.atto, "session", *words], env=bench.environment, stdin=inner, stdout=inner,
+            stderr=inner, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.inner = inner
+        bench.cleaning.append(self.close)
+        self.text = ""
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
+        os.close(self.inner)
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def shows(self, part):
+        """Waits for a text, and drops all up to its end."""
+        deadline = time.monotonic() + PATIENCE
+        while part not in self.text:
+            ready, _, _ = select.select([self.terminal], [], [], deadline - time.monotonic())
+            expect(ready, f"no {part!r} in {self.text!r}")
+            self.text += os.read(self.terminal, 65536).decode()
+        self.text = self.text.partition(part)[2]
+
+    def end(self):
+        """Waits for the end. Returns the status."""
+        status = self.process.wait(PATIENCE)
+        equal(termios.tcgetattr(self.inner), self.before, "the terminal's settings")
+        return status
+
+
+def in_shell(bench, editor):
+    bench.serve("heart-rate.json", endpoint="air:Strap")
+    shell = Shell(bench, "air:Strap", editor=editor)
+    shell.shows("connected to air:Strap")
+    shell.shows("atto> ")
+    shell.type("read 3\r")
+    shell.shows('"Atto Strap"')
+    shell.type("read 0x99\r")
+    shell.shows("the peer answered Invalid Handle")
+    # Completed: the command, then a handle that was discovered.
+    shell.type("discov\t")
+    shell.shows("er ")
+    shell.type("\r")
+    shell.shows("5 services")
+    shell.type("read 0x002\t")
+    shell.type("9 --lon\t\r")
+    shell.shows("of long reads")
+    # A value arrives while a line is typed, and the line is shown again below it.
+    shell.type("subscribe 18\r")
+    shell.shows("0x0012  0048")
+    shell.type("echo typed")
+    shell.shows("0x0012  0048")
+    shell.shows("echo typed")
+    shell.type(" to the end\r")
+    shell.shows("\x1b[Ktyped to the end")
+    # Ctrl-C discards a line, and ends a command.
+    shell.type("echo never")
+    shell.shows("never")
+    shell.type("\x03")
+    shell.shows("atto> ")
+    shell.type("scan air:\r")
+    shell.shows("dBm")
+    shell.type("\x03")
+    shell.type("echo still here\r")
+    shell.shows("\x1b[Kstill here")
+    shell.type("\x04")
+    shell.shows("main: disconnected")
+    equal(shell.end(), 0, "status")
+    expect("never" not in shell.text.replace("echo never", ""), "a discarded line was carried out")
+    history = open(bench.path("state/atto/history")).read()
+    contains(history, "discover")
+    equal(os.stat(bench.path("state/atto/history")).st_mode & 0o777, 0o600, "mode")
+
+
+@test("session: at a terminal, with libedit")
+def with_libedit(bench):
+    in_shell(bench, "libedit.so.2")
+
+
+@test("session: at a terminal, with readline")
+def with_readline(bench):
+    in_shell(bench, "libreadline.so.8")
+
+
+@test("session: at a terminal without a line editor")
+def without_editor(bench):
+    bench.serve("heart-rate.json", endpoint="air:Strap")
+    shell = Shell(bench, editor="none")
+    shell.shows("lines cannot be edited")
+    shell.type("connect air:Strap\n")
+    shell.shows("MTU 23")
+    shell.type("quit\n")
+    shell.shows("main: disconnected")
+    equal(shell.end(), 0, "status")
+
+
+@test("session: SIGTERM gives the terminal back")
+def terminated(bench):
+    shell = Shell(bench)
+    shell.shows("atto> ")
+    shell.process.terminate()
+    equal(shell.end(), 3, "status")
+
+
+@test("session: a question of pairing is asked at the terminal")
+def asked(bench):
+    server, endpoint = bench.serve(
+        "heart-rate.json", "--io", "display", "--json", endpoint="air:Strap")
+    shell = Shell(bench)
+    shell.shows("atto> ")
+    shell.type("connect air:Strap --security high --io keyboard-display\r")
+    shown = server.event("show")["passkey"]
+    shell.shows("enter the six digits")
+    shell.type(shown + "\r")
+    shell.shows("security fips")
+    shell.type("quit\r")
+    equal(shell.end(), 0, "status")
