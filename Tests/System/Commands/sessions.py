@@ -208,7 +208,7 @@ def pairing(bench):
 
 
 SCRIPT = """# What a tester does with a strap
-let rate 0x0012
+find rate 2A37
 expect read 3 41 74 ...
 subscribe $rate
 expect value $rate 00 ??
@@ -265,6 +265,8 @@ def failing_script(bench):
         ("&", 2, 1, "unknown command"),
         (f"connect {endpoint}", 2, 1, 'a connection "main" already'),
         ("let a-b 1", 2, 1, "invalid name"),
+        ("find a 2A99", 1, 1, "no attribute 2A99"),
+        ("find a 2A05@180D", 1, 1, "no attribute"),
     ):
         path = bench.file("lines.session", lines)
         done = bench.run("session", endpoint, "--script", path)

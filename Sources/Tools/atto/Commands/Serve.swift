@@ -120,13 +120,13 @@ enum ServeCommand: Command {
       report.end()
     }
     if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }
-    report.listening(listener.endpoint)
-    await arguments.place?.begun()
 
     if let place = arguments.place {
       let control = Control(served, on: loop)
       await place.serves { try await control.carryOut($0, report: $1) }
     }
+    report.listening(listener.endpoint)
+    await arguments.place?.begun()
     let control = arguments[control] ? Control(served, on: loop) : nil
     let controlling = Task(executorPreference: loop.tasks) {
       try await control?.run(StandardInput(on: loop))

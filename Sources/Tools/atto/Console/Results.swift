@@ -6,6 +6,10 @@ struct Results: Sendable {
   /// What becomes of them, in a session.
   private let delivery: Delivery?
 
+  static let text = Results()
+
+  private init() { (isJSON, request, delivery) = (false, nil, nil) }
+
   init(_ arguments: Arguments) {
     delivery = arguments.place.map { _ in arguments.delivery }
     request = arguments.place.flatMap { $0.isJSON ? $0.request : nil }

@@ -34,6 +34,15 @@ struct HeldConnection: Sendable {
     }
   }
 
+  /// The peer, for a command of the session; without a request, for the session itself.
+  func peer(
+    on loop: Loop, results: Results = .text, place: (any SessionPlace)? = nil
+  ) -> ConnectedPeer {
+    ConnectedPeer(
+      connection: connection, endpoint: endpoint, store: store, results: results, loop: loop,
+      place: place)
+  }
+
   /// Closes the connection, and waits until its bond is saved.
   func close() async {
     connection.close()

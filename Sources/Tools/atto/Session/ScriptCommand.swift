@@ -4,7 +4,7 @@ import AttoFormats
 
 /// The commands that only sessions of text have.
 enum ScriptCommand: String, CaseIterable {
-  case `let`, expect, wait, echo, help, quit
+  case `let`, find, expect, wait, echo, help, quit
 
   static let within = Option.seconds(
     "within", default: 5, "How long to wait for the value or the end.")
@@ -17,7 +17,16 @@ enum ScriptCommand: String, CaseIterable {
         arguments: [
           ArgumentDescription(name: "NAME", summary: "Letters, digits and _."),
           ArgumentDescription(name: "VALUE", summary: "Its value. $NAME stands for it."),
-        ], examples: ["let rate 0x0012"])
+        ], examples: ["let period 0.5"])
+    case .find:
+      CommandDescription(
+        rawValue, "Set a variable to the handle of an attribute.", synopsis: ["NAME ATTRIBUTE"],
+        arguments: [
+          ArgumentDescription(name: "NAME", summary: "Letters, digits and _."),
+          ArgumentDescription(
+            name: "ATTRIBUTE",
+            summary: "A UUID or an assigned name, such as 2A37, 2A19@180F or uuid:2902@2A37."),
+        ], examples: ["find rate 2A37", "find battery \"battery level\""])
     case .expect:
       CommandDescription(
         rawValue, "Fail unless something happens.",
@@ -69,18 +78,30 @@ extension TextSession {
     }
     let arguments = try Arguments(words, of: command.description)
     switch command {
-    case .let:
-      let name = try arguments.word(0, "NAME")
-      guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else {
-        throw UsageError("invalid name \"\(name)\": expected letters, digits and _")
-      }
-      variables[name] = try arguments.word(1, "VALUE")
+    case .let: variables[try Self.name(arguments)] = try arguments.word(1, "VALUE")
+    case .find:
+      let name = try Self.name(arguments)
+      variables[name] = try await handle(arguments.word(1, "ATTRIBUTE")).description
     case .expect: try await expect(arguments)
     case .wait: try await session.loop.sleep(for: Self.seconds(arguments.word(0, "SECONDS")))
     case .echo: Terminal.print(words.joined(separator: " "))
     case .help: try showHelp(arguments.words.first)
     case .quit: end()
     }
+  }
+
+  private static func name(_ arguments: Arguments) throws(UsageError) -> String {
+    let name = try arguments.word(0, "NAME")
+    guard !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else {
+      throw UsageError("invalid name \"\(name)\": expected letters, digits and _")
+    }
+    return name
+  }
+
+  /// The handle of an attribute of the current connection's peer.
+  private func handle(_ text: String) async throws -> AttributeHandle {
+    let reference = try AttributeReference(argument: text)
+    return try await session.currentConnection.peer(on: session.loop).find(reference).handle
   }
 
   private static func seconds(_ text: String) throws(UsageError) -> Duration {
@@ -116,13 +137,15 @@ extension TextSession {
     let within = arguments[ScriptCommand.within]
     switch what {
     case "value":
-      let (handle, pattern) = try pattern(arguments)
+      let pattern = try Self.pattern(arguments)
+      let handle = try await handle(arguments.word(1, "HANDLE"))
       guard let value = await session.value(of: handle, within: within) else {
         throw CheckFailure(message: "no value of \(handle) came within \(within)")
       }
       try Self.check(value.value, pattern, "the value of \(handle)")
     case "read":
-      let (handle, pattern) = try pattern(arguments)
+      let pattern = try Self.pattern(arguments)
+      let handle = try await handle(arguments.word(1, "HANDLE"))
       let value = try await session.currentConnection.connection.read(handle)
       try Self.check(value, pattern, "\(handle)")
     case "silence":
@@ -144,10 +167,9 @@ extension TextSession {
     }
   }
 
-  private func pattern(
+  private static func pattern(
     _ arguments: Arguments
-  ) throws(UsageError) -> (AttributeHandle, Transcript.Pattern) {
-    let handle = try AttributeHandle(argument: arguments.word(1, "HANDLE"))
+  ) throws(UsageError) -> Transcript.Pattern {
     var pattern = Transcript.Pattern([])
     for word in arguments.words.dropFirst(2) {
       guard !pattern.isOpen else { throw UsageError("nothing can follow ... in a pattern") }
@@ -157,7 +179,7 @@ extension TextSession {
       default: pattern.octets += try octets(argument: word)
       }
     }
-    return (handle, pattern)
+    return pattern
   }
 
   private static func check(

@@ -41,9 +41,7 @@ struct SessionCommands: Sendable {
       case .onConnection(let command):
         let held = try await session.connection(name)
         try await command.init(arguments, for: held.endpoint).run(
-          on: ConnectedPeer(
-            connection: held.connection, endpoint: held.endpoint, store: held.store,
-            results: Results(arguments), loop: session.loop, place: arguments.place))
+          on: held.peer(on: session.loop, results: Results(arguments), place: arguments.place))
       case .other(let command): try await command.run(arguments, on: session.loop)
       }
     }
