@@ -165,7 +165,7 @@ def wrong(b):
     os.symlink("/dev/full", full)
     _, at = b.serve("heart-rate.json")
     ended = b.run("read", at, "0x0015", "--capture", full)
-    equal((ended.code, ended.lines), (0, ["0x0015  01"]))
+    equal((ended.code, ended.lines), (2, ["0x0015  01"]))
     equal(len(ended.err.splitlines()), 1)
     contains(ended.err, "capture stopped", "No space left")
 

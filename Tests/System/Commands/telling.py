@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 
 from harness import contains, equal, expect, test
@@ -72,7 +73,7 @@ def cached(b):
     store = b.path("store.sqlite")
     equal(b.run("discover", at, "--cache", "--store", store).code, 0)
     _, other = b.serve("bench.json", name="other")
-    limited = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (4096, 4096))
+    limited = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
     ended = b.run("discover", other, "--cache", "--store", store, preexec_fn=limited)
     equal((ended.code, bool(ended.out)), (0, True), ended)
     contains(ended.err, "warning: database not saved: ")
@@ -98,3 +99,20 @@ def hangup(b):
     equal(client.stop(signal.SIGTERM).code, 0)
     equal(server.stop(signal.SIGHUP).code, 0)
     expect(not os.path.exists(b.path("server")), "the socket remains")
+
+
+@test("telling: a full disk under --capture is an error, and leaves whole records")
+def full_capture(b):
+    server, at = b.serve("reference-820.json")
+    whole = b.path("whole.btsnoop")
+    equal(b.run("discover", at, "--capture", whole).code, 0)
+    size = os.path.getsize(whole)
+    for limit in (size // 2, size // 2 + 1, size // 2 + 7, size - 1):
+        path = b.path(f"{limit}.btsnoop")
+        ended = b.run("discover", at, "--capture", path, "--json",
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        equal(ended.code, 2, f"{limit} of {size}: {ended.err} {os.path.getsize(path)}")
+        contains(json.loads(ended.err.splitlines()[-1])["error"]["message"], f"cannot write {path}: File too large")
+        decoded = b.run("decode", path)
+        equal((decoded.code, "truncated" in decoded.err), (0, False), decoded.err)
+        expect(decoded.lines and len(decoded.lines) < 10_000, decoded.err)

@@ -60,7 +60,9 @@ final class CaptureFile: Sendable {
       onFailure: {
         if $0 == EPIPE, let onReaderGone { return onReaderGone() }
         let reason = String(cString: strerror($0))
-        Terminal.note("capture stopped: cannot write \(path): \(reason)")
+        let message = "capture stopped: cannot write \(path): \(reason)"
+        // A reader of a FIFO may leave.
+        if $0 == EPIPE { Terminal.note(message) } else { Terminal.failed(message) }
         onReaderGone?()
       }, watchesReader: onReaderGone != nil)
   }

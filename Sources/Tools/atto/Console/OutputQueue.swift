@@ -192,7 +192,14 @@ final class OutputQueue: Sendable {
       if count > 0 {
         rest = rest.dropFirst(count)
       } else if errno != EINTR, errno != EAGAIN {
-        return errno
+        let failure = errno
+        // A file of this command's own, such as a capture, keeps whole pieces.
+        if rest.count < octets.count, descriptor > STDERR_FILENO {
+          let end = lseek(descriptor, 0, SEEK_CUR)
+          let written = off_t(octets.count - rest.count)
+          if end >= written { _ = ftruncate(descriptor, end - written) }
+        }
+        return failure
       }
     }
     return nil
