@@ -1,6 +1,9 @@
 """link and bench: the throughput of links, computed and measured."""
 
+import ctypes
+from html.parser import HTMLParser
 import json
+import os
 import re
 
 from harness import contains, equal, expect, test
@@ -82,7 +85,9 @@ def forms(b):
     earlier = b.file("earlier.json", b.run("bench", at, *common, "--json").out)
     row = b.run("bench", at, *common, "--json", "--compare", earlier).json[0]
     expect(row["compared"]["rate"] > 0 and row["compared"]["p99"] > 0, f"{row}")
-    contains(b.run("bench", at, *common, "--compare", earlier).out, "compared with before: rate x")
+    ended = b.run("bench", at, *common, "--compare", earlier)
+    equal([line for line in ended.lines if line == "read: compared with before"],
+          ["read: compared with before"])
     equal(b.run("bench", at, *common, "--fail-under", 1).code, 0)
     ended = b.run("bench", at, *common, "--fail-under", "1e9", "--json")
     equal((ended.code, len(ended.json)), (4, 1))
@@ -99,6 +104,207 @@ def forms(b):
                                                    earlier).lines)
     ratio = dict(zip(head, row))["rateRatio"]
     expect(float(ratio) > 0, f"the ratio is {ratio}")
+
+
+class Page(HTMLParser):
+    """The elements of a page, each with its attributes and text, in order."""
+
+    EMPTY = {"meta", "line", "rect", "polyline", "polygon", "br"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.opened = [], []
+        self.feed(text)
+        self.close()
+        equal(self.opened, [], "elements that are not closed")
+
+    def handle_starttag(self, tag, attributes):
+        expect(not any(name.startswith("on") for name, _ in attributes), f"{tag} {attributes}")
+        element = (tag, dict(attributes), [])
+        self.elements.append(element)
+        if tag not in self.EMPTY:
+            self.opened.append(element)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), []))
+
+    def handle_endtag(self, tag):
+        equal(self.opened.pop()[0], tag, "the element that ends")
+
+    def handle_data(self, data):
+        for element in self.opened:
+            element[2].append(data)
+
+    def texts(self, tag, style=None):
+        return ["".join(text) for name, attributes, text in self.elements
+                if name == tag and style in (None, attributes.get("class"))]
+
+    def points(self, tag, style):
+        return [[tuple(map(float, point.split(","))) for point in attributes["points"].split()]
+                for name, attributes, _ in self.elements
+                if name == tag and attributes.get("class") == style]
+
+    @property
+    def charts(self):
+        """The elements of each chart."""
+        charts = []
+        for element in self.elements:
+            if element[0] == "svg":
+                charts.append([])
+            elif element[0] in ("line", "rect", "polyline", "polygon", "text") and charts:
+                charts[-1].append(element)
+        return charts
+
+
+def check_charts(page):
+    """Nothing of a chart is outside it, and no label is on another one."""
+    wide, high = 480, 240
+    for chart in page.charts:
+        labels = []
+        for tag, attributes, text in chart:
+            if tag == "text":
+                x, y, size = float(attributes["x"]), float(attributes["y"]), 8 * len("".join(text))
+                begin = x - size * {"start": 0, "middle": 0.5, "end": 1}[attributes["text-anchor"]]
+                labels.append((begin, begin + size, y - 11, y + 3, "".join(text)))
+                ends = [(begin, y - 11), (begin + size, y + 3)]
+            elif tag == "line":
+                ends = [(float(attributes[f"x{end}"]), float(attributes[f"y{end}"])) for end in (1, 2)]
+            elif tag == "rect":
+                x, y = float(attributes["x"]), float(attributes["y"])
+                ends = [(x, y), (x + float(attributes["width"]), y + float(attributes["height"]))]
+            else:
+                ends = [tuple(map(float, point.split(","))) for point in attributes["points"].split()]
+                expect(len(ends) <= 130, f"{len(ends)} points in {attributes}")
+            for x, y in ends:
+                expect(0 <= x <= wide and 0 <= y <= high, f"({x}, {y}) is outside: {tag} {attributes}")
+        expect(len(labels) >= 8, f"the labels {labels}")
+        for index, one in enumerate(labels):
+            for other in labels[:index]:
+                expect(one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2]
+                       or other[3] <= one[2], f"{one} is on {other}")
+
+
+def report(b, *words, **options):
+    ended = b.run("bench", *words, "--report", b.path("report.html"), **options)
+    equal((ended.code, ended.err), (0, ""))
+    page = Page(open(b.path("report.html")).read())
+    check_charts(page)
+    return page, ended
+
+
+@test("bench: the report shows the limit of the link, with one spelling of each unit")
+def report_limit(b):
+    b.serve("bench.json", endpoint="air:Bench")
+    page, ended = report(b, "air:Bench?phy=2M&interval=15ms&dle=251", "--mtu", 247, "--size", 244,
+                         "--test", "notify,ping", "--seconds", 0.4, "--warm-up", 0.1)
+    model = b.run("link", "--phy", "2M", "--interval", "15ms", "--dle", 251, "--size", 244, "--json")
+    limit = {row["test"]: row for row in model.json[0]["tests"]}["notify"]["limitBytesPerSecond"]
+    rates, latencies, ping, _ = page.charts
+    equal(["".join(text) for _, attributes, text in rates if attributes.get("class") == "name"],
+          [f"limit of the link: {limit:.0f} B/s"])
+    lines = [attributes for tag, attributes, _ in rates if attributes.get("class") == "mark"]
+    equal((len(lines), lines[0]["y1"]), (1, lines[0]["y2"]))
+    expect("".join(rates[-1][2]).startswith("limit"), "the label is not above all else")
+    labels = ["".join(text) for tag, _, text in rates + latencies + ping if tag == "text"]
+    for wanted in ("B/s", "% of values", "per second", "p50", "p90", "p99", "0 s", "0 %"):
+        expect(wanted in labels, f"no {wanted} in {labels}")
+    text = open(b.path("report.html")).read() + ended.out
+    for other in ("\u00b5s", "bytes/s", "Bytes/s"):
+        expect(other not in text, f"{other} in the report or the table")
+    contains(text, "prefers-color-scheme:dark", "@media(max-width", "B/s", "p50 us")
+
+
+@test("bench: the rate of a slow link is no zigzag")
+def report_slow(b):
+    b.serve("bench.json", endpoint="air:Bench")
+    page, _ = report(b, "air:Bench?phy=1M&interval=60ms&dle=27", "--test", "read", "--count", 24,
+                     "--warm-up", 0)
+    rates = [y for x, y in page.points("polyline", "line")[0]]
+    # Regular values have one rate: a slot of 50 ms has one or none. How regular they are depends on
+    # what else this machine does.
+    expect(0 < len(rates) // 2 <= 8, f"{len(rates)} points for 24 values")
+    expect(all(y < 206 for y in rates), f"a rate of 0 in {rates}")
+
+
+@test("bench: hostile names are text in the report")
+def report_hostile(b):
+    name = "<img src=x onerror=alert(1)>\"'&\u202e"
+    host = b"</p><script>1</script>&\xff"
+
+    def rename():
+        libc = ctypes.CDLL(None)
+        # CLONE_NEWUTS, for others than root in a name space of users.
+        for flags in (0x04000000, 0x14000000):
+            if libc.unshare(flags) == 0 and libc.sethostname(host, len(host)) == 0:
+                return
+
+    server, at = b.serve("bench.json", name=name)
+    earlier = json.loads(b.run("bench", at, "--count", 5, "--json").out)
+    earlier["endpoint"] = "<b onclick=1>"
+    earlier = b.file("e.json", earlier)
+    page, ended = report(b, at, "--count", 5, "--compare", earlier, "--passk=123456", "--io",
+                         "keyboard", preexec_fn=rename)
+    expect(not {"img", "script", "b onclick"} & {tag for tag, _, _ in page.elements}, "an element")
+    shown = name.replace("\u202e", "\\u{202E}")
+    contains(page.texts("h1")[0], shown)
+    command = page.texts("pre")[0]
+    contains(command, "atto bench 'unix:", shown.replace("'", "'\\''"), "--count 5", "--passk=...")
+    expect("123456" not in "".join(page.texts("main")), "the passkey")
+    contains("".join(page.texts("h3")), "(before: <b onclick=1>)")
+    contains(page.texts("p", "sub")[0], "atto 0.", "host ", "Linux")
+    if os.geteuid() == 0:
+        contains(page.texts("p", "sub")[0], "</p><script>1</script>&")
+
+
+@test("bench: --compare shows both runs and which one is better")
+def report_compare(b):
+    server, at = b.serve("bench.json")
+    common = [at, "--count", 300, "--warm-up", 0]
+    before = json.loads(b.run("bench", *common, "--json").out)
+    expect(0 < len(before["rateOverTime"]) <= 60 and before["latencyHistogram"], before)
+    equal(sum(row["count"] for row in before["latencyHistogram"]), 300)
+    before.update(rate=1e9, lost=0, jitterMicroseconds=0)
+    before["latencyMicroseconds"].update(p50=1e9, max=0)
+    page, ended = report(b, *common, "--compare", b.file("before.json", before))
+    at_line = ended.lines.index("read: compared with before")
+    rows = {re.split("  +", line)[0]: re.split("  +", line) for line in ended.lines[at_line + 1:]}
+    equal(rows[""][1:], ["before", "now", "change", "change %", "better"])
+    equal([rows[name][-1] for name in ("rate/s", "p50 us", "max us", "lost")],
+          ["before", "now", "before", "same"])
+    equal(rows["p50 us"][4], "-100.0")
+    equal(rows["max us"][4], "-")
+    expect(rows["rate/s"][3].startswith("-999") and rows["max us"][3].startswith("+"), f"{rows}")
+    cells = page.texts("td")
+    for name in ("rate/s", "B/s", "p50 us", "p90 us", "p99 us", "max us", "jitter us", "CPU us/PDU"):
+        equal(cells[cells.index(name):][:6], rows[name], name)
+    equal(len(page.points("polyline", "past")), 2)
+    equal(page.texts("p", "key"), ["this run before"])
+    # Older results have no charts.
+    del before["rateOverTime"], before["latencyHistogram"]
+    page, _ = report(b, *common, "--compare", b.file("old.json", before))
+    equal(page.points("polyline", "past"), [])
+
+
+@test("bench: earlier results with impossible figures are refused or harmless")
+def compare_hostile(b):
+    server, at = b.serve("bench.json")
+    common = [at, "--count", 20, "--warm-up", 0]
+    good = json.loads(b.run("bench", *common, "--json").out)
+    for change in ({"size": 1e300}, {"rate": -1}, {"seconds": 1e13},
+                   {"rateOverTime": [{"seconds": 1e300, "rate": 1}]},
+                   {"rateOverTime": [{"seconds": 1, "rate": 1}] * 61},
+                   {"latencyHistogram": [{"microseconds": 1, "count": 1}] * 2001},
+                   {"latencyHistogram": [{"microseconds": -1, "count": 1}]},
+                   {"latencyHistogram": [{"microseconds": 1, "count": -1}]}):
+        b.refuses(2, [":1: not a result"], "bench", *common, "--compare",
+                  b.file("wrong.json", {**good, **change}))
+    for change in ({"latencyHistogram": [{"microseconds": 1e12, "count": 2**64 - 1},
+                                         {"microseconds": 0, "count": 2**64 - 1}]},
+                   {"latencyHistogram": [], "rateOverTime": [], "size": 0, "mtu": -2**63},
+                   {"rateOverTime": [{"seconds": 1e9, "rate": 1e9}, {"seconds": 0, "rate": 0}]},
+                   {"rate": 1e-300, "test": "read", "version": None},
+                   {"latencyHistogram": [{"microseconds": 1e6, "count": 0}]}):
+        report(b, *common, "--compare", b.file("odd.json", {**good, **change}))
 
 
 @test("bench: progress on a terminal, but not on standard output")

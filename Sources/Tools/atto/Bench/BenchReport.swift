@@ -1,11 +1,10 @@
 import Atto
 import FoundationEssentials
-import Glibc
 
-/// `--report`: a self-contained page, in light and dark.
+/// `--report`: a self-contained page, in light and dark. The command line, the name of the host and the
+/// earlier results may hold anything: all text is escaped.
 struct BenchReport {
   private let path: String
-  private var sections: [(result: BenchResult, measured: Measurement)] = []
 
   /// - Throws: `FileError` if the file cannot be written.
   init(path: String) throws {
@@ -13,17 +12,12 @@ struct BenchReport {
     try WrittenFile.check(path)
   }
 
-  mutating func add(_ result: BenchResult, _ measured: Measurement) {
-    sections.append((result, measured))
-  }
-
-  func write() throws { try WrittenFile.write(page, to: path) }
+  func write(_ runs: [BenchRun]) throws { try WrittenFile.write(page(runs), to: path) }
 
   // MARK: The page
 
-  private var page: String {
-    let title = "atto bench \(sections.first?.result.endpoint ?? "")"
-    let body = sections.map { section($0.result, $0.measured) }.joined(separator: "\n")
+  private func page(_ runs: [BenchRun]) -> String {
+    let title = "atto bench \(runs.first?.result.endpoint ?? "")"
     return """
       <!doctype html>
       <html lang="en"><head><meta charset="utf-8">
@@ -32,30 +26,32 @@ struct BenchReport {
       <title>\(title.escapedForMarkup)</title>
       <style>\(Self.style)</style></head><body><main>
       <h1>\(title.escapedForMarkup)</h1>
-      <p class="sub">\(Date().ISO8601Format().escapedForMarkup), \(Machine.text.escapedForMarkup),
-      atto \(Version.number)</p>
-      \(summary)
-      \(body)
+      <p class="sub">\(Date().ISO8601Format().escapedForMarkup), atto \(Version.number),
+      host \(Machine.host.escapedForMarkup): \(Machine.text.escapedForMarkup)</p>
+      <pre class="command">\(Machine.commandLine.escapedForMarkup)</pre>
+      \(table(BenchResult.head, runs.map(\.result.cells)))
+      \(runs.map(section).joined(separator: "\n"))
       <h2>How to read this</h2>
       <p>Values are counted by their receiver, and checked by their numbers if they have any. Values
       during the warm-up do not count. Percentiles are accurate to 1 %. CPU time is that of the
       measuring process, for both directions. Jitter is the mean difference between consecutive
-      latencies.</p>
+      latencies. B/s counts the octets of values.</p>
       </main></body></html>
 
       """
   }
 
-  private var summary: String {
-    let head = BenchResult.head.map { "<th>\($0.escapedForMarkup)</th>" }.joined()
-    let rows = sections.map { section in
-      "<tr>" + section.result.cells.map { "<td>\($0.escapedForMarkup)</td>" }.joined() + "</tr>"
+  private func table(_ head: [String], _ rows: [[String]]) -> String {
+    func row(_ cells: [String], _ tag: String) -> String {
+      "<tr>" + cells.map { "<\(tag)>\($0.escapedForMarkup)</\(tag)>" }.joined() + "</tr>"
     }
-    return "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>\(head)</tr></thead><tbody>"
-      + "\(rows.joined())</tbody></table></div>"
+    let body = rows.map { row($0, "td") }.joined(separator: "\n")
+    return "<div class=\"scroll\"><table><thead>\(row(head, "th"))</thead><tbody>\(body)</tbody>"
+      + "</table></div>"
   }
 
-  private func section(_ result: BenchResult, _ measured: Measurement) -> String {
+  private func section(_ run: BenchRun) -> String {
+    let (result, before) = run
     let latency = result.latencyMicroseconds
     let list = facts(result).map {
       "<dt>\($0.escapedForMarkup)</dt><dd>\($1.escapedForMarkup)</dd>"
@@ -64,19 +60,27 @@ struct BenchReport {
       "<p class=\"partial\">Interrupted, partial result: \($0.escapedForMarkup)</p>"
     }
     let tiles = [
-      (Self.grouped(result.rate), "per second"),
-      (Self.grouped(result.bytesPerSecond), "bytes/s"),
-      (Decimal.text(latency.p50, places: 1), "p50 µs"),
-      (Decimal.text(latency.p99, places: 1), "p99 µs"),
-      (Decimal.text(latency.max, places: 1), "max µs"),
+      (Self.grouped(result.rate), "rate/s"), (Self.grouped(result.bytesPerSecond), "B/s"),
+      (Decimal.text(latency.p50, places: 1), "p50 us"),
+      (Decimal.text(latency.p99, places: 1), "p99 us"),
+      (Decimal.text(latency.max, places: 1), "max us"),
     ].map { "<div class=\"tile\"><b>\($0.0)</b><span>\($0.1)</span></div>" }.joined()
+    let key =
+      before == nil
+      ? "" : "<p class=\"key\"><span>this run</span> <span class=\"was\">before</span></p>"
+    let comparison = before.map { before in
+      "<h3>\(result.comparisonTitle.escapedForMarkup)</h3>"
+        + table(BenchDifference.head, result.differences(from: before).map(\.cells))
+    }
     return """
-      <section><h2>\(result.test)</h2>\(partial ?? "")
+      <section><h2>\(result.test.escapedForMarkup)</h2>\(partial ?? "")
       <div class="tiles">\(tiles)</div>
-      <h3>Rate over time</h3>
-      \(BenchChart.rate(measured.rates, elapsed: measured.elapsed, hasOctets: result.size > 0))
-      <h3>Latency: \(result.latencyOf.escapedForMarkup)</h3>
-      \(BenchChart.histogram(measured.latencies))
+      \(key)<div class="charts"><div><h3>Rate over time</h3>
+      \(BenchChart.rate(result, before: before))
+      </div><div><h3>Latency: \(result.latencyOf.escapedForMarkup)</h3>
+      \(BenchChart.latencies(result, before: before))
+      </div></div>
+      \(comparison ?? "")
       <dl>\(list)</dl></section>
       """
   }
@@ -99,10 +103,6 @@ struct BenchReport {
         facts.append(("share of the limit", "\(Decimal.text(share * 100, places: 1)) %"))
       }
     }
-    if let compared = result.compared {
-      let ratios = "x\(compared.rate), x\(compared.p50), x\(compared.p99)"
-      facts.append(("rate, p50, p99 compared with before", ratios))
-    }
     return facts
   }
 
@@ -115,59 +115,5 @@ struct BenchReport {
       digits.removeLast(3)
     }
     return ([digits] + groups).joined(separator: "\u{202F}")
-  }
-
-  private static let style = """
-    :root{--bg:#fff;--fg:#1b1f24;--soft:#5b6470;--line:#d9dee4;--card:#f5f7f9;--mark:#2463c4;
-    --fill:#2463c433;--second:#b4540a;--bad:#b3261e}
-    @media(prefers-color-scheme:dark){:root{--bg:#14171a;--fg:#e6e9ec;--soft:#9aa4af;
-    --line:#343b43;--card:#1d2126;--mark:#79aefc;--fill:#79aefc40;--second:#f0a35e;--bad:#ff8f87}}
-    body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
-    main{max-width:60rem;margin:0 auto;padding:1.5rem}
-    h1{font-size:1.4rem;margin:0;overflow-wrap:anywhere} h2{font-size:1.15rem;margin:2rem 0 .5rem}
-    h3{font-size:.95rem;color:var(--soft);font-weight:600;margin:1.2rem 0 .3rem}
-    .sub{color:var(--soft);margin:.2rem 0 1.2rem}
-    section{border-top:1px solid var(--line)}
-    .scroll{overflow-x:auto} table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-    th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line);
-    white-space:nowrap}
-    th:first-child,td:first-child{text-align:left;padding-left:0} th{color:var(--soft);
-    font-weight:600;font-size:.85rem}
-    .tiles{display:flex;flex-wrap:wrap;gap:.7rem}
-    .tile{background:var(--card);border-radius:.5rem;padding:.6rem .9rem;min-width:6rem}
-    .tile b{display:block;font-size:1.25rem;font-variant-numeric:tabular-nums}
-    .tile span{color:var(--soft);font-size:.85rem}
-    dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:1rem 0}
-    dt{color:var(--soft)} dd{margin:0;overflow-wrap:anywhere}
-    .partial{color:var(--bad);font-weight:600}
-    svg{width:100%;height:auto;display:block}
-    svg text{fill:var(--soft);font:12px system-ui,sans-serif}
-    svg .grid{stroke:var(--line)} svg .line{stroke:var(--mark);fill:none;stroke-width:1.8}
-    svg .area{fill:var(--fill)} svg .bar{fill:var(--mark)}
-    svg .mark{stroke:var(--second);stroke-dasharray:4 3} svg .name{fill:var(--second)}
-    """
-}
-
-enum Machine {
-  static var text: String {
-    var name = utsname()
-    uname(&name)
-    func string(_ field: some Any) -> String {
-      withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    }
-    let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-    let parts = [
-      processor, "\(cores) \(cores == 1 ? "core" : "cores")",
-      "\(string(name.sysname)) \(string(name.release)) \(string(name.machine))",
-    ]
-    return parts.compactMap(\.self).joined(separator: ", ")
-  }
-
-  private static var processor: String? {
-    guard let data = try? Data(contentsOf: URL(filePath: "/proc/cpuinfo")) else { return nil }
-    let text = String(decoding: data, as: UTF8.self)
-    return text.split(separator: "\n").first { $0.hasPrefix("model name") }?
-      .split(separator: ":", maxSplits: 1).last
-      .map { $0.split(separator: " ").joined(separator: " ") }
   }
 }

@@ -59,6 +59,9 @@ struct BenchResult: Codable, Sendable {
   /// `receiver`, or `sender` where the peer does not count.
   var countedAt: String
   var link: Link?
+  /// For charts; absent in old results.
+  var rateOverTime: [RateOverTime.Step]?
+  var latencyHistogram: [Histogram.Bin]?
   /// Whether the test was interrupted by `error`.
   var partial: Bool
   var error: String?
@@ -116,6 +119,8 @@ struct BenchResult: Codable, Sendable {
     if measured.pdus > 0 {
       cpuMicrosecondsPerPDU = (measured.cpu * 1e6 / Double(measured.pdus)).rounded(places: 3)
     }
+    rateOverTime = measured.rates.steps
+    latencyHistogram = latencies.bins
     partial = error != nil
     self.error = error
   }
@@ -151,7 +156,7 @@ struct BenchResult: Codable, Sendable {
 
   mutating func compare(with earlier: BenchResult) {
     func ratio(_ new: Double, _ old: Double) -> Double {
-      old > 0 ? (new / old).rounded(places: 4) : 0
+      old >= 0.001 ? (new / old).rounded(places: 4) : 0
     }
     var unlike: [String] = []
     if earlier.mtu != mtu { unlike.append("MTU \(earlier.mtu)") }
@@ -178,85 +183,27 @@ struct BenchResult: Codable, Sendable {
     var results: [BenchResult] = []
     for (index, line) in data.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty {
-      do {
-        results.append(try JSONDecoder().decode(BenchResult.self, from: Data(line)))
-      } catch {
+      guard let result = try? JSONDecoder().decode(BenchResult.self, from: Data(line)),
+        result.isPlausible
+      else {
         throw FileError(message: "\(path):\(index + 1): not a result of atto bench --json")
       }
+      results.append(result)
     }
     guard !results.isEmpty else { throw FileError(message: "\(path): no results") }
     return results
   }
 
-  // MARK: Text and CSV
-
-  static let csvHead =
-    "test,endpoint,mtu,size,count,seconds,rate,bytesPerSecond,p50us,p90us,p99us,maxus,jitterus,"
-    + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio"
-
-  var csv: String {
-    let name =
-      endpoint.contains(where: { ",\"\n".contains($0) })
-      ? "\"" + endpoint.replacing("\"", with: "\"\"") + "\"" : endpoint
-    func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "" }
-    let latency = latencyMicroseconds
-    return [
-      test, name, "\(mtu)", Int(exactly: size)?.description ?? "\(size)", "\(count)", "\(seconds)",
-      "\(rate)", "\(bytesPerSecond)", "\(latency.p50)", "\(latency.p90)", "\(latency.p99)",
-      "\(latency.max)", "\(jitterMicroseconds)", text(cpuMicrosecondsPerPDU), text(lost),
-      text(doubled), text(outOfOrder), "\(partial)", text(compared?.rate), text(compared?.p50),
-      text(compared?.p99),
-    ].joined(separator: ",")
-  }
-
-  /// The octets of a value, without decimals if they are whole.
-  var sizeText: String { Decimal.text(size, places: size == size.rounded() ? 0 : 1) }
-
-  static let head = [
-    "", "octets", "rate/s", "bytes/s", "p50 us", "p90 us", "p99 us", "max us", "jitter us",
-    "CPU us/PDU", "lost",
-  ]
-
-  var cells: [String] {
-    func number(_ value: Double, _ places: Int = 1) -> String {
-      Decimal.text(value, places: places)
-    }
-    let latency = latencyMicroseconds
-    return [
-      test + (partial ? " (partial)" : ""), sizeText,
-      number(rate, rate < 1000 ? 1 : 0), number(bytesPerSecond, 0), number(latency.p50),
-      number(latency.p90), number(latency.p99), number(latency.max), number(jitterMicroseconds),
-      cpuMicrosecondsPerPDU.map { number($0, 2) } ?? "-", lost.map { "\($0)" } ?? "?",
+  /// Whether the figures can be those of a measurement. A file may hold anything.
+  private var isPlausible: Bool {
+    let (latency, steps, bins) = (latencyMicroseconds, rateOverTime ?? [], latencyHistogram ?? [])
+    let figures = [
+      seconds, rate, bytesPerSecond, latency.min, latency.mean, latency.p50, latency.p90,
+      latency.p99, latency.max, jitterMicroseconds, cpuMicrosecondsPerPDU ?? 0,
     ]
-  }
-
-  var remarks: [String] {
-    var lines: [String] = []
-    if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
-      lines.append("\(test): \(doubled) duplicates, \(outOfOrder) out of order")
-    }
-    if lost == nil {
-      lines.append("\(test): losses are unknown, because the values have no numbers")
-    }
-    if let link, link.parameters == nil {
-      let phy = link.phy.map { ", PHY \($0)" } ?? ""
-      lines.append(
-        "\(test): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
-          + " link opened by this command); --link states them")
-    }
-    if let link, let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
-      lines.append(
-        "\(test): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
-          + " B/s limit of \(link.parameters ?? "the link")")
-    }
-    if let compared {
-      func times(_ ratio: Double) -> String { "x" + Decimal.text(ratio, places: 3) }
-      lines.append(
-        "\(test): compared with before: rate \(times(compared.rate)), p50 \(times(compared.p50)),"
-          + " p99 \(times(compared.p99))"
-          + (compared.unlike.map { " (before: \($0))" } ?? ""))
-    }
-    if let error { lines.append("\(test): interrupted, partial result: \(error)") }
-    return lines
+    return (0...65535).contains(size)
+      && (figures + bins.map(\.microseconds)).allSatisfy { (0...1e12).contains($0) }
+      && steps.flatMap { [$0.seconds, $0.rate] }.allSatisfy { (0...1e9).contains($0) }
+      && steps.count <= RateOverTime.stepLimit && bins.count <= 2000
   }
 }

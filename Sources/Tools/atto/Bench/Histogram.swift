@@ -51,25 +51,41 @@ struct Histogram: Sendable {
     return maximum
   }
 
-  /// Bars of a chart between the minimum and the maximum, each wider by the same factor.
-  func bars(_ number: Int) -> [(from: Double, to: Double, count: UInt64)] {
-    guard count > 0, minimum < .max else { return [] }
-    let low = max(1, Double(minimum) * 0.97)
-    let high = max(low * 1.05, Double(maximum) * 1.03)
-    let factor = pow(high / low, 1 / Double(number))
-    var bars: [(from: Double, to: Double, count: UInt64)] = []
-    var from = low
-    for _ in 0..<number {
-      bars.append((from, from * factor, 0))
-      from *= factor
+  /// A class of a coarser histogram, for charts.
+  struct Bin: Codable, Sendable, Equatable {
+    /// Classes per power of ten. All histograms have the same classes, so that they can be compared.
+    static let perDecade = 100.0
+
+    /// The middle of the class.
+    var microseconds: Double
+    var count: UInt64
+
+    /// The number of the class: 0 begins at 1 ns.
+    var place: Int { Self.place(microseconds * 1000) }
+
+    static func place(_ nanoseconds: Double) -> Int {
+      Int((log10(max(1, nanoseconds)) * perDecade).rounded(.down))
     }
-    var bar = 0
+
+    /// Where a class begins, in nanoseconds.
+    static func begin(_ place: Int) -> Double { pow(10, Double(place) / perDecade) }
+  }
+
+  /// The classes that are not empty, shortest latency first.
+  var bins: [Bin] {
+    var bins: [Bin] = []
+    var last: Int?
     for index in counts.indices where counts[index] > 0 {
-      let middle =
-        Double(Self.lowerBound(of: index) + max(0, Self.lowerBound(of: index + 1) - 1)) / 2
-      while bar < number - 1, middle >= bars[bar].to { bar += 1 }
-      bars[bar].count += counts[index]
+      let end = max(0, Self.lowerBound(of: index + 1) - 1)
+      let place = Bin.place(Double(Self.lowerBound(of: index) + end) / 2)
+      if place == last {
+        bins[bins.count - 1].count += counts[index]
+      } else {
+        let middle = (Bin.begin(place) * Bin.begin(place + 1)).squareRoot()
+        bins.append(Bin(microseconds: (middle / 1000).rounded(places: 3), count: counts[index]))
+        last = place
+      }
     }
-    return bars
+    return bins
   }
 }

@@ -73,7 +73,7 @@ final class Measurement {
     latencies.add(time)
     octets += UInt64(count)
     last = now
-    rates.add(octets: count, at: now - start)
+    rates.add(at: now - start)
   }
 
   /// The CPU time of this process, in seconds.

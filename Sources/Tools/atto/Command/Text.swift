@@ -12,8 +12,9 @@ extension String {
 
 /// Numbers with a fixed number of decimals. Foundation's formatting would make the binary much larger.
 enum Decimal {
+  /// Numbers from files may be of any size: beyond 64 bits they have an exponent.
   static func text(_ value: Double, places: Int) -> String {
-    let scaled = Int64((value * scale(places)).rounded())
+    guard let scaled = Int64(exactly: (value * scale(places)).rounded()) else { return "\(value)" }
     guard places > 0 else { return String(scaled) }
     let digits = String(scaled.magnitude).padded(left: places + 1, with: "0")
     return (scaled < 0 ? "-" : "") + digits.dropLast(places) + "." + digits.suffix(places)

@@ -8,9 +8,10 @@ enum BenchCommand: Command {
     "link", "PARAMETERS", "The link, to compute its limit: phy=2M&interval=15ms&dle=251.")
   private static let csv = Option.flag("csv", "Print one line of CSV per test.")
   private static let report = Option.file(
-    "report", "FILE.html", "Write a page with rates over time and latencies.")
+    "report", "FILE.html", "Write a page with charts of rates and latencies.")
   private static let compare = Option.file(
-    "compare", "FILE.json", "Compare with the results of an earlier --json.")
+    "compare", "FILE.json",
+    "Show the differences from the results of an earlier --json, in charts too with --report.")
   private static let failUnder = Option.value(
     "fail-under", "N", "Exit with status 4 if a test reaches less than N per second.",
     expected: "a rate per second, such as 1000"
@@ -70,10 +71,12 @@ enum BenchCommand: Command {
     private let kernelLink: LinkReport?
     private let isJSON: Bool
     private let isCSV: Bool
-    private var report: BenchReport?
+    private let report: BenchReport?
     private let progress: ProgressLine
     private let loop: Loop
-    private(set) var results: [BenchResult] = []
+    /// The results, each with the earlier one.
+    private var runs: [BenchRun] = []
+    var results: [BenchResult] { runs.map(\.result) }
 
     init(_ arguments: Arguments, _ connecting: Connecting, on loop: Loop) async throws {
       plan = try BenchPlan(arguments)
@@ -158,29 +161,35 @@ enum BenchCommand: Command {
     ) throws {
       var result = BenchResult(measured, endpoint: endpoint, mtu: mtu, error: error)
       if let known = link.map({ .stated($0) }) ?? kernelLink { result.set(link: known) }
-      if let before = earlier.last(where: { $0.test == result.test }) {
+      let before = earlier.last { $0.test == result.test }
+      if let before {
         result.compare(with: before)
       } else if let other = earlier.first {
         Terminal.note(
           "atto bench: warning: the earlier results have no \(result.test); the first one is"
             + " \(other.test)")
       }
-      results.append(result)
-      report?.add(result, measured)
+      runs.append((result, before))
       if isJSON { try Terminal.print(encoded: result) }
       if isCSV {
-        if results.count == 1 { Terminal.print(BenchResult.csvHead) }
+        if runs.count == 1 { Terminal.print(BenchResult.csvHead) }
         Terminal.print(result.csv)
       }
     }
 
     func finish() throws {
-      guard !results.isEmpty else { return }
+      guard !runs.isEmpty else { return }
       if !isJSON, !isCSV {
         Columns.print(BenchResult.head, results.map(\.cells), isNumeric: true)
         for line in results.flatMap(\.remarks) { Terminal.print(line) }
+        for (result, before) in runs {
+          guard let before else { continue }
+          Terminal.print("", result.comparisonTitle)
+          let rows = result.differences(from: before).map(\.cells)
+          Columns.print(BenchDifference.head, rows, isNumeric: true)
+        }
       }
-      try report?.write()
+      try report?.write(runs)
     }
   }
 }

@@ -1,0 +1,67 @@
+import Atto
+
+/// Text and CSV.
+extension BenchResult {
+  static let csvHead =
+    "test,endpoint,mtu,size,count,seconds,rate,bytesPerSecond,p50us,p90us,p99us,maxus,jitterus,"
+    + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio"
+
+  var csv: String {
+    let name =
+      endpoint.contains(where: { ",\"\n".contains($0) })
+      ? "\"" + endpoint.replacing("\"", with: "\"\"") + "\"" : endpoint
+    func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "" }
+    let latency = latencyMicroseconds
+    return [
+      test, name, "\(mtu)", Int(exactly: size)?.description ?? "\(size)", "\(count)", "\(seconds)",
+      "\(rate)", "\(bytesPerSecond)", "\(latency.p50)", "\(latency.p90)", "\(latency.p99)",
+      "\(latency.max)", "\(jitterMicroseconds)", text(cpuMicrosecondsPerPDU), text(lost),
+      text(doubled), text(outOfOrder), "\(partial)", text(compared?.rate), text(compared?.p50),
+      text(compared?.p99),
+    ].joined(separator: ",")
+  }
+
+  /// The octets of a value, without decimals if they are whole.
+  var sizeText: String { Decimal.text(size, places: size == size.rounded() ? 0 : 1) }
+
+  static let head = [
+    "", "octets", "rate/s", "B/s", "p50 us", "p90 us", "p99 us", "max us", "jitter us",
+    "CPU us/PDU", "lost",
+  ]
+
+  var cells: [String] {
+    func number(_ value: Double, _ places: Int = 1) -> String {
+      Decimal.text(value, places: places)
+    }
+    let latency = latencyMicroseconds
+    return [
+      test + (partial ? " (partial)" : ""), sizeText,
+      number(rate, rate < 1000 ? 1 : 0), number(bytesPerSecond, 0), number(latency.p50),
+      number(latency.p90), number(latency.p99), number(latency.max), number(jitterMicroseconds),
+      cpuMicrosecondsPerPDU.map { number($0, 2) } ?? "-", lost.map { "\($0)" } ?? "?",
+    ]
+  }
+
+  var remarks: [String] {
+    var lines: [String] = []
+    if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
+      lines.append("\(test): \(doubled) duplicates, \(outOfOrder) out of order")
+    }
+    if lost == nil {
+      lines.append("\(test): losses are unknown, because the values have no numbers")
+    }
+    if let link, link.parameters == nil {
+      let phy = link.phy.map { ", PHY \($0)" } ?? ""
+      lines.append(
+        "\(test): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
+          + " link opened by this command); --link states them")
+    }
+    if let link, let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
+      lines.append(
+        "\(test): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
+          + " B/s limit of \(link.parameters ?? "the link")")
+    }
+    if let error { lines.append("\(test): interrupted, partial result: \(error)") }
+    return lines
+  }
+}
