@@ -27,7 +27,9 @@ let package = Package(
       name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI"],
       path: "Sources/Formats/Formats",
       exclude: ["AssignedNumbers/generate.py"],
-      resources: [.embedInCode("AssignedNumbers/names.txt")],
+      resources: [
+        .embedInCode("AssignedNumbers/names.txt"), .embedInCode("Values/formats.txt"),
+      ],
       swiftSettings: common),
     .executableTarget(
       name: "witness", dependencies: ["AttoFormats", "AttoSimulation", "AttoATT", "AttoGATT"],
