@@ -77,7 +77,8 @@ final class LinkSender {
       .pdu(
         MonitoredPDU(
           direction: direction, octets: pdu.owned, mtu: session.bearer.mtu,
-          time: Instant(nanoseconds: loop.now))))
+          // Not the beginning of the loop's turn, which may be long ago.
+          time: Instant(nanoseconds: loop.refreshNow()))))
   }
 
   var isMonitored: Bool { monitor != nil }

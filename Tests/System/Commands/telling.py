@@ -1,11 +1,12 @@
 """What a command does by itself, it says: defaults, waits, interruptions, and what is not checked."""
 
+import datetime
 import json
 import os
 import resource
 import signal
 
-from harness import contains, equal, expect, test
+from harness import contains, equal, expect, script, test
 
 PROFILE = {"automatic": False, "services": [{"uuid": "180D", "characteristics": [
     {"uuid": "2A38", "properties": ["read"], "permissions": ["readAuthenticated"], "value": "hex:01"}]}]}
@@ -116,3 +117,16 @@ def full_capture(b):
         decoded = b.run("decode", path)
         equal((decoded.code, "truncated" in decoded.err), (0, False), decoded.err)
         expect(decoded.lines and len(decoded.lines) < 10_000, decoded.err)
+
+
+@test("telling: --trace shows the time of day at which each PDU was sent or came")
+def trace_times(b):
+    peer = b.peer(script(("0a0300", "0b41")))
+    before = datetime.datetime.now()
+    ended = b.run("read", peer.endpoint, "3", "--trace")
+    after = datetime.datetime.now()
+    times = [datetime.datetime.strptime(line.split()[0], "%H:%M:%S.%f").time()
+             for line in ended.err.splitlines() if line.split()[1] in "<>"]
+    equal(len(times), 2, ended.err)
+    if before.date() == after.date():
+        expect(before.time() <= times[0] < times[1] <= after.time(), f"{before} {times} {after}")

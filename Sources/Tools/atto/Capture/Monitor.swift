@@ -32,7 +32,7 @@ enum Monitor {
     let exchange = Mutex(ExchangeText())
     return { pdu in
       let isSent = pdu.direction == .sent
-      let time = Decimal.text(Double(pdu.time.nanoseconds) / 1e9, places: 6)
+      let time = TimeOfDay.text(TimeOfDay.microseconds(of: pdu.time))
       let text = exchange.withLock { $0.text(pdu.octets, mtu: pdu.mtu, isSent: isSent) }
       Terminal.note("\(time) \(isSent ? ">" : "<") \(Shown.pdu(pdu.octets))  \(text)")
     }
