@@ -159,10 +159,12 @@ def chosen(b):
     equal(numbers("--connection", "0x0040"), [1, 2, 5])
     equal(numbers("--connection", "64"), [1, 2, 5])
     equal(numbers("--connection", "hci0/0x0040.2"), [5])
-    equal(numbers("--connection", "hci1/0x0040"), [])
     equal(numbers("--channel", "0x45"), [6])
     equal(numbers("--channel", "4", "--channel", "69"), [1, 2, 3, 5, 6])
-    contains(b.run("decode", path, "--connection", "7").err, "no attribute PDU of this connection")
+    for other in ("7", "hci1/0x0040"):
+        ended = b.run("decode", path, "--connection", other)
+        equal((ended.code, ended.out), (2, ""), ended)
+        contains(ended.err, "no attribute PDU of this connection")
     for word in ("x", "0x", "0x0040.0", "hciX/1", "+4", "hci0/"):
         b.refuses(2, ["for --connection: expected a handle"], "decode", path, "--connection", word)
     b.refuses(2, ["for --channel: expected"], "decode", path, "--channel", "0")

@@ -117,7 +117,9 @@ struct CaptureDecoding {
         hint: hint)
     }
     if choice != nil, output.count == 0 {
-      Terminal.note("no attribute PDU of this connection in the capture")
+      throw FileError(
+        message: "\(name): no attribute PDU of this connection",
+        hint: "without --connection, all connections are shown")
     }
   }
 }
