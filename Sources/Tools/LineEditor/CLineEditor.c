@@ -140,7 +140,7 @@ void clineeditor_run(const char *text, const char *file, clineeditor_callbacks g
   library.using_history();
   library.stifle_history(HISTORY_LINES);
   if (history) library.read_history(history);
-  // First: who sees the prompt may ask for the end.
+  // Before the prompt is shown: the session may ask for the end from then on.
   atomic_store(&wake, event);
   install();
   while (!is_over) {

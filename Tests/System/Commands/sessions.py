@@ -182,6 +182,32 @@ def too_many(bench):
     equal(session.running.end().code, 0, "status")
 
 
+@test("session: at most 64 connections")
+def too_many_connections(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    session = JSONSession(bench)
+    for number in range(64):
+        session.ask(number, "connect", endpoint, connection=f"c{number}")
+    error = session.fail(64, "connect", endpoint, connection="c64")
+    equal(error["kind"], "usage")
+    contains(error["message"], "64 connections")
+    session.ask(65, "disconnect", "c0")
+    session.line(lambda found: found.get("event") == "disconnected")
+    session.ask(66, "connect", endpoint, connection="c64")
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: of values that a script does not expect, the newest 4096 are kept")
+def unexpected_values(bench):
+    values = [f"1b1200{number:04x}" for number in range(5000)]
+    peer = bench.peer(lambda pdu: ["13"] + values if pdu == "1213000100" else ["13"])
+    running = bench.start("session", peer.endpoint, input=True)
+    running.say("subscribe 18 --cccd 19")
+    running.line(f"0x0012  {4999:04x}")
+    running.say(f"expect value 18 {5000 - 4096:04x}")
+    equal(running.end().code, 0, "status")
+
+
 @test("session: an interruption ends all, and clears subscriptions")
 def interrupted(bench):
     server, endpoint = bench.serve("heart-rate.json", "--json")
@@ -205,6 +231,17 @@ def pairing(bench):
     equal(session.ended(1)[0][-1]["security"], "fips")
     contains(session.fail(3, "answer", "yes")["message"], "nothing was asked")
     equal(session.running.end().code, 0, "status")
+
+
+@test("session: Ctrl-C ends a script that waits for a peer that does not answer")
+def interrupted_script(bench):
+    for name, line in (("read", "read 3"), ("subscribe", "subscribe 18"), ("wait", "read 3 &")):
+        asked = threading.Event()
+        peer = bench.peer(lambda pdu: asked.set(), name=name)
+        path = bench.file("lines.session", line + "\nwait 1000")
+        running = bench.start("session", peer.endpoint, "--script", path, "--timeout", "1000")
+        expect(asked.wait(PATIENCE), f"{line}: no request came")
+        equal(running.stop().code, 3, line)
 
 
 SCRIPT = """# What a tester does with a strap

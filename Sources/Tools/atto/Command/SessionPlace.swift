@@ -9,11 +9,11 @@ protocol SessionPlace: Sendable {
 
   /// Notes that the command has done its work but to deliver what happens.
   func begun() async
-  /// Notes a value, for who waits for it.
+  /// Reports a value, which a script may expect.
   func received(_ value: ReceivedValue) async
   /// Notes the peer's database, whose handles are completed from then on.
   func discovered(_ database: RemoteDatabase) async
-  /// The answer to a question; nil if nobody can give one.
+  /// Waits for the answer to a question; nil if there will be none.
   func nextAnswer() async -> String?
   /// Notes that a server runs, which carries out lines like those of `serve --control`.
   func serves(_ control: @escaping ControlLine) async

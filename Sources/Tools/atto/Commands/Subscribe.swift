@@ -156,8 +156,8 @@ struct SubscribeCommand: ConnectionCommand {
         guard let type = types[value.handle] else { continue }
         if count == 0 { whenFirst() }
         let shown = ShownValue(value.value, of: type, isCut: value.value.count >= longest)
-        show(value, shown, peer.results)
         await peer.received(value)
+        show(value, shown, peer.results)
         await Terminal.room()
         count += 1
         if count == limit { break }

@@ -51,7 +51,7 @@ struct ConnectedPeer: Sendable {
   /// Notes that the command has done its work but to deliver values.
   func begun() async { await place?.begun() }
 
-  /// Notes a value, for who waits for it in the session.
+  /// Tells the session about a value, which a script may expect.
   func received(_ value: ReceivedValue) async {
     await place?.received(value)
   }

@@ -4,7 +4,7 @@ import Atto
 /// input for each question, or asks the session. At the end of the input, pairing fails.
 struct ConsoleAgent: PairingAgent {
   let options: PairingOptions
-  /// The next answer; nil where nobody can give one.
+  /// Waits for the next answer; nil if there will be none.
   private let nextAnswer: @Sendable () async -> String?
   private let report: @Sendable (PairingReport) -> Void
 

@@ -7,7 +7,7 @@ import Synchronization
 /// it has ended, or has begun to deliver values (``begun(_:)``). `cancel` and `disconnect` do not wait.
 ///
 /// Limits: ``requestLimit`` requests at a time, ``connectionLimit`` connections, and ``valueLimit``
-/// values that a script has not looked at.
+/// values that a script has not expected yet.
 actor CommandSession {
   static let requestLimit = 1024
   static let connectionLimit = 64
@@ -43,12 +43,12 @@ actor CommandSession {
   /// The connection of requests that name none.
   private var current = CommandSession.defaultConnection
   private var running: [RequestID: Running] = [:]
-  /// The last request for each connection that has not begun yet, and who waits for it.
+  /// The last request for each connection, and the requests that wait for one to begin.
   private var last: [String: RequestID] = [:]
   private var waiting: [RequestID: [CheckedContinuation<Void, Never>]] = [:]
   /// The servers that run.
   var controls: [RequestID: ControlLine] = [:]
-  /// Values that a script has not looked at, and who waits for one.
+  /// Values that a script has not expected yet, and the end of a wait for one.
   var values: [ReceivedValue] = []
   var valueArrived: AsyncStream<Void>.Continuation?
   /// The question that waits for an answer.

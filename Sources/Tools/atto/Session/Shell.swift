@@ -1,5 +1,6 @@
 import Atto
 import Glibc
+import Synchronization
 
 /// `atto session` at a terminal: lines are typed while values arrive.
 ///
@@ -19,10 +20,9 @@ enum Shell {
     // The prompt comes below them.
     await Terminal.written()
     let lines = lines(of: commands, session, on: loop)
+    let current = Mutex<Task<Void, any Error>?>(nil)
     Interruption.handle {
-      Task(executorPreference: loop.tasks) {
-        if await !text.interrupt() { LineEditor.discard() }
-      }
+      if let task = current.withLock({ $0 }) { task.cancel() } else { LineEditor.discard() }
     }
     defer { Interruption.handle(nil) }
     let (typed, queue) = AsyncStream<String>.makeStream()
@@ -37,13 +37,20 @@ enum Shell {
       queue.finish()
     }
     for await line in typed {
+      let task = Task(executorPreference: loop.tasks) { try await text.run(line) }
+      current.withLock { $0 = task }
       do {
-        try await text.run(line)
+        try await withTaskCancellationHandler {
+          try await task.value
+        } onCancel: {
+          task.cancel()
+        }
       } catch {
         let status = ExitStatus(error)
         Terminal.note(status.message)
         for hint in status.hints { Terminal.note("hint: \(hint)") }
       }
+      current.withLock { $0 = nil }
       await Terminal.room()
       if await text.isOver { break }
     }

@@ -12,7 +12,6 @@ actor TextSession {
   /// Called with the failure of a request in the background, and its command.
   private let whenFailed: @Sendable (any Error, String) -> Void
   private var lastID = 0
-  private var foreground: RequestID?
   var variables: [String: String] = [:]
   private(set) var isOver = false
 
@@ -27,10 +26,10 @@ actor TextSession {
     let id = nextID()
     let task = try await session.start(
       SessionCommands.Command(own: ConnectCommand.self), arguments, as: id)
-    try await wait(for: task, id)
+    try await Self.wait(for: task)
   }
 
-  /// Carries out a line.
+  /// Carries out a line. Cancelling the task ends the line's command.
   ///
   /// - Throws: `UsageError`, what its command throws, and `CheckFailure` where `expect` fails.
   func run(_ line: String) async throws {
@@ -52,9 +51,11 @@ actor TextSession {
     let request = SessionRequest(id: id, command: name, words: Array(words.dropFirst()))
     let task = try await session.start(request)
     if try isInBackground || session.commands.named(name).takesTurns {
-      foreground = id
-      await session.hasBegun(id)
-      foreground = nil
+      await withTaskCancellationHandler {
+        await session.hasBegun(id)
+      } onCancel: {
+        task.cancel()
+      }
       if await session.isInProgress(id) {
         Task(executorPreference: loop.tasks) { [whenFailed] in
           do { try await task.value } catch {
@@ -64,24 +65,15 @@ actor TextSession {
         return
       }
     }
-    try await wait(for: task, id)
+    try await Self.wait(for: task)
   }
 
-  private func wait(for task: Task<Void, any Error>, _ id: RequestID) async throws {
-    foreground = id
-    defer { foreground = nil }
+  private static func wait(for task: Task<Void, any Error>) async throws {
     try await withTaskCancellationHandler {
       try await task.value
     } onCancel: {
       task.cancel()
     }
-  }
-
-  /// Ends the command that is carried out, as Ctrl-C does. Returns whether there is one.
-  func interrupt() async -> Bool {
-    guard let foreground else { return false }
-    try? await session.cancel("\(foreground)")
-    return true
   }
 
   func end() { isOver = true }
