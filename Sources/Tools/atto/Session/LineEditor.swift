@@ -17,14 +17,16 @@ enum LineEditor {
   ///
   /// - Parameters:
   ///   - history: the file that keeps the history; nil for none.
+  ///   - whenEntered: called on the editor's thread for each line, before the prompt is shown again.
   ///   - completion: called on the editor's thread with the words up to the cursor.
   /// - Returns: the lines, up to the end of the input or ``end()``.
   static func start(
-    prompt: String, history: String?, completion: @escaping Completion
+    prompt: String, history: String?, whenEntered: @escaping @Sendable () -> Void,
+    completion: @escaping Completion
   ) -> AsyncStream<String>? {
     guard clineeditor_load() == 0 else { return nil }
     let (lines, continuation) = AsyncStream<String>.makeStream()
-    let reader = Reader(prompt, history, continuation, completion)
+    let reader = Reader(prompt, history, continuation, whenEntered, completion)
     let context = Unmanaged.passRetained(reader)
     let result = clinux_thread_start(
       { context in
@@ -56,15 +58,17 @@ private final class Reader: Sendable {
   private let prompt: String
   private let history: String?
   private let lines: AsyncStream<String>.Continuation
+  private let whenEntered: @Sendable () -> Void
   private let completion: LineEditor.Completion
 
   init(
     _ prompt: String, _ history: String?, _ lines: AsyncStream<String>.Continuation,
-    _ completion: @escaping LineEditor.Completion
+    _ whenEntered: @escaping @Sendable () -> Void, _ completion: @escaping LineEditor.Completion
   ) {
     self.prompt = prompt
     self.history = history
     self.lines = lines
+    self.whenEntered = whenEntered
     self.completion = completion
   }
 
@@ -74,6 +78,7 @@ private final class Reader: Sendable {
       line: { context, line in
         let reader = Unmanaged<Reader>.fromOpaque(context!).takeUnretainedValue()
         guard let line else { return reader.lines.finish() }
+        reader.whenEntered()
         reader.lines.yield(String(cString: line))
       },
       completions: { context, line, start, end in

@@ -19,17 +19,16 @@ enum Shell {
     if let connecting { try await text.connect(connecting) }
     // The prompt comes below them.
     await Terminal.written()
-    let lines = lines(of: commands, session, on: loop)
-    let current = Mutex<Task<Void, any Error>?>(nil)
-    Interruption.handle {
-      if let task = current.withLock({ $0 }) { task.cancel() } else { LineEditor.discard() }
-    }
+    let entered = EnteredLines()
+    let lines = lines(of: commands, session, entered, on: loop)
+    Interruption.handle { if !entered.interrupt() { LineEditor.discard() } }
     defer { Interruption.handle(nil) }
     let (typed, queue) = AsyncStream<String>.makeStream()
     let reading = Task(executorPreference: loop.tasks) {
       for await line in lines {
         if await session.isAsking {
           try? await session.answer(line)
+          entered.end()
         } else {
           queue.yield(line)
         }
@@ -38,7 +37,7 @@ enum Shell {
     }
     for await line in typed {
       let task = Task(executorPreference: loop.tasks) { try await text.run(line) }
-      current.withLock { $0 = task }
+      entered.begin(task)
       do {
         try await withTaskCancellationHandler {
           try await task.value
@@ -50,7 +49,7 @@ enum Shell {
         Terminal.note(status.message)
         for hint in status.hints { Terminal.note("hint: \(hint)") }
       }
-      current.withLock { $0 = nil }
+      entered.end()
       await Terminal.room()
       if await text.isOver { break }
     }
@@ -65,11 +64,14 @@ enum Shell {
   }
 
   private static func lines(
-    of commands: SessionCommands, _ session: CommandSession, on loop: Loop
+    of commands: SessionCommands, _ session: CommandSession, _ entered: EnteredLines,
+    on loop: Loop
   ) -> AsyncStream<String> {
     let descriptions =
       commands.all.map(\.description) + ScriptCommand.allCases.map(\.description)
-    let lines = LineEditor.start(prompt: "atto> ", history: history) { words in
+    let lines = LineEditor.start(
+      prompt: "atto> ", history: history, whenEntered: { entered.add() }
+    ) { words in
       let completion = CompletionRequest(
         commands: descriptions, handles: session.knownHandles.withLock { $0 })
       guard case .words(let found) = completion.answer(to: words) else { return nil }
@@ -82,7 +84,10 @@ enum Shell {
     let (plain, continuation) = AsyncStream<String>.makeStream()
     Task(executorPreference: loop.tasks) {
       let input = StandardInput(on: loop)
-      while case .success(let line)? = try? await input.next() { continuation.yield(line) }
+      while case .success(let line)? = try? await input.next() {
+        entered.add()
+        continuation.yield(line)
+      }
       continuation.finish()
     }
     return plain
@@ -101,5 +106,42 @@ enum Shell {
       mkdir(folder, 0o700)
     }
     return folder + "/history"
+  }
+}
+
+/// The lines that were entered and have not ended, for Ctrl-C: it may come before the line has begun.
+private final class EnteredLines: Sendable {
+  private struct State {
+    var count = 0
+    var task: Task<Void, any Error>?
+    /// Whether the next line ends as soon as it begins.
+    var isInterrupted = false
+  }
+
+  private let state = Mutex(State())
+
+  func add() { state.withLock { $0.count += 1 } }
+
+  func begin(_ task: Task<Void, any Error>) {
+    state.withLock { state in
+      state.task = task
+      if state.isInterrupted { task.cancel() }
+      state.isInterrupted = false
+    }
+  }
+
+  func end() {
+    state.withLock { state in
+      state.count -= 1
+      state.task = nil
+    }
+  }
+
+  /// Ends the line in progress, or the next one. Returns false if there is none.
+  func interrupt() -> Bool {
+    state.withLock { state in
+      if let task = state.task { task.cancel() } else { state.isInterrupted = state.count > 0 }
+      return state.count > 0
+    }
   }
 }
