@@ -89,7 +89,6 @@ static void got_line(char *line) {
   removed();
   if (!line) {
     is_over = 1;
-    callbacks.line(callbacks.context, NULL);
     return;
   }
   if (history && *line && *line != ' ') library.add_history(line);
@@ -164,7 +163,8 @@ void clineeditor_run(const char *text, const char *file, clineeditor_callbacks g
   if (atomic_load(&is_raw)) removed();
   if (history) library.write_history(history);
   close(event);
-  if (!is_over) callbacks.line(callbacks.context, NULL);
+  // The last thing: the process may end then.
+  callbacks.line(callbacks.context, NULL);
 }
 
 static void ask(uint64_t what) {
