@@ -121,11 +121,7 @@ enum ExtcapCommand: Command {
     }
     defer { watching.cancel() }
     do {
-      try await withTaskCancellationHandler {
-        try await capturing.value
-      } onCancel: {
-        capturing.cancel()
-      }
+      try await capturing.valueOrCancel
     } catch  where ExitStatus(error).isInterruption {
       // The end that Wireshark asks for.
     }

@@ -105,11 +105,7 @@ struct SubscribeCommand: ConnectionCommand {
     }
     let alarm = loop.after(time) { reading.cancel() }
     defer { alarm.cancel() }
-    let count = try await withTaskCancellationHandler {
-      try await reading.value
-    } onCancel: {
-      reading.cancel()
-    }
+    let count = try await reading.valueOrCancel
     await unsubscribe(connection, written, on: loop)
     if let limit, count < limit {
       throw CheckFailure(message: "received \(count) of \(limit) values")

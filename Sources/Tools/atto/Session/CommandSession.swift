@@ -137,11 +137,7 @@ actor CommandSession {
     }
     defer { alarm.cancel() }
     do {
-      try await withTaskCancellationHandler {
-        try await work.value
-      } onCancel: {
-        work.cancel()
-      }
+      try await work.valueOrCancel
     } catch {
       guard isOver.load(ordering: .relaxed), ExitStatus(error).isInterruption else { throw error }
       if !description.timeLimit.isOpen {

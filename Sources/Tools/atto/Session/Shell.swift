@@ -39,11 +39,7 @@ enum Shell {
       let task = Task(executorPreference: loop.tasks) { try await text.run(line) }
       entered.begin(task)
       do {
-        try await withTaskCancellationHandler {
-          try await task.value
-        } onCancel: {
-          task.cancel()
-        }
+        try await task.valueOrCancel
       } catch {
         let status = ExitStatus(error)
         Terminal.note(status.message)

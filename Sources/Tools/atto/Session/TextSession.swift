@@ -26,7 +26,7 @@ actor TextSession {
     let id = nextID()
     let task = try await session.start(
       SessionCommands.Command(own: ConnectCommand.self), arguments, as: id)
-    try await Self.wait(for: task)
+    try await task.valueOrCancel
   }
 
   /// Carries out a line. Cancelling the task ends the line's command.
@@ -65,15 +65,7 @@ actor TextSession {
         return
       }
     }
-    try await Self.wait(for: task)
-  }
-
-  private static func wait(for task: Task<Void, any Error>) async throws {
-    try await withTaskCancellationHandler {
-      try await task.value
-    } onCancel: {
-      task.cancel()
-    }
+    try await task.valueOrCancel
   }
 
   func end() { isOver = true }
