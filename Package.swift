@@ -63,6 +63,7 @@ let package = Package(
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "os", targets: ["os", "OSLog"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
+    .executable(name: "atto-gateway", targets: ["AttoGatewayCLI"]),
   ],
   targets: [
     // Core: the protocol, sans-IO. Imports nothing.
@@ -146,6 +147,17 @@ let package = Package(
     .target(
       name: "AttoFuzzing", dependencies: ["AttoATT", "AttoFormats", "AttoConformance"],
       path: "Sources/Testing/Fuzzing", swiftSettings: common),
+
+    // Gateway: devices for networks.
+    .target(
+      name: "AttoGateway",
+      dependencies: [
+        "Atto", "AttoATT", "AttoEventLoop", "AttoGATT", "AttoLinks", "AttoRadio", "AttoStore",
+      ],
+      path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
+    .executableTarget(
+      name: "AttoGatewayCLI", dependencies: ["AttoGateway"], path: "Sources/Gateway/atto-gateway",
+      swiftSettings: common + inheriting),
 
     // Tools: programs, and libraries that only programs use.
     .target(
@@ -233,6 +245,7 @@ let package = Package(
     .unitTests(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
+    .unitTests("GatewayTests", ["AttoGateway", "AttoTesting", "Atto", "AttoEventLoop"]),
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
     // Like the examples, these are built without our settings, as applications are.
     .testTarget(

@@ -1,0 +1,141 @@
+import Atto
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
+import AttoRadio
+
+/// Holding the link.
+extension Device {
+  /// Makes the link again and again until it is no longer wanted.
+  func hold() async {
+    while isWanted, !Task.isCancelled {
+      state = .waiting
+      guard let turn = await hub.turn(of: self) else { break }
+      state = .connecting
+      adapter = turn.adapterName.description
+      do throws(AttoError) {
+        let connection = try await connect(turn)
+        await serve(connection)
+      } catch {
+        hub.here { $0.attemptEnded(turn) }
+        guard !error.isCancellation else { break }
+        failed(error)
+      }
+      hub.here { $0.linkEnded(turn) }
+      adapter = nil
+    }
+    state = .idle
+    holding = nil
+    // It may be wanted again by now.
+    wantChanged()
+  }
+
+  private func failed(_ error: AttoError) {
+    failures += 1
+    counted.failures += 1
+    lastError = error
+    hub.log(.info, "\(label): \(error)")
+  }
+
+  private var options: ConnectionOptions {
+    var options = ConnectionOptions()
+    options.connectTimeout = hub.here { $0.configuration.limits.attemptTime }
+    options.security = configuration?.security ?? .low
+    options.securityOnDemand = .high
+    options.procedureTimeout = .seconds(60)
+    return options
+  }
+
+  private func connect(_ turn: Turn) async throws(AttoError) -> Connection {
+    let endpoint: Endpoint =
+      if let index = turn.adapter.index {
+        .le(L2CAPAddress(turn.address, source: .adapter(index)))
+      } else {
+        .air(turn.address.digits)
+      }
+    let connection = try await Connection.connect(
+      to: endpoint, options: options, adapter: turn.adapter)
+    // Before anything else: a bonded device may send values at once.
+    connection.observeValues { [weak self] handle, value in
+      guard let self else { return }
+      let octets = value.withUnsafeBytes { [UInt8]($0) }
+      self.here { $0.received(handle, octets) }
+    }
+    hub.here { $0.attemptEnded(turn) }
+    return connection
+  }
+
+  /// Uses a link until its end.
+  private func serve(_ connection: Connection) async {
+    defer { connection.close() }
+    var mtu = 23
+    do throws(AttoError) {
+      do throws(AttoError) {
+        mtu = try await connection.exchangeMTU()
+      } catch .refused {
+        // The peer has only the default.
+      }
+    } catch {
+      if !error.isCancellation { failed(error) }
+      return
+    }
+    self.connection = connection
+    state = .connected(mtu: mtu)
+    failures = 0
+    lastError = nil
+    counted.links += 1
+    await configureAgain()
+    hub.log(.info, "\(label): connected, ATT_MTU \(mtu)")
+    tell(.connected(mtu: mtu))
+    linkWaiters.resumeAll(.success(mtu))
+    try? await connection.closed()
+    let reason = await connection.endReason ?? .closed
+    self.connection = nil
+    state = .waiting
+    known = nil
+    discovery?.cancel()
+    discovery = nil
+    for handle in subscriptions.keys { subscriptions[handle]?.written = [] }
+    lastError = reason
+    hub.log(.info, "\(label): \(reason)")
+    tell(.disconnected(reason))
+  }
+
+  /// A value from the device.
+  func received(_ handle: AttributeHandle, _ octets: [UInt8]) {
+    counted.values += 1
+    if handle == serviceChangedHandle { databaseChanged() }
+    guard let subscription = subscriptions[handle] else { return }
+    for id in subscription.users.keys { users[id]?.events.add(.value(handle, octets)) }
+  }
+
+  private var serviceChangedHandle: AttributeHandle? {
+    subscriptions.first { $0.value.isServiceChanged }?.key
+  }
+
+  private func databaseChanged() {
+    known = nil
+    discovery?.cancel()
+    discovery = nil
+    tell(.databaseChanged)
+  }
+
+  /// Waits until there is a link.
+  func link(for id: UInt64, within time: Duration) async throws(GatewayError) -> Int {
+    if case .connected(let mtu) = state { return mtu }
+    guard users[id] != nil else { throw .released }
+    let label = label
+    return try await loop.withLocalWaiter { (waiter: Waiter<Int, GatewayError>) in
+      linkWaiters.append(waiter, for: id)
+      waiter.resume(.failure(.connectTimeout(device: label, after: time)), after: time)
+    }
+  }
+}
+
+extension Device {
+  func setParameters(_ parameters: PreferredConnectionParameters) async throws(GatewayError) {
+    guard let address else { throw .notConnected(device: label) }
+    try await hub.setParameters(parameters, of: address)
+  }
+}

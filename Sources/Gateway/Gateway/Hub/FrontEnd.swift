@@ -1,0 +1,36 @@
+/// An interface of the gateway to a network.
+package protocol FrontEnd: Sendable {
+  /// The name in the status and in logs: `esphome`, `mqtt`.
+  var name: String { get }
+
+  /// Serves until the task is cancelled.
+  ///
+  /// - Throws: why it cannot be served at all, for instance because the port is in use. What can pass
+  ///   by itself, such as a broker that is away, is no reason to return.
+  func run(_ hub: Hub) async throws
+
+  /// What it does now.
+  func status() async -> FrontEndStatus
+}
+
+/// What a front end does now.
+package struct FrontEndStatus: Equatable, Sendable {
+  /// A few words for people: `connected to broker:8883`, `2 clients`.
+  package var state: String
+  /// Whether it does what it should.
+  package var isHealthy: Bool
+  /// Numbers, in order. Names are those of Prometheus without the prefix: `queue_length`,
+  /// `dropped_total`.
+  package var numbers: [(name: String, value: Double)]
+
+  package init(state: String, isHealthy: Bool, numbers: [(name: String, value: Double)] = []) {
+    self.state = state
+    self.isHealthy = isHealthy
+    self.numbers = numbers
+  }
+
+  package static func == (a: FrontEndStatus, b: FrontEndStatus) -> Bool {
+    a.state == b.state && a.isHealthy == b.isHealthy
+      && a.numbers.elementsEqual(b.numbers) { $0.name == $1.name && $0.value == $1.value }
+  }
+}

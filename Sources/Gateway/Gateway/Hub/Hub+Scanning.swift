@@ -1,0 +1,174 @@
+import Atto
+import AttoEventLoop
+import AttoLinks
+import AttoRadio
+
+/// What is heard.
+extension Hub {
+  /// The advertisements of all adapters from now on, repeated ones too. For one consumer, until the
+  /// sequence is released. Beyond ``heardLimit`` the oldest are dropped.
+  package func heard() -> Batches<Heard> {
+    lastListener += 1
+    let id = lastListener
+    let queue = BatchQueue<Heard>(limit: Self.heardLimit)
+    let isFirst = listeners.isEmpty
+    listeners[id] = queue
+    for radio in radios.values {
+      for heard in radio.present.values { queue.add(heard) }
+    }
+    if isFirst { restartScans() }
+    return Batches(queue, on: loop) { [weak self] in
+      guard let self else { return }
+      self.loop.execute { self.here { $0.stopHearing(id) } }
+    }
+  }
+
+  private func stopHearing(_ id: UInt64) {
+    listeners[id] = nil
+    if listeners.isEmpty { restartScans() }
+  }
+
+  /// Asks for scan responses or not, where the adapter leaves the choice.
+  package func setScanning(active: Bool) {
+    guard active != scansActively else { return }
+    scansActively = active
+    restartScans()
+  }
+
+  /// What the scanners do now.
+  package var scanner: ScannerState {
+    let phases = radios.values.map(\.phase)
+    let phase =
+      phases.first { $0 == .running } ?? phases.first { $0 == .starting } ?? phases.first ?? .idle
+    let isActive = scansActively || radios.keys.contains { $0 != .air }
+    return ScannerState(phase: phase, isActive: isActive)
+  }
+
+  /// The adapters, in the order of the configuration.
+  package var adapters: [AdapterStatus] {
+    configuration.adapters.compactMap { name in
+      radios[name].map { radio in
+        AdapterStatus(
+          name: name, address: radio.adapter?.address ?? BluetoothAddress(0), phase: radio.phase,
+          links: turns.granted.values.count { $0.adapterName == name },
+          present: radio.present.count)
+      }
+    }
+  }
+
+  /// The adapters that are open.
+  var openAdapters: [Adapter] { radios.values.compactMap(\.adapter) }
+
+  /// The devices on the air now, by address, each as the adapter heard it that receives it best.
+  package var presentDevices: [Heard] {
+    var best: [BluetoothAddress: Heard] = [:]
+    for radio in radios.values {
+      for (address, heard) in radio.present {
+        guard let other = best[address], other.discovery.rssi >= heard.discovery.rssi else {
+          best[address] = heard
+          continue
+        }
+      }
+    }
+    return best.sorted { $0.key.value < $1.key.value }.map(\.value)
+  }
+
+  private func restartScans() {
+    for radio in radios.values { radio.scan?.cancel() }
+  }
+
+  /// Scans until the adapter fails.
+  func scan(_ radio: Radio, _ adapter: Adapter) async throws(RadioError) {
+    while !Task.isCancelled {
+      var options = ScanOptions()
+      options.isActive = scansActively || adapter.index != nil
+      options.reportsDuplicates = !listeners.isEmpty
+      let events = adapter.scan(options)
+      radio.phase = .running
+      reconsider()
+      let name = radio.name
+      let scan = Task(executorPreference: loop.tasks) { () -> RadioError? in
+        do throws(RadioError) {
+          for try await event in events { self.here { $0.receive(event, name) } }
+          return nil
+        } catch {
+          return error
+        }
+      }
+      radio.scan = scan
+      let failure = await withTaskCancellationHandler {
+        await scan.value
+      } onCancel: {
+        scan.cancel()
+      }
+      radio.scan = nil
+      if let failure { throw failure }
+    }
+  }
+
+  private func receive(_ event: ScanEvent, _ name: AdapterName) {
+    guard let radio = radios[name] else { return }
+    switch event {
+    case .found(let discovery): receive(discovery, radio, isNew: true)
+    case .seen(let discovery): receive(discovery, radio, isNew: false)
+    case .gone(let address): radio.present[address] = nil
+    case .missed: break
+    }
+  }
+
+  private func receive(_ discovery: Discovery, _ radio: Radio, isNew: Bool) {
+    let heard = Heard(discovery: discovery, adapter: radio.name, time: loop.now)
+    let address = discovery.address
+    if radio.present.count >= Radio.presentLimit, radio.present[address] == nil {
+      radio.present = [:]
+    }
+    // A scan that was started again finds everything again.
+    let isNew = isNew && radio.present.updateValue(heard, forKey: address) == nil
+    if !isNew { radio.present[address] = heard }
+    for queue in listeners.values { queue.add(heard) }
+    for device in named.values { identify(device, discovery, radio.name) }
+    addressed[address]?.here { $0.rssi = discovery.rssi }
+    guard discovery.isConnectable, !turns.waiting.isEmpty else { return }
+    if isNew { appeared(address) }
+    reconsider()
+  }
+
+  /// Gives a device the address and the signal strength of an advertisement, if it is its own.
+  func identify(_ device: Device, _ discovery: Discovery, _ radio: AdapterName) {
+    device.here { device in
+      if let address = device.address, address.value == discovery.address.value {
+        device.rssi = discovery.rssi
+        return
+      }
+      guard let match = device.configuration?.match, match.address == nil,
+        device.connection == nil, match.matches(discovery, onAir: radio == .air),
+        device.address.map({ !isPresent($0) }) ?? true
+      else { return }
+      device.address = discovery.address
+      device.rssi = discovery.rssi
+    }
+  }
+
+  private nonisolated func isPresent(_ address: BluetoothAddress) -> Bool {
+    assumeIsolated { $0.radios.values.contains { $0.heard(address) != nil } }
+  }
+}
+
+extension Hub {
+  /// The kernel replaces all parameters by those that are loaded, so all are.
+  func setParameters(
+    _ new: PreferredConnectionParameters, of address: BluetoothAddress
+  ) async throws(GatewayError) {
+    guard parameters.count < configuration.limits.devices || parameters[address] != nil else {
+      throw .tooManyDevices(limit: configuration.limits.devices)
+    }
+    parameters[address] = new
+    for radio in openAdapters {
+      do throws(RadioError) {
+        try await radio.loadConnectionParameters(parameters)
+      } catch {
+        throw .device(.radio(error))
+      }
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import Atto
+import AttoEventLoop
+import AttoLinks
+import AttoRadio
+import AttoStore
+
+/// Holds links to devices and shares each among its users.
+///
+/// # Theory
+/// Each adapter has a task that keeps it open and scanning. What is heard goes to the consumers of
+/// ``heard()``, names devices that are configured without an address, and lets devices that wait for a link
+/// have their turn (``turn(of:)``): see `Hub+Turns`.
+///
+/// Everything runs on one loop.
+package actor Hub {
+  /// Opens an adapter on a loop.
+  package typealias Opening =
+    @Sendable (AdapterName, Loop) async throws(RadioError) -> Adapter
+  /// Receives the hub's messages, on the loop.
+  package typealias Logging = @Sendable (LogLevel, String) -> Void
+  /// Advertisements that wait for one consumer.
+  package static let heardLimit = 4096
+  /// The pauses between attempts to open an adapter.
+  static let adapterPauses: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
+
+  /// The loop on which the gateway runs.
+  package nonisolated let loop: Loop
+  /// Bonds and databases; nil: nothing is kept between runs.
+  package nonisolated let store: StoreFile?
+  nonisolated let logging: Logging
+  private let opening: Opening
+
+  /// The configuration now.
+  package internal(set) var configuration: Configuration
+  var radios: [AdapterName: Radio] = [:]
+  /// Configured devices by name.
+  var named: [String: Device] = [:]
+  /// Devices that only an address names.
+  var addressed: [BluetoothAddress: Device] = [:]
+  var turns = Turns()
+  var listeners: [UInt64: BatchQueue<Heard>] = [:]
+  var lastListener: UInt64 = 0
+  var slotWatchers: [UInt64: AsyncStream<Slots>.Continuation] = [:]
+  /// Whether scan responses are asked for, where the adapter leaves the choice.
+  package internal(set) var scansActively: Bool
+  var parameters: [BluetoothAddress: PreferredConnectionParameters] = [:]
+  var isRunning = false
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    loop.asUnownedSerialExecutor()
+  }
+
+  /// A hub that does nothing until ``run()``.
+  ///
+  /// - Parameters:
+  ///   - opening: opens an adapter; called again when one was unplugged.
+  ///   - log: receives messages, on the loop. Must not block.
+  package init(
+    _ configuration: Configuration, store: StoreFile? = nil, loop: Loop,
+    opening: @escaping Opening = Hub.open, log: @escaping Logging = { _, _ in }
+  ) {
+    self.configuration = configuration
+    self.store = store
+    self.loop = loop
+    self.opening = opening
+    logging = log
+    scansActively = configuration.advertisements.active
+  }
+
+  /// Opens a radio of the virtual air or an adapter of the kernel, and switches that on.
+  package static let open: Opening = { (name, loop) throws(RadioError) in
+    switch name {
+    case .air: return try Adapter.virtual(loop: loop)
+    case .hci(let index):
+      let adapter = try await Adapter.kernel(.adapter(index), loop: loop)
+      try await adapter.powerOn()
+      return adapter
+    }
+  }
+
+  nonisolated func log(_ level: LogLevel, _ text: String) { logging(level, text) }
+
+  /// Holds the links until the task is cancelled. Once.
+  package func run() async {
+    isRunning = true
+    for device in configuration.devices { add(device) }
+    for name in configuration.adapters { keep(name) }
+    await untilCancelled()
+    isRunning = false
+    for device in allDevices { device.here { $0.end() } }
+    let held = allDevices.compactMap { $0.here { $0.holding } }
+    for task in held { await task.value }
+    for radio in radios.values { radio.task?.cancel() }
+    for radio in radios.values { await radio.task?.value }
+    (named, addressed, radios) = ([:], [:], [:])
+    for queue in listeners.values { queue.end() }
+    for watcher in slotWatchers.values { watcher.finish() }
+  }
+
+  private func untilCancelled() async {
+    let _: Void? = try? await loop.withLocalWaiter { (_: Waiter<Void, GatewayError>) in }
+  }
+
+  // MARK: Devices
+
+  var allDevices: [Device] { Array(named.values) + Array(addressed.values) }
+
+  /// The configured devices, by name.
+  package var devices: [Device] { named.sorted { $0.key < $1.key }.map(\.value) }
+
+  /// Those that only an address names, and that are in use.
+  package var addressedDevices: [Device] {
+    addressed.sorted { $0.key.value < $1.key.value }.map(\.value)
+  }
+
+  /// The configured device of this name.
+  ///
+  /// - Throws: `unknownDevice`.
+  package func device(named name: String) throws(GatewayError) -> Device {
+    guard let device = named[name] else { throw .unknownDevice(name) }
+    return device
+  }
+
+  /// The device with this address: a configured one, or else one that exists until its last user
+  /// releases it. Use it without an await in between.
+  ///
+  /// - Throws: `tooManyDevices`.
+  package func device(at address: BluetoothAddress) throws(GatewayError) -> Device {
+    for device in named.values where device.here({ $0.address }) == address {
+      return device
+    }
+    if let device = addressed[address] { return device }
+    let limit = configuration.limits.devices
+    guard named.count + addressed.count < limit else { throw .tooManyDevices(limit: limit) }
+    let device = Device(self, at: address)
+    addressed[address] = device
+    return device
+  }
+
+  func add(_ configuration: DeviceConfiguration) {
+    let device = Device(self, configured: configuration)
+    named[configuration.name] = device
+    // Perhaps it is on the air already.
+    for radio in radios.values {
+      for heard in radio.present.values { identify(device, heard.discovery, radio.name) }
+    }
+    device.here { $0.wantChanged() }
+  }
+
+  /// A user has gone: a device that only an address names is dropped with its last user.
+  func used(_ device: Device) {
+    guard let address = device.here({ $0.name == nil && $0.users.isEmpty ? $0.address : nil }),
+      addressed[address] === device
+    else { return }
+    device.here { $0.isOver = true }
+    addressed[address] = nil
+  }
+
+  // MARK: Adapters
+
+  /// Keeps an adapter open and scanning.
+  func keep(_ name: AdapterName) {
+    let radio = Radio(name)
+    radios[name] = radio
+    radio.task = Task(executorPreference: loop.tasks) { await self.serve(name) }
+  }
+
+  private func serve(_ name: AdapterName) async {
+    guard let radio = radios[name] else { return }
+    var pause = Self.adapterPauses.lowerBound
+    while !Task.isCancelled {
+      do throws(RadioError) {
+        radio.phase = .starting
+        let adapter = try await opening(radio.name, loop)
+        radio.adapter = adapter
+        try? await adapter.setAgent(GatewayAgent(self))
+        pause = Self.adapterPauses.lowerBound
+        try await scan(radio, adapter)
+      } catch {
+        guard !Task.isCancelled else { break }
+        if radio.phase != .failed(error) { log(.error, "adapter \(radio.name): \(error)") }
+        radio.phase = .failed(error)
+      }
+      radio.present = [:]
+      // Without permission to scan, an adapter of the kernel still connects.
+      if await radio.adapter?.endReason != nil || radio.name == .air { radio.adapter = nil }
+      reconsider()
+      do { try await loop.sleep(for: pause) } catch { break }
+      pause = min(pause * 2, Self.adapterPauses.upperBound)
+    }
+    radio.adapter = nil
+  }
+}
