@@ -16,6 +16,9 @@ HCI_CHANNEL_MONITOR = 2
 SO_RCVBUFFORCE = 33
 SO_TIMESTAMP = 29
 ROOM = 16 << 20
+# btsnoop, version 1, its records as the monitor's socket gives them; its clock begins in the year 0.
+BTSNOOP = struct.pack(">8sII", b"btsnoop\0", 1, 2001)
+BTSNOOP_EPOCH = 0x00DCDDB30F2F8000
 # HCI_MON_EVENT_PKT, HCI_MON_ACL_TX_PKT, HCI_MON_ACL_RX_PKT.
 EVENT, SENT, RECEIVED = 3, 4, 5
 # Events of HCI and of LE.
@@ -74,6 +77,21 @@ class Monitor:
                 continue
             if happening := understood(kind, data[6:6 + length]):
                 found.append(Happening(seconds, index, *happening))
+
+    def save(self, path: str) -> None:
+        """Writes everything since the last look, for `btmon -r`. btmon's own recording loses what its
+        socket had no room for, and what it has not read when it is told to end."""
+        with open(path, "wb") as file:
+            file.write(BTSNOOP)
+            while True:
+                try:
+                    seconds, data = self.next()
+                except BlockingIOError:
+                    return
+                kind, index, length = struct.unpack("<HHH", data[:6])
+                file.write(struct.pack(
+                    ">IIIIQ", length, length, index << 16 | kind, 0,
+                    BTSNOOP_EPOCH + round(seconds * 1e6)) + data[6:6 + length])
 
     def next(self) -> tuple[float, bytes]:
         """The kernel's time of the next record, and the record."""

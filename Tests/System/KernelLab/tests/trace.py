@@ -1,15 +1,12 @@
 """Our pairing, encryption and reading as BlueZ's btmon decodes them, step by step."""
 import re
 
+from monitor import Monitor
 from peers import *
 
 ENCRYPTED, LONG = "0x010A", "0x0035"
 
-monitor = Process("btmon", "-w", "own.btsnoop")
-deadline = time.monotonic() + PATIENCE
-while not (os.path.exists("own.btsnoop") and os.path.getsize("own.btsnoop") > 16):
-    check(time.monotonic() < deadline, monitor.errors)
-    time.sleep(0.02)
+monitor = Monitor()
 with Server("edges", listen="le:@hci1"):
     # Keys of an earlier test would spare them the pairing.
     atto("unpair", endpoint(), status=None)
@@ -21,9 +18,7 @@ with Server("edges", listen="le:@hci1"):
     atto("unpair", endpoint())
     atto("unpair", endpoint(server=0, client=1))
     control.await_no_connections()
-time.sleep(0.3)
-monitor.signal(signal.SIGTERM)
-monitor.wait()
+monitor.save("own.btsnoop")
 
 # Each step as hci0 saw it: its direction, and the line that says what it is.
 steps: list[str] = []
