@@ -152,7 +152,8 @@ let package = Package(
     .target(
       name: "AttoGateway",
       dependencies: [
-        "Atto", "AttoATT", "AttoEventLoop", "AttoGATT", "AttoLinks", "AttoRadio", "AttoStore",
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoLinks", "AttoRadio",
+        "AttoStore",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
     .executableTarget(

@@ -15,7 +15,7 @@ public struct ProfileError: Error, Equatable, Sendable {
 
   var place: ProfilePath
 
-  init(_ place: ProfilePath, expected: String, found: String) {
+  package init(_ place: ProfilePath, expected: String, found: String) {
     self.place = place
     self.expected = expected
     self.found = found
@@ -41,7 +41,7 @@ extension ProfileError: CustomStringConvertible {
 }
 
 /// The path from the top of a profile to a value.
-struct ProfilePath: Equatable, Sendable {
+package struct ProfilePath: Equatable, Sendable {
   enum Step: Equatable, Sendable {
     case key(String)
     case index(Int)
@@ -49,11 +49,11 @@ struct ProfilePath: Equatable, Sendable {
 
   var steps: [Step] = []
 
-  static func / (path: ProfilePath, key: String) -> ProfilePath {
+  package static func / (path: ProfilePath, key: String) -> ProfilePath {
     ProfilePath(steps: path.steps + [.key(key)])
   }
 
-  static func / (path: ProfilePath, index: Int) -> ProfilePath {
+  package static func / (path: ProfilePath, index: Int) -> ProfilePath {
     ProfilePath(steps: path.steps + [.index(index)])
   }
 
@@ -75,7 +75,7 @@ struct ProfilePath: Equatable, Sendable {
 }
 
 extension ProfilePath: CustomStringConvertible {
-  var description: String {
+  package var description: String {
     var text = ""
     for step in steps {
       switch step {

@@ -1,8 +1,8 @@
 /// Base64 (RFC 4648, section 4).
-enum Base64 {
+package enum Base64 {
   /// Decodes the standard alphabet. Returns nil unless the text is padded to groups of four and the
   /// unused bits are zero.
-  static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+  package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var bits: UInt32 = 0
     var count = 0

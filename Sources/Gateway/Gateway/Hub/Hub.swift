@@ -78,7 +78,8 @@ package actor Hub {
     }
   }
 
-  nonisolated func log(_ level: LogLevel, _ text: String) { logging(level, text) }
+  /// Logs a message, on the loop.
+  package nonisolated func log(_ level: LogLevel, _ text: String) { logging(level, text) }
 
   /// Holds the links until the task is cancelled. Once.
   package func run() async {

@@ -140,7 +140,7 @@ extension Profile.Advertising {
 
 extension ProfileField {
   /// The members of an object with arbitrary keys.
-  fileprivate var entries: [(name: String, field: ProfileField)] {
+  package var entries: [(name: String, field: ProfileField)] {
     get throws(ProfileError) {
       guard case .object(let members) = node.content else { throw mistake("an object") }
       return members.map { ($0.name, ProfileField(node: $0.value, path: path / $0.name)) }
@@ -148,7 +148,7 @@ extension ProfileField {
   }
 
   /// The key as a value, so that a mistake in it is reported at its position.
-  fileprivate func keyed(_ name: String) -> ProfileField {
+  package func keyed(_ name: String) -> ProfileField {
     ProfileField(node: JSONNode(offset: node.offset, content: .string(name)), path: path)
   }
 }

@@ -1,22 +1,23 @@
 import AttoATT
 
-/// A value of the file. Each property or function reads it as one type and throws if it has another.
-struct ProfileField {
+/// A value of the file. Each property or function reads it as one type and throws if it has another. The
+/// configuration of the gateway is read by these too.
+package struct ProfileField {
   var node: JSONNode
-  var path: ProfilePath
+  package var path: ProfilePath
 
-  func mistake(_ expected: String) -> ProfileError {
+  package func mistake(_ expected: String) -> ProfileError {
     ProfileError(path, expected: expected, found: node.found)
   }
 
-  var bool: Bool {
+  package var bool: Bool {
     get throws(ProfileError) {
       guard case .bool(let value) = node.content else { throw mistake("true or false") }
       return value
     }
   }
 
-  func integer(_ range: ClosedRange<Int>, unit: String = "") throws(ProfileError) -> Int {
+  package func integer(_ range: ClosedRange<Int>, unit: String = "") throws(ProfileError) -> Int {
     guard case .number(let text) = node.content, let value = Int(text), range.contains(value)
     else {
       throw mistake("a whole number\(unit) from \(range.lowerBound) to \(range.upperBound)")
@@ -28,13 +29,13 @@ struct ProfileField {
     .milliseconds(try integer(range, unit: " of milliseconds"))
   }
 
-  func string(_ expected: String) throws(ProfileError) -> String {
+  package func string(_ expected: String) throws(ProfileError) -> String {
     guard case .string(let text) = node.content else { throw mistake(expected) }
     return text
   }
 
   /// Reads text of at most `limit` octets in UTF-8.
-  func text(limit: Int) throws(ProfileError) -> String {
+  package func text(limit: Int) throws(ProfileError) -> String {
     let text = try string("a text")
     guard text.utf8.count <= limit else {
       throw ProfileError(
@@ -44,7 +45,7 @@ struct ProfileField {
   }
 
   /// Reads one of some words.
-  func word(_ words: [String]) throws(ProfileError) -> String {
+  package func word(_ words: [String]) throws(ProfileError) -> String {
     let expected = "one of " + words.joined(separator: ", ")
     let text = try string(expected)
     guard words.contains(text) else {
@@ -54,7 +55,7 @@ struct ProfileField {
     return text
   }
 
-  var list: [ProfileField] {
+  package var list: [ProfileField] {
     get throws(ProfileError) {
       guard case .array(let nodes) = node.content else { throw mistake("a list") }
       return nodes.enumerated().map { ProfileField(node: $1, path: path / $0) }
@@ -77,7 +78,7 @@ struct ProfileField {
 
   // MARK: - Bluetooth
 
-  var uuid: BluetoothUUID {
+  package var uuid: BluetoothUUID {
     get throws(ProfileError) {
       let expected = "a UUID such as \"180D\" or \"6e400001-b5a3-f393-e0a9-e50e24dcca9e\""
       guard let uuid = BluetoothUUID(try string(expected)) else { throw mistake(expected) }
@@ -109,7 +110,7 @@ struct ProfileField {
   }
 
   /// Reads `0x` and one to four hexadecimal digits.
-  func number(
+  package func number(
     _ expected: String, in range: ClosedRange<UInt16> = 0...0xFFFF
   ) throws(ProfileError) -> UInt16 {
     let text = try string(expected)

@@ -1,13 +1,13 @@
 /// An object of the file with known keys only.
-struct ProfileObject {
+package struct ProfileObject {
   /// A key that every object may have, with a text for people.
   static let comment = "comment"
 
   private let members: [JSONNode.Member]
-  let path: ProfilePath
+  package let path: ProfilePath
 
   /// Reads the field as an object with no other keys than these.
-  init(_ field: ProfileField, keys: [String]) throws(ProfileError) {
+  package init(_ field: ProfileField, keys: [String]) throws(ProfileError) {
     guard case .object(let members) = field.node.content else {
       throw field.mistake("an object")
     }
@@ -25,12 +25,12 @@ struct ProfileObject {
   }
 
   /// The value of a key, or nil if it is absent. null is a value, and never valid.
-  subscript(key: String) -> ProfileField? {
+  package subscript(key: String) -> ProfileField? {
     members.first { $0.name == key }.map { ProfileField(node: $0.value, path: path / key) }
   }
 
   /// Returns the value of a required key.
-  func required(_ key: String, _ expected: String) throws(ProfileError) -> ProfileField {
+  package func required(_ key: String, _ expected: String) throws(ProfileError) -> ProfileField {
     guard let field = self[key] else {
       throw ProfileError(path, expected: "the key \"\(key)\", \(expected)", found: "none")
     }

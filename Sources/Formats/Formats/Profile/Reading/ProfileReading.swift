@@ -3,13 +3,7 @@ extension Profile {
   ///
   /// - Throws: ``ProfileError`` for the first mistake.
   public init(contentsOfFile path: String) throws(ProfileError) {
-    let bytes: [UInt8]
-    do throws(FileBytes.Failure) {
-      bytes = try FileBytes.read(path)
-    } catch {
-      throw ProfileError(unreadable: path, error)
-    }
-    try self.init(json: bytes, file: path)
+    try self.init(json: ProfileField.bytes(ofFile: path), file: path)
   }
 
   /// Reads a profile from UTF-8 JSON and checks its layout. Limits: 4 MiB, 32 levels.
@@ -17,24 +11,10 @@ extension Profile {
   /// - Parameter file: the name of the file in messages.
   /// - Throws: ``ProfileError`` for the first mistake.
   public init(json bytes: [UInt8], file: String? = nil) throws(ProfileError) {
-    let node: JSONNode
-    do throws(TextMistake) {
-      node = try JSONParser.parse(bytes)
-    } catch {
-      var mistake = ProfileError(
-        ProfilePath(), expected: error.expected, found: error.found)
-      mistake.file = file
-      mistake.position = TextPosition(of: error.offset, in: bytes)
-      throw mistake
-    }
-    do throws(ProfileError) {
-      try self.init(ProfileField(node: node, path: ProfilePath()))
-      _ = try layout()
-    } catch {
-      var mistake = error
-      mistake.file = file
-      mistake.position = TextPosition(of: error.place.offset(in: node), in: bytes)
-      throw mistake
+    self = try ProfileField.read(bytes, file: file) { (field) throws(ProfileError) in
+      let profile = try Profile(field)
+      _ = try profile.layout()
+      return profile
     }
   }
 
@@ -79,5 +59,40 @@ extension Profile.Include {
     let object = try ProfileObject(field, keys: ["handle", "service"])
     handle = try object["handle"]?.handle
     service = try object.required("service", "the handle or UUID of a service").target("service")
+  }
+}
+
+extension ProfileField {
+  /// Reads a file whole, of at most 4 MiB.
+  package static func bytes(ofFile path: String) throws(ProfileError) -> [UInt8] {
+    do throws(FileBytes.Failure) {
+      return try FileBytes.read(path)
+    } catch {
+      throw ProfileError(unreadable: path, error)
+    }
+  }
+
+  /// Parses UTF-8 JSON and returns what `body` reads from it. Errors get the file and the position.
+  package static func read<Value>(
+    _ bytes: [UInt8], file: String?, _ body: (ProfileField) throws(ProfileError) -> Value
+  ) throws(ProfileError) -> Value {
+    let node: JSONNode
+    do throws(TextMistake) {
+      node = try JSONParser.parse(bytes)
+    } catch {
+      var mistake = ProfileError(
+        ProfilePath(), expected: error.expected, found: error.found)
+      mistake.file = file
+      mistake.position = TextPosition(of: error.offset, in: bytes)
+      throw mistake
+    }
+    do throws(ProfileError) {
+      return try body(ProfileField(node: node, path: ProfilePath()))
+    } catch {
+      var mistake = error
+      mistake.file = file
+      mistake.position = TextPosition(of: error.place.offset(in: node), in: bytes)
+      throw mistake
+    }
   }
 }

@@ -39,7 +39,7 @@ extension ProfileObject {
 
 extension ProfileField {
   /// Reads a value in one of the four notations.
-  func octets(limit: Int = ValueLimits.longest) throws(ProfileError) -> [UInt8] {
+  package func octets(limit: Int = ValueLimits.longest) throws(ProfileError) -> [UInt8] {
     let octets: [UInt8]
     switch node.content {
     case .object: octets = try repeatedOctets()

@@ -1,0 +1,148 @@
+import Atto
+import AttoATT
+import AttoFormats
+
+/// A mistake in a configuration, with its position in the file.
+package typealias ConfigurationError = ProfileError
+
+extension Configuration {
+  /// Reads a file, of at most 4 MiB, and the keys in the files that it names. Blocks on the disk.
+  ///
+  /// - Throws: ``ConfigurationError`` for the first mistake.
+  package init(contentsOfFile path: String) throws(ConfigurationError) {
+    try self.init(json: ProfileField.bytes(ofFile: path), file: path)
+  }
+
+  /// Reads UTF-8 JSON, and the keys in the files that it names.
+  ///
+  /// - Parameter file: the name of the file in messages.
+  /// - Throws: ``ConfigurationError`` for the first mistake.
+  package init(json: [UInt8], file: String? = nil) throws(ConfigurationError) {
+    self = try ProfileField.read(json, file: file) { (field) throws(ProfileError) in
+      try Configuration(field)
+    }
+  }
+
+  static let keys = [
+    "name", "adapters", "esphome", "mqtt", "devices", "advertisements", "fleet", "endpoints",
+    "store", "state", "metrics", "log", "limits",
+  ]
+
+  private init(_ field: ProfileField) throws(ProfileError) {
+    let object = try ProfileObject(field, keys: Self.keys)
+    self.init(name: try object.required("name", "the gateway's name").name)
+    if let field = object["adapters"] { adapters = try Self.adapters(field) }
+    esphome = try object["esphome"].map(ESPHome.init)
+    mqtt = try object["mqtt"].map(MQTT.init)
+    if let field = object["advertisements"] { advertisements = try Advertisements(field) }
+    fleet = try object["fleet"]?.name
+    if fleet != nil, mqtt == nil {
+      throw ProfileError(
+        object.path / "fleet", expected: "the key \"mqtt\" beside it: a fleet shares a broker",
+        found: "none")
+    }
+    endpoints = try object["endpoints"]?.folder
+    store = try object["store"]?.filePath
+    state = try object["state"]?.folder
+    metrics = try object["metrics"]?.listeningPlace
+    if let field = object["log"] {
+      let words = LogLevel.allCases.map { "\($0)" }
+      let word = try field.word(words)
+      log = LogLevel.allCases[words.firstIndex(of: word) ?? 0]
+    }
+    if let field = object["limits"] { limits = try Limits(field) }
+    for field in try object["devices"]?.list ?? [] {
+      let device = try DeviceConfiguration(field)
+      guard devices.count < limits.devices else {
+        throw ProfileError(
+          field.path, expected: "at most \(limits.devices) devices (limits.devices)",
+          found: "another")
+      }
+      guard !devices.contains(where: { $0.name == device.name }) else {
+        throw ProfileError(
+          field.path / "name", expected: "each name once", found: "\"\(device.name)\" again")
+      }
+      if let other = devices.first(where: { $0.match == device.match }) {
+        throw ProfileError(
+          field.path / "match", expected: "another device than \"\(other.name)\"",
+          found: "the same")
+      }
+      devices.append(device)
+    }
+  }
+
+  private static func adapters(_ field: ProfileField) throws(ProfileError) -> [AdapterName] {
+    var names: [AdapterName] = []
+    for field in try field.list {
+      let expected = "\"air\" or the name of an adapter such as \"hci0\""
+      guard let name = AdapterName(try field.string(expected)) else {
+        throw field.mistake(expected)
+      }
+      guard !names.contains(name) else {
+        throw ProfileError(field.path, expected: "each adapter once", found: "\"\(name)\" again")
+      }
+      names.append(name)
+    }
+    guard !names.isEmpty else { throw field.mistake("at least one adapter") }
+    return names
+  }
+}
+
+extension Configuration.Limits {
+  static let keys = ["connections", "devices", "attempts", "attemptSeconds", "clients"]
+
+  fileprivate init(_ field: ProfileField) throws(ProfileError) {
+    let object = try ProfileObject(field, keys: Self.keys)
+    self.init()
+    connections = try object["connections"]?.integer(1...1024) ?? connections
+    devices = try object["devices"]?.integer(1...4096) ?? devices
+    attempts = try object["attempts"]?.integer(2...16) ?? attempts
+    if let field = object["attemptSeconds"] { attemptTime = try field.seconds(1...60) }
+    clients = try object["clients"]?.integer(1...64) ?? clients
+  }
+}
+
+extension Configuration.Advertisements {
+  static let keys = ["forward", "active", "services", "companies", "minimumRSSI"]
+
+  fileprivate init(_ field: ProfileField) throws(ProfileError) {
+    let object = try ProfileObject(field, keys: Self.keys)
+    self.init()
+    forward = try object["forward"]?.bool ?? forward
+    active = try object["active"]?.bool ?? active
+    for field in try object["services"]?.list ?? [] { services.append(try field.uuid) }
+    for field in try object["companies"]?.list ?? [] { companies.append(try field.company) }
+    if let rssi = try object["minimumRSSI"]?.integer(-127...20, unit: " of dBm") {
+      minimumRSSI = Int8(rssi)
+    }
+  }
+}
+
+extension Configuration.ESPHome {
+  static let keys = ["listen", "key", "keyFile", "encryption", "friendlyName", "clients"]
+
+  fileprivate init(_ field: ProfileField) throws(ProfileError) {
+    let object = try ProfileObject(field, keys: Self.keys)
+    self.init()
+    if let field = object["listen"] { listen = try field.listeningPlace }
+    friendlyName = try object["friendlyName"]?.text(limit: 120)
+    clients = try object["clients"]?.integer(1...64) ?? clients
+    let isEncrypted = try object["encryption"]?.bool ?? true
+    switch (object["key"], object["keyFile"]) {
+    case (let field?, nil): key = try field.key(try field.string("32 octets in base64"))
+    case (nil, let field?): key = try field.key(try field.firstLine())
+    case (_?, let field?):
+      throw ProfileError(
+        field.path, expected: "one of \"key\" and \"keyFile\"", found: "both")
+    case (nil, nil) where isEncrypted:
+      throw ProfileError(
+        object.path, expected: "the key \"key\", 32 octets in base64, or \"encryption\": false",
+        found: "neither")
+    case (nil, nil): break
+    }
+    if !isEncrypted, key != nil {
+      throw ProfileError(
+        object.path / "encryption", expected: "true beside a key", found: "false")
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Atto
+import AttoATT
+import Testing
+
+@testable import AttoGateway
+
+@Suite("The configuration of a gateway") struct ConfigurationTests {
+  static func read(_ text: String) throws(ConfigurationError) -> Configuration {
+    try Configuration(json: Array(text.utf8), file: "gateway.json")
+  }
+
+  static let key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+
+  @Test func everything() throws {
+    let configuration = try Self.read(
+      """
+      { "name": "hall", "adapters": ["air", "hci1"], "fleet": "home", "log": "debug",
+        "esphome": {"listen": "127.0.0.1:6053", "key": "\(Self.key)", "clients": 3},
+        "mqtt": {"url": ["mqtts://broker:8883", "mqtts://[::1]"], "user": "atto",
+                 "passwordFile": "/etc/passwd", "caFile": "/etc/passwd", "topic": "a/b",
+                 "homeAssistant": true, "version": "3.1.1", "queueLimit": 10},
+        "devices": [
+          {"name": "strap", "match": {"localName": "Atto Strap"}, "security": "medium",
+           "passkey": 123456, "characteristics": {"rate": {"uuid": "2A37", "service": "180D"}},
+           "subscribe": ["rate", "0x0012"], "read": [{"uuid": "2A19", "everySeconds": 60}],
+           "sequences": {"poll": [{"write": "180D/2A39", "value": "hex:01", "response": false},
+             {"pauseMilliseconds": 100}, {"expect": "rate", "beginning": "hex:00"},
+             {"read": "2A19"}]}},
+          {"name": "lock", "match": {"address": "AA:BB:CC:DD:EE:FF/random"}, "hold": false},
+          {"name": "tag", "match": {"manufacturerData": {"0x0059": "hex:01"}, "service": "180F"}}],
+        "advertisements": {"forward": true, "active": false, "minimumRSSI": -80},
+        "metrics": "[::1]:9273", "limits": {"connections": 16, "attemptSeconds": 5},
+        "comment": "for people" }
+      """)
+    #expect(configuration.adapters == [.air, .hci(1)])
+    #expect(configuration.esphome?.key == Array("0123456789abcdef0123456789abcdef".utf8))
+    #expect(
+      configuration.mqtt?.brokers.map(\.description) == [
+        "mqtts://broker:8883", "mqtts://[::1]:8883",
+      ])
+    #expect(configuration.mqtt?.version == .v311)
+    #expect(configuration.metrics == .internet(host: "::1", port: 9273))
+    #expect(configuration.limits.connections == 16)
+    #expect(configuration.limits.attemptTime == .seconds(5))
+    #expect(configuration.log == .debug)
+    let strap = configuration.devices[0]
+    #expect(strap.security == .medium && strap.passkey == 123_456)
+    #expect(strap.subscribe == [.name("rate"), .handle(0x12)])
+    #expect(strap.read == [.init(.uuid(0x2A19, service: nil), every: .seconds(60))])
+    #expect(
+      strap.sequences["poll"] == [
+        .write(.uuid(0x2A39, service: 0x180D), [1], withResponse: false),
+        .pause(.milliseconds(100)),
+        .expect(.name("rate"), beginning: [0], within: .seconds(5)),
+        .read(.uuid(0x2A19, service: nil)),
+      ])
+    #expect(configuration.devices[1].match.address == BluetoothAddress("AA:BB:CC:DD:EE:FF/random"))
+    #expect(!configuration.devices[1].isHeld)
+    #expect(configuration.devices[2].match.company == 0x59)
+  }
+
+  @Test(arguments: [
+    (#"{}"#, "gateway.json:1:1: expected the key \"name\", the gateway's name, found none"),
+    (#"{"name": "a/b"}"#, #"1:10: name: expected a name of 1 to 64 letters"#),
+    ("{\"name\": \"a\",\n \"device\": []}", #"2:12: device: expected one of the keys"#),
+    (#"{"name": "a", "device": []}"#, #"(did you mean "devices"?)"#),
+    (#"{"name": "a", "adapters": ["hci"]}"#, #"adapters[0]: expected "air" or"#),
+    (#"{"name": "a", "adapters": []}"#, #"expected at least one adapter"#),
+    (#"{"name": "a", "adapters": ["air", "air"]}"#, #"expected each adapter once"#),
+    (#"{"name": "a", "esphome": {}}"#, #"esphome: expected the key "key""#),
+    (#"{"name": "a", "esphome": {"key": "MDEy"}}"#, "found 3 octets"),
+    (#"{"name": "a", "esphome": {"key": "secret!"}}"#, "found no base64"),
+    (
+      #"{"name": "a", "esphome": {"key": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "encryption": false}}"#,
+      "expected true beside a key"
+    ),
+    (
+      #"{"name": "a", "esphome": {"encryption": false, "listen": "localhost:1"}}"#, "esphome.listen"
+    ),
+    (#"{"name": "a", "mqtt": {}}"#, #"mqtt: expected the key "url""#),
+    (#"{"name": "a", "mqtt": {"url": "http://a"}}"#, "mqtt.url: expected"),
+    (#"{"name": "a", "mqtt": {"url": "mqtt://u:p@a"}}"#, "found both in the URL"),
+    (#"{"name": "a", "mqtt": {"url": "mqtt://a", "alpn": "mqtt"}}"#, "expected TLS"),
+    (#"{"name": "a", "mqtt": {"url": "mqtt://a", "passwordFile": "/no"}}"#, "No such file"),
+    (#"{"name": "a", "mqtt": {"url": "mqtt://a", "topic": "a/#"}}"#, "without"),
+    (#"{"name": "a", "mqtt": {"url": "mqtts://a", "keyFile": "/etc/passwd"}}"#, "certificateFile"),
+    (#"{"name": "a", "fleet": "b"}"#, #"fleet: expected the key "mqtt""#),
+    (#"{"name": "a", "endpoints": "/etc/passwd"}"#, "expected a folder, found a file"),
+    (#"{"name": "a", "endpoints": "tmp"}"#, "expected an absolute path"),
+    (#"{"name": "a", "log": "inf"}"#, #"(did you mean "info"?)"#),
+    (#"{"name": "a", "limits": {"connections": 0}}"#, "from 1 to 1024"),
+    (#"{"name": "a", "devices": [{"name": "x"}]}"#, #"devices[0]: expected the key "match""#),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {}}]}"#, "expected one of the keys address"
+    ),
+    (#"{"name": "a", "devices": [{"name": "x", "match": {"address": "1"}}]}"#, "match.address"),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}}, {"name": "x", "match": {"localName": "2"}}]}"#,
+      "devices[1].name: expected each name once"
+    ),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}}, {"name": "y", "match": {"localName": "1"}}]}"#,
+      #"another device than "x""#
+    ),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "characteristics": {"rate": "2A37"}, "subscribe": ["rat"]}]}"#,
+      #"(did you mean "rate"?)"#
+    ),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "characteristics": {"beef": "2A37"}}]}"#,
+      "a name that is no UUID"
+    ),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "sequences": {"p": [{"read": "2A37", "write": "2A37"}]}}]}"#,
+      "found read and write"
+    ),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "sequences": {"p": [{"read": "2A37", "value": "hex:00"}]}}]}"#,
+      #"expected no "value" in a step with "read""#
+    ),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "passkey": 1000000}]}"#,
+      "from 0 to 999999"
+    ),
+  ])
+  func mistakes(text: String, expected: String) {
+    do throws(ConfigurationError) {
+      _ = try Self.read(text)
+      Issue.record("accepted: \(text)")
+    } catch {
+      #expect("\(error)".contains(expected), "\(error)")
+      #expect("\(error)".hasPrefix("gateway.json:"))
+      #expect(!"\(error)".contains("secret"))
+    }
+  }
+
+  @Test func aMissingFile() {
+    #expect(throws: ConfigurationError.self) { try Configuration(contentsOfFile: "/no/such") }
+  }
+}
