@@ -159,6 +159,20 @@ let package = Package(
     .executableTarget(
       name: "AttoGatewayCLI", dependencies: ["AttoGateway"], path: "Sources/Gateway/atto-gateway",
       swiftSettings: common + inheriting),
+    .target(
+      name: "AttoStreams",
+      dependencies: ["AttoEventLoop", "AttoLinks", "CAttoLinux"], path: "Sources/Gateway/Streams",
+      swiftSettings: common + inheriting),
+    // Loads libsodium at run time; nothing links with it.
+    .target(
+      name: "CAttoSodium", path: "Sources/Gateway/CSodium", linkerSettings: [.linkedLibrary("dl")]),
+    .target(
+      name: "AttoESPHome",
+      dependencies: [
+        "Atto", "AttoATT", "AttoEventLoop", "AttoGATT", "AttoGateway", "AttoLinks", "AttoRadio",
+        "AttoStreams", "CAttoLinux", "CAttoSodium",
+      ],
+      path: "Sources/Gateway/ESPHome", swiftSettings: common + inheriting),
 
     // Tools: programs, and libraries that only programs use.
     .target(
@@ -248,6 +262,7 @@ let package = Package(
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
     .unitTests("GatewayTests", ["AttoGateway", "AttoTesting", "Atto", "AttoEventLoop"]),
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
+    .unitTests("ESPHomeTests", ["AttoESPHome", "AttoStreams", "AttoEventLoop", "AttoLinks"]),
     // Like the examples, these are built without our settings, as applications are.
     .testTarget(
       name: "OSLogTests", dependencies: ["os", "OSLog", "CoreBluetooth"],

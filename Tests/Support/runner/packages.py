@@ -52,6 +52,7 @@ PACKAGES = [
     ("patch", command("patch"), ["broken"]),
     ("python3-venv", has_venv, ["interoperability", "conformance", "lab"]),
     ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", "lab", "snippets", "thread"]),
+    ("libsodium23", library("libsodium.so.23"), ["test", "thread", "fuzz", "gateway"]),
     ("libedit2", library("libedit.so.2"), ["commands"]),
     ("libreadline8", library("libreadline.so.8"), ["commands"]),
     ("openssl", command("openssl"), ["commands"]),
