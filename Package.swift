@@ -156,9 +156,6 @@ let package = Package(
         "AttoStore",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
-    .executableTarget(
-      name: "AttoGatewayCLI", dependencies: ["AttoGateway"], path: "Sources/Gateway/atto-gateway",
-      swiftSettings: common + inheriting),
     .target(
       name: "AttoStreams",
       dependencies: ["AttoEventLoop", "AttoLinks", "CAttoLinux"], path: "Sources/Gateway/Streams",
@@ -173,6 +170,13 @@ let package = Package(
         "AttoStreams", "CAttoLinux", "CAttoSodium",
       ],
       path: "Sources/Gateway/ESPHome", swiftSettings: common + inheriting),
+    .executableTarget(
+      name: "AttoGatewayCLI",
+      dependencies: [
+        "Atto", "AttoESPHome", "AttoEventLoop", "AttoFormats", "AttoGateway", "AttoLinks",
+        "AttoStore", "CAttoLinux",
+      ],
+      path: "Sources/Gateway/atto-gateway", swiftSettings: common + inheriting),
 
     // Tools: programs, and libraries that only programs use.
     .target(

@@ -1,8 +1,59 @@
+import AttoEventLoop
 import AttoGateway
+import CAttoLinux
+import Glibc
 
 /// The command `atto-gateway`.
 @main struct Gateway {
+  static let version = "0.9.0-dev"
+
   static func main() {
-    _ = Configuration(name: "gateway")
+    signal(SIGPIPE, SIG_IGN)
+    switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
+    case .help: print(Arguments.usage)
+    case .version: print("atto-gateway \(version)")
+    case .check(let file): check(file)
+    case .status(let control, let isJSON): StatusCommand.run(control, isJSON: isJSON)
+    case .wrong(let text):
+      complain("\(text)\nhint: atto-gateway --help")
+      exit(2)
+    case .run(let file, let control): run(file, control)
+    }
+  }
+
+  /// Writes to standard error. Only before the loop runs, because it may block.
+  static func complain(_ text: String) { writeError("atto-gateway: \(text)\n") }
+
+  private static func read(_ file: String) -> Configuration {
+    do throws(ConfigurationError) {
+      return try Configuration(contentsOfFile: file)
+    } catch {
+      complain("\(error)")
+      exit(2)
+    }
+  }
+
+  private static func check(_ file: String) {
+    let configuration = read(file)
+    print(
+      "\(file): devices: \(configuration.devices.count), adapters: "
+        + configuration.adapters.map(\.description).joined(separator: ", "))
+  }
+
+  private static func run(_ file: String, _ control: String?) {
+    // Before any thread starts, because threads inherit the mask.
+    let signals = clinux_signalfd_interrupt()
+    let configuration = read(file)
+    do {
+      let loop = try Loop(name: "gateway")
+      let log = try Log(configuration.log)
+      let service = Service(file, configuration, control: control, signals, loop, log)
+      let status = loop.runBlocking { await service.run() }
+      log.flush()
+      exit(status)
+    } catch {
+      complain("\(error)")
+      exit(3)
+    }
   }
 }

@@ -189,7 +189,7 @@ extension Hub {
     return stream
   }
 
-  private func slotsChanged() {
+  func slotsChanged() {
     for watcher in slotWatchers.values { watcher.yield(slots) }
   }
 }

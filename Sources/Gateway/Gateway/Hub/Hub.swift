@@ -27,7 +27,8 @@ package actor Hub {
   package nonisolated let loop: Loop
   /// Bonds and databases; nil: nothing is kept between runs.
   package nonisolated let store: StoreFile?
-  nonisolated let logging: Logging
+  /// Where messages go.
+  package nonisolated let logging: Logging
   private let opening: Opening
 
   /// The configuration now.
@@ -176,10 +177,12 @@ package actor Hub {
         radio.adapter = adapter
         try? await adapter.setAgent(GatewayAgent(self))
         pause = Self.adapterPauses.lowerBound
+        radio.failure = nil
         try await scan(radio, adapter)
       } catch {
         guard !Task.isCancelled else { break }
-        if radio.phase != .failed(error) { log(.error, "adapter \(radio.name): \(error)") }
+        if radio.failure != error { log(.error, "adapter \(radio.name): \(error)") }
+        radio.failure = error
         radio.phase = .failed(error)
       }
       radio.present = [:]

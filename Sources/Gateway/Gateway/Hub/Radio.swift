@@ -6,6 +6,8 @@ final class Radio {
   let name: AdapterName
   var adapter: Adapter?
   var phase = ScannerState.Phase.idle
+  /// What was logged last.
+  var failure: RadioError?
   /// Keeps the adapter open and scanning.
   var task: Task<Void, Never>?
   /// Consumes the present scan.

@@ -4,7 +4,7 @@ extension Unicode.Scalar {
   /// Not so: C0, DEL and C1 controls, line and paragraph separators, marks that change the direction of
   /// text, characters without a width, and what Unicode has not assigned. The selectors of emoji are
   /// allowed.
-  var isPrintable: Bool {
+  package var isPrintable: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
     default: !properties.isDefaultIgnorableCodePoint || properties.isVariationSelector
@@ -14,23 +14,23 @@ extension Unicode.Scalar {
 
 extension String {
   /// The text as a part of one line: scalars that are not printable are escaped as `\u{1B}`.
-  var printable: String {
+  package var printable: String {
     escaping { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
   }
 
   /// JSON text with the same scalars escaped as `\u001b`. In JSON without line breaks they occur in
   /// strings only, so the value does not change.
-  var printableJSON: String {
+  package var printableJSON: String {
     escaping { scalar in
       String(scalar).utf16.map {
-        "\\u" + String($0, radix: 16).padded(left: 4, with: "0")
+        "\\u" + String(0x1_0000 | UInt32($0), radix: 16).dropFirst()
       }.joined()
     }
   }
 
   /// The text for XML and HTML: markup is escaped, and so is what is not printable, some of which XML
   /// forbids.
-  var escapedForMarkup: String {
+  package var escapedForMarkup: String {
     var out = ""
     for scalar in unicodeScalars {
       switch scalar {

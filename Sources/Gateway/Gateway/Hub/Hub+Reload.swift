@@ -1,0 +1,41 @@
+import Atto
+import AttoEventLoop
+
+/// Another configuration.
+extension Hub {
+  /// Does what another configuration says. Links of devices that did not change stay, as do adapters.
+  package func reload(_ new: Configuration) async {
+    let old = configuration
+    configuration = new
+    if new.advertisements.active != old.advertisements.active {
+      setScanning(active: new.advertisements.active)
+    }
+    for name in old.adapters where !new.adapters.contains(name) {
+      let radio = radios.removeValue(forKey: name)
+      radio?.task?.cancel()
+    }
+    for name in new.adapters where radios[name] == nil { keep(name) }
+    for device in old.devices where !new.devices.contains(where: { $0.name == device.name }) {
+      named.removeValue(forKey: device.name)?.here { $0.end() }
+    }
+    for device in new.devices { change(device) }
+    reconsider()
+    slotsChanged()
+  }
+
+  private func change(_ new: DeviceConfiguration) {
+    guard let device = named[new.name], let old = device.here({ $0.configuration }),
+      old.match == new.match
+    else {
+      // Another device: the users of the former one lose it.
+      named.removeValue(forKey: new.name)?.here { $0.end() }
+      add(new)
+      return
+    }
+    device.here { device in
+      device.configuration = new
+      if new.security > old.security { device.connection?.close() }
+      device.wantChanged()
+    }
+  }
+}

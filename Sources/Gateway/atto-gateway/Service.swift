@@ -1,0 +1,190 @@
+import Atto
+import AttoEventLoop
+import AttoGateway
+import AttoStore
+import CAttoLinux
+import Glibc
+
+/// A running gateway: the hub, the front ends, the status, and the signals.
+actor Service {
+  private let file: String
+  private let control: String?
+  private let signals: Int32
+  private let loop: Loop
+  private let log: Log
+  private var configuration: Configuration
+  private let manager: ServiceManager
+  private var frontEnds: FrontEnds?
+  private var hub: Hub?
+  private var bonds: BondKeeper?
+  private var servers: StatusServers?
+  private var main: Task<Int32, Never>?
+  private var reloading: Task<Void, Never>?
+  private var began: Int64 = 0
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(
+    _ file: String, _ configuration: Configuration, control: String?, _ signals: Int32,
+    _ loop: Loop, _ log: Log
+  ) {
+    self.file = file
+    self.configuration = configuration
+    self.control = control
+    self.signals = signals
+    self.loop = loop
+    self.log = log
+    manager = ServiceManager(on: loop)
+  }
+
+  /// - Returns: the exit status.
+  func run() async -> Int32 {
+    began = loop.now
+    let main = Task(executorPreference: loop.tasks) { await self.serve() }
+    self.main = main
+    watchSignals()
+    return await main.value
+  }
+
+  private func serve() async -> Int32 {
+    let store: StoreFile?
+    do throws(StoreError) {
+      store = try await openStore()
+    } catch {
+      log.add(.error, "the store cannot be used: \(error)")
+      return 3
+    }
+    await loadBonds(store)
+    let log = log
+    let hub = Hub(configuration, store: store, loop: loop, log: { log.add($0, $1) })
+    self.hub = hub
+    let frontEnds = FrontEnds(FrontEndKind.all, on: hub)
+    self.frontEnds = frontEnds
+    let servers = StatusServers(loop, log) { [began] in
+      await hub.status(of: frontEnds, since: began, version: Gateway.version)
+    }
+    self.servers = servers
+    let holding = Task(executorPreference: loop.tasks) { await hub.run() }
+    if !Task.isCancelled {
+      await servers.apply(control: controlPath, metrics: configuration.metrics)
+      await frontEnds.apply(configuration)
+      manager.ready()
+      log.add(.notice, "\(configuration.name): configured devices: \(configuration.devices.count)")
+    }
+    while !Task.isCancelled { do { try await loop.sleep(for: .seconds(3600)) } catch { break } }
+    manager.stopping()
+    log.add(.notice, "ending")
+    reloading?.cancel()
+    await reloading?.value
+    await servers.end()
+    await frontEnds.end()
+    holding.cancel()
+    await holding.value
+    await bonds?.close()
+    return 0
+  }
+
+  // MARK: The store
+
+  /// nil where SQLite's library is missing: then nothing is kept between runs.
+  private func openStore() async throws(StoreError) -> StoreFile? {
+    let folder = configuration.state ?? environment("STATE_DIRECTORY")
+    let path = configuration.store ?? folder.map { "\($0)/store.sqlite" }
+    do throws(StoreError) {
+      let store = try await StoreFile(path: path)
+      for notice in store.notices { log.add(.warning, notice) }
+      return store
+    } catch .libraryMissing(let reason) {
+      log.add(
+        .warning, "bonds and services are not kept: \(reason)\nhint: apt install libsqlite3-0")
+      return nil
+    }
+  }
+
+  private func loadBonds(_ store: StoreFile?) async {
+    guard let store, configuration.adapters.contains(where: { $0 != .air }) else { return }
+    let log = log
+    do throws(RadioError) {
+      let bonds = try await BondKeeper.begin(store, ofAll: true, loop: loop) { _ in
+      } onFailure: {
+        log.add(.error, "a bond could not be stored: \($0)")
+      }
+      for notice in bonds.notices { log.add(.warning, notice) }
+      self.bonds = bonds
+    } catch {
+      log.add(.warning, "the kernel's bonds are not kept: \(error)")
+    }
+  }
+
+  // MARK: Signals
+
+  private nonisolated func watchSignals() {
+    guard signals >= 0 else { return }
+    let handler = SignalHandler(signals) { [weak self] number in
+      guard let self else { return }
+      self.assumeIsolated { $0.received(number) }
+    }
+    if (try? loop.watch(signals, handler)) == nil {
+      log.add(.error, "signals cannot be watched")
+    }
+  }
+
+  private var isEnding = false
+
+  private func received(_ number: Int32) {
+    guard number == SIGHUP else {
+      // The second one ends a gateway that does not end in order.
+      if isEnding { _exit(128 + number) }
+      isEnding = true
+      main?.cancel()
+      return
+    }
+    let before = reloading
+    reloading = Task(executorPreference: loop.tasks) {
+      await before?.value
+      if !Task.isCancelled { await self.reload() }
+    }
+  }
+
+  /// Reads the configuration again. A bad file changes nothing.
+  private func reload() async {
+    manager.reloading()
+    let file = file
+    // Reading may block.
+    let result = await Task.detached {
+      Result { () throws(ConfigurationError) in try Configuration(contentsOfFile: file) }
+    }.value
+    do throws(ConfigurationError) {
+      let new = try result.get()
+      configuration = new
+      log.show(new.log)
+      await hub?.reload(new)
+      await servers?.apply(control: controlPath, metrics: new.metrics)
+      await frontEnds?.apply(new)
+      log.add(.notice, "\(new.name): the configuration was read again")
+    } catch {
+      log.add(.error, "the configuration stays as it was: \(error)")
+    }
+    manager.ready()
+  }
+
+  private var controlPath: String? {
+    control ?? environment("RUNTIME_DIRECTORY").map { "\($0)/control" }
+      ?? environment("XDG_RUNTIME_DIR").map { "\($0)/atto-gateway/control" }
+  }
+}
+
+/// Reads signals from a descriptor.
+private final class SignalHandler: ReadinessHandler {
+  private let descriptor: Int32
+  private let body: (Int32) -> Void
+
+  init(_ descriptor: Int32, _ body: @escaping (Int32) -> Void) {
+    self.descriptor = descriptor
+    self.body = body
+  }
+
+  func ready(_ readiness: Readiness) {
+    while case let number = clinux_signalfd_read(descriptor), number != 0 { body(number) }
+  }
+}
