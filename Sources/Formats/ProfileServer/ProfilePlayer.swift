@@ -208,6 +208,7 @@ final class ProfilePlayer: Sendable {
         for index in 0..<4 {
           octets[index] = UInt8(truncatingIfNeeded: number >> (8 * UInt32(index)))
         }
+        if value.behaviour.hasCheckSums { CheckSum.complete(&octets) }
         let delivered =
           indicates
           ? try? await server.indicate(octets, of: value.handle, to: client)

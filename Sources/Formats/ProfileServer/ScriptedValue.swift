@@ -27,6 +27,11 @@ final class ScriptedValue: Sendable {
     /// Nanoseconds of the loop's clock.
     var first: Int64 = 0
     var last: Int64 = 0
+    var damaged: UInt64 = 0
+
+    var metrics: ThroughputMetrics {
+      ThroughputMetrics(writes: writes, octets: octets, nanoseconds: last - first)
+    }
 
     var tally: WriteTally {
       var tally = WriteTally()
@@ -36,6 +41,7 @@ final class ScriptedValue: Sendable {
       tally.doubled = sequence.doubled
       tally.outOfOrder = sequence.outOfOrder
       tally.microseconds = UInt64(max(0, last - first) / 1000)
+      tally.damaged = damaged
       return tally
     }
   }
@@ -50,11 +56,13 @@ final class ScriptedValue: Sendable {
 
   // MARK: - Sinks
 
-  /// Counts a write. A tally counts its number too, and an empty write clears it.
+  /// Counts a write. A tally counts its number too, and an empty write clears it. Metrics are cleared by
+  /// a write of one octet, from which their time begins.
   func sink(_ value: RawSpan, from client: ClientID, at time: Int64) {
     let octets = value.byteCount
     var number: UInt32?
-    if behaviour.isTally, octets >= 4 {
+    let isDamaged = behaviour.hasCheckSums && !CheckSum.isCorrect(value)
+    if behaviour.isTally, octets >= 4, !isDamaged {
       number = (0..<4).reduce(0) {
         $0 | UInt32(value.unsafeLoad(fromByteOffset: $1, as: UInt8.self)) << (8 * UInt32($1))
       }
@@ -64,13 +72,18 @@ final class ScriptedValue: Sendable {
         sinks[client] = nil
         return
       }
+      if behaviour.hasThroughputMetrics, octets == 1 {
+        sinks[client] = Sink(first: time, last: time)
+        return
+      }
       // Modified in place, because a copy would be made and stored for each write.
       { (sink: inout Sink) in
-        if sink.writes == 0 { sink.first = time }
+        if sink.writes == 0, sink.first == 0 { sink.first = time }
         sink.last = time
         sink.writes += 1
         sink.octets += octets
         if let number { sink.sequence.receive(number) }
+        if isDamaged { sink.damaged += 1 }
       }(&sinks[client, default: Sink()])
     }
   }
@@ -112,8 +125,12 @@ final class ScriptedValue: Sendable {
 
   // MARK: - Values
 
-  /// The response to a read: the reading client's tally, or the value.
+  /// The response to a read: the reading client's tally or metrics, the CPU time, or the value.
   func read(by client: ClientID) -> [UInt8] {
+    if behaviour.isProcessTime { return ProcessTime.value }
+    if behaviour.hasThroughputMetrics {
+      return (sinks.withLock { $0[client]?.metrics } ?? ThroughputMetrics()).value
+    }
     guard behaviour.isTally else { return next() }
     return (sinks.withLock { $0[client]?.tally } ?? WriteTally()).value
   }

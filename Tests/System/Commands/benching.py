@@ -5,6 +5,8 @@ from html.parser import HTMLParser
 import json
 import os
 import re
+import struct
+import zlib
 
 from harness import contains, equal, expect, test
 
@@ -313,7 +315,7 @@ def bench_progress(b):
     shown, ended = b.on_terminal("bench", at, "--test", "read,notify", "--seconds", 0.9,
                                  "--warm-up", 0.3)
     equal(ended.code, 0)
-    equal([line.split()[0] for line in ended.lines[1:]], ["read", "notify"])
+    equal([line.split()[0] for line in ended.lines[1:3]], ["read", "notify"])
     lines = [line for line in shown.split("\r\x1b[K") if line]
     for name in ("read", "notify"):
         expect(f"{name}  warming up" in lines, f"no warm-up in {lines}")
@@ -511,3 +513,118 @@ def all_tests(b):
     results = {result["test"]: result.get("error") for result in ended.json}
     equal(results["ping"], None)
     contains(results["read"], "0x80")
+
+
+@test("bench: the parameter that limits a timed link, in text, JSON and the report")
+def limits(b):
+    b.serve("bench.json", endpoint="air:Bench")
+    for link, words, kind, text in [
+            ("phy=2M&interval=30ms", ["--test", "read"], "interval", "an interval of 15 ms"),
+            ("phy=1M&interval=30ms&dle=27", ["--test", "notify", "--size", 244], "dataLength",
+             "a data length of 251 octets"),
+            ("phy=1M&interval=50ms", ["--test", "notify", "--size", 244], "phy", "PHY 2M"),
+            ("phy=2M&interval=30ms", ["--test", "notify", "--mtu", 23], "mtu", "an MTU of 247"),
+            ("phy=2M&interval=30ms", ["--test", "notify", "--size", 20], "valueLength",
+             "values of 244 octets")]:
+        mtu = [] if "--mtu" in words else ["--mtu", 247]
+        # Beside other work this machine may not keep up with the link.
+        for _ in range(6):
+            row = b.run("bench", f"air:Bench?{link}", *words, *mtu, "--seconds", 0.4, "--warm-up", 0.1,
+                        "--json").json[0]
+            if row["limitedBy"]["kind"] == kind:
+                break
+        equal(row["limitedBy"]["kind"], kind, f"{link} {words}: {row['limitedBy']}")
+        contains(row["limitedBy"]["text"], text, "of what the link carries")
+    slow = {"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["read"], "value": "hex:00",
+         "behaviour": {"delayMilliseconds": 150}}]}], "automatic": False}
+    b.serve(slow, endpoint="air:Slow", name="slow")
+    at = "air:Slow?phy=2M&interval=30ms"
+    page, ended = report(b, at, "--count", 3, "--warm-up", 0)
+    contains(ended.out, "read: limited by the peer's answers", "of which the link takes 60.00 ms")
+    contains("".join(page.texts("p")), "Limited by the peer's answers")
+
+
+@test("bench: CPU time at both ends")
+def processor_time(b):
+    server, at = b.serve("bench.json")
+    rows = b.run("bench", at, "--test", "read,notify,write", "--count", 300, "--warm-up", 0, "--json").json
+    for row in rows:
+        for name in ("cpuMicrosecondsPerOperation", "peerCPUMicrosecondsPerOperation"):
+            expect(0 < row[name] < 1e6, row)
+    page, ended = report(b, at, "--count", 300, "--warm-up", 0)
+    expect(re.search(r"read: CPU [\d.]+ us \([\d.]+ %\) per operation here, [\d.]+ us \([\d.]+ %\) at the "
+                     "peer", ended.out), ended.out)
+    contains(" ".join(page.texts("dd")), "per operation here")
+    _, at = b.serve("heart-rate.json", name="other")
+    row = b.run("bench", at, "--count", 5, "--json").json[0]
+    equal(row.get("peerCPUMicrosecondsPerOperation"), None)
+
+
+@test("bench: damaged values are counted, by a tally and by the receiver of a stream")
+def damaged(b):
+    bench = "a77b000{}-0d3e-4f6b-9c11-5a2e7b600001"
+    _, at = b.serve("bench.json")
+    found = b.run("discover", at, "--json").json[0]["services"][-1]["characteristics"]
+    handle = next(c["valueHandle"] for c in found if c["uuid"] == bench.format(4))
+    client, write = b.connect(at), "52" + handle.to_bytes(2, "little").hex()
+    for number, flaw in enumerate([0, 0, 1, 0]):
+        value = number.to_bytes(4, "little") + b"value"
+        client.send(write + (value + (zlib.crc32(value) ^ flaw).to_bytes(4, "little")).hex())
+    client.send(write + "04000000")
+    tally = bytes.fromhex(client.ask("0a" + write[2:]))[1:]
+    equal([int.from_bytes(tally[at:at + 8], "little") for at in (0, 8, 16)], [5, 56, 1])
+    # 22 octets fit the MTU; the count of damaged values is the last of the tally.
+    tally += bytes.fromhex(client.ask("0c" + write[2:] + "1600"))[1:]
+    tally += bytes.fromhex(client.ask("0c" + write[2:] + "2c00"))[1:]
+    equal(int.from_bytes(tally[48:56], "little"), 1)
+    # A stream without check sums, at a client that expects them.
+    _, at = b.serve({"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": bench.format(5), "properties": ["write", "notify"], "maxLength": 2,
+         "behaviour": {"stream": {"size": 20}}}]}]}, name="wrong")
+    row = b.run("bench", at, "--test", "notify", "--count", 20, "--json").json[0]
+    expect(row["damaged"] >= 20 and row["faults"]["damaged"].startswith("0-"), row)
+    equal(row["lost"], 0)
+
+
+@test("bench: Nordic's throughput service, measured and served")
+def throughput_service(b):
+    server, at = b.serve("throughput.json", "--json")
+    ended = b.run("bench", at, "--test", "write-command", "--mtu", 247, "--size", 244, "--count", 500,
+                  "--json")
+    row = ended.json[0]
+    equal((row["count"], row["lost"], row["peerMetrics"]["writes"]), (500, 0, 500))
+    equal(row["peerMetrics"]["octets"], 122000)
+    expect(row["peerMetrics"]["bitsPerSecond"] > 0 and row["peerMetrics"]["rateRatio"] > 0, row)
+    contains(b.run("bench", at, "--test", "write-command", "--count", 9).out,
+             "write-command: the peer counted 9 writes of 180 octets")
+    # As the sample's central does it: clear, write, read.
+    found = b.run("discover", at, "--json").json[0]["services"][-1]
+    equal((found["uuid"], found["characteristics"][0]["uuid"],
+           found["characteristics"][0]["properties"]),
+          ("0483dadd-6c9d-6ca9-5d41-03ad4fff4abb", "1524", ["read", "writeWithoutResponse"]))
+    handle = found["characteristics"][0]["valueHandle"].to_bytes(2, "little").hex()
+    client = b.connect(at)
+
+    def metrics():
+        octets = bytes.fromhex(client.ask("0a" + handle))[1:]
+        equal(len(octets), 12)
+        return struct.unpack("<III", octets)
+
+    equal(metrics(), (0, 0, 0))
+    for _ in range(3):
+        client.send("52" + handle + "00" * 20)
+    count, octets, rate = metrics()
+    equal((count, octets), (3, 60))
+    client.send("52" + handle + "00")
+    equal(metrics(), (0, 0, 0))
+    client.send("52" + handle + "0102")
+    count, octets, rate = metrics()
+    expect((count, octets) == (1, 2) and rate > 0, (count, octets, rate))
+    # A peer that loses every other write.
+    profile = {"services": [{"uuid": "0483dadd-6c9d-6ca9-5d41-03ad4fff4abb", "characteristics": [
+        {"uuid": "1524", "properties": ["read", "writeWithoutResponse"], "value": "hex:" + struct.pack(
+            "<III", 10, 200, 8000).hex(), "behaviour": {"writeError": "0x80"}}]}]}
+    _, at = b.serve(profile, name="losing")
+    row = b.run("bench", at, "--test", "write-command", "--count", 20, "--json").json[0]
+    equal((row["count"], row["lost"], row["peerMetrics"]["bitsPerSecond"]), (20, 10, 8000))

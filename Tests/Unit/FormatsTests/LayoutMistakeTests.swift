@@ -195,7 +195,16 @@ import Testing
       behaviour("", #""delay": 5"#),
       "3:25: B.delay: expected one of the keys notifyEveryMilliseconds, "
         + "indicateEveryMilliseconds, readError, writeError, delayMilliseconds, echoTo, counter, "
-        + #"sink, tally, burst, stream, found "delay""#),
+        + #"sink, tally, throughputMetrics, checkSums, processTime, burst, stream, found "delay""#),
+    Mistake(
+      behaviour(#""read", "write""#, #""tally": true, "throughputMetrics": true"#),
+      "3:52: B.throughputMetrics: expected either this or tally, found both"),
+    Mistake(
+      behaviour(#""read""#, #""checkSums": true"#),
+      "3:29: B.checkSums: expected a stream or a tally, found neither"),
+    Mistake(
+      behaviour(#""write""#, #""processTime": true"#),
+      "3:31: B.processTime: expected a readable characteristic, found no read permission"),
   ].map {
     Mistake(
       $0.json, $0.message.replacing(" B.", with: " services[0].characteristics[0].behaviour."))

@@ -25,6 +25,14 @@ extension Profile {
     /// Whether it is a sink that counts the numbered writes of each client and answers reads with a
     /// ``WriteTally``. An empty write clears the client's tally.
     public var isTally = false
+    /// Whether it is a sink that counts as Nordic's throughput service does, and answers reads with
+    /// ``ThroughputMetrics``. A write of one octet clears the client's metrics.
+    public var hasThroughputMetrics = false
+    /// Whether the values of the stream have a ``CheckSum``, and the tally counts those that are wrong.
+    public var hasCheckSums = false
+    /// Whether a read returns the CPU time of the server's process: microseconds in eight octets,
+    /// little-endian.
+    public var isProcessTime = false
     /// A burst of notifications.
     public var burst: Burst?
     /// The length of each value of an endless stream, 4 to 512 octets. The values are numbered like
@@ -37,7 +45,7 @@ extension Profile {
     /// and the application only sends it.
     public var needsApplication: Bool {
       readError != nil || writeError != nil || delay != nil || echo != nil || counter != nil
-        || isSink || streamSize != nil || burst?.trigger == .write
+        || isSink || isProcessTime || streamSize != nil || burst?.trigger == .write
     }
   }
 

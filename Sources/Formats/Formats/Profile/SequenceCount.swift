@@ -17,41 +17,55 @@ public struct SequenceCount: Sendable, Equatable {
   /// Bit i: `next - 1 - i` has arrived.
   private var seen: UInt64 = 0
 
+  /// What a received number is among those before it.
+  public enum Arrival: Sendable, Equatable {
+    /// The next number.
+    case next
+    /// So many numbers before it were skipped.
+    case ahead(UInt32)
+    /// A number that had arrived before.
+    case doubled
+    /// A number that had been skipped, or one that is too old to tell.
+    case outOfOrder
+  }
+
   /// Creates a counter without values.
   public init() {}
 
   /// Counts a received number.
-  public mutating func receive(_ number: UInt32) {
+  @discardableResult
+  public mutating func receive(_ number: UInt32) -> Arrival {
     received += 1
     guard let next else {
       self.next = number &+ 1
       seen = 1
-      return
+      return .next
     }
     let ahead = Int64(Int32(bitPattern: number &- next))
     if ahead >= 0 {
       lost += UInt64(ahead)
       self.next = number &+ 1
       seen = ahead < 63 ? seen << UInt64(ahead + 1) | 1 : 1
-      return
+      return ahead == 0 ? .next : .ahead(UInt32(ahead))
     }
     let age = -ahead - 1
     guard age < 64 else {
       outOfOrder += 1
-      return
+      return .outOfOrder
     }
     let bit = UInt64(1) << UInt64(age)
     if seen & bit != 0 {
       doubled += 1
-    } else {
-      seen |= bit
-      outOfOrder += 1
-      lost -= min(lost, 1)
+      return .doubled
     }
+    seen |= bit
+    outOfOrder += 1
+    lost -= min(lost, 1)
+    return .outOfOrder
   }
 }
 
-/// The value of a sink that tallies: counts of the reading client's writes, in 48 octets.
+/// The value of a sink that tallies: counts of the reading client's writes, in 56 octets.
 public struct WriteTally: Sendable, Equatable {
   /// Writes, including those too short for a number.
   public var writes: UInt64 = 0
@@ -65,17 +79,19 @@ public struct WriteTally: Sendable, Equatable {
   public var outOfOrder: UInt64 = 0
   /// Microseconds from the first write to the last.
   public var microseconds: UInt64 = 0
+  /// Writes whose check sum was wrong. Their numbers do not count.
+  public var damaged: UInt64 = 0
 
   /// The length of the encoded tally in octets.
-  public static let length = 48
+  public static let length = 56
 
   /// Creates a tally of no writes.
   public init() {}
 
-  /// The encoded tally: writes, octets, lost, doubled, out of order and microseconds, in eight octets
-  /// each, little-endian.
+  /// The encoded tally: writes, octets, lost, doubled, out of order, microseconds and damaged, in eight
+  /// octets each, little-endian.
   public var value: [UInt8] {
-    [writes, octets, lost, doubled, outOfOrder, microseconds].flatMap { number in
+    [writes, octets, lost, doubled, outOfOrder, microseconds, damaged].flatMap { number in
       (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
     }
   }
@@ -92,5 +108,6 @@ public struct WriteTally: Sendable, Equatable {
     doubled = number(3)
     outOfOrder = number(4)
     microseconds = number(5)
+    damaged = number(6)
   }
 }

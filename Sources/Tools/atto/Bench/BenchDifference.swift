@@ -59,6 +59,9 @@ extension BenchResult {
     if let before = earlier.cpuMicrosecondsPerPDU, let now = cpuMicrosecondsPerPDU {
       rows.append(less("CPU us/PDU", before, now, places: 2))
     }
+    if let before = earlier.cpuMicrosecondsPerOperation, let now = cpuMicrosecondsPerOperation {
+      rows.append(less("CPU us/operation", before, now, places: 2))
+    }
     if let before = earlier.lost, let now = lost {
       rows.append(less("lost", Double(before), Double(now), places: 0))
     }

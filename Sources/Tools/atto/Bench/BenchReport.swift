@@ -34,7 +34,7 @@ struct BenchReport {
       <h2>How to read this</h2>
       <p>Values are counted by their receiver, and checked by their numbers if they have any. Values
       during the warm-up do not count. Percentiles are accurate to 1 %. CPU time is that of the
-      measuring process, for both directions. Jitter is the mean difference between consecutive
+      measuring process, and of a peer that reports its own; the shares are those of the time. Jitter is the mean difference between consecutive
       latencies. B/s counts the octets of values.</p>
       </main></body></html>
 
@@ -59,6 +59,7 @@ struct BenchReport {
     let partial = result.error.map {
       "<p class=\"partial\">Interrupted, partial result: \($0.escapedForMarkup)</p>"
     }
+    let limit = result.limitedBy.map { "<p>Limited by \($0.text.escapedForMarkup).</p>" }
     let tiles = [
       (Self.grouped(result.rate), "rate/s"), (Self.grouped(result.bytesPerSecond), "B/s"),
       (Decimal.text(latency.p50, places: 1), "p50 us"),
@@ -75,6 +76,7 @@ struct BenchReport {
     return """
       <section><h2>\(result.test.escapedForMarkup)</h2>\(partial ?? "")
       <div class="tiles">\(tiles)</div>
+      \(limit ?? "")
       \(key)<div class="charts"><div><h3>Rate over time</h3>
       \(BenchChart.rate(result, before: before))
       </div><div><h3>Latency: \(result.latencyOf.escapedForMarkup)</h3>
@@ -95,6 +97,10 @@ struct BenchReport {
       let others = "\(result.doubled ?? 0), \(result.outOfOrder ?? 0)"
       facts.append(("lost, doubled, out of order", "\(lost), \(others)"))
     }
+    if let damaged = result.damaged { facts.append(("damaged", "\(damaged)")) }
+    facts += result.faultTexts.map { ("numbers", $0) }
+    if let text = result.cpuText { facts.append(("CPU", text)) }
+    if let text = result.peerText { facts.append(("peer", text)) }
     if let link = result.link {
       let told = link.source == "kernel" ? " (reported by the kernel)" : ""
       facts.append(("link", (link.parameters ?? link.phy ?? "unknown") + told))

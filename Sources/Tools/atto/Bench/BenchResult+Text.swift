@@ -4,7 +4,8 @@ import Atto
 extension BenchResult {
   static let csvHead =
     "test,endpoint,mtu,size,count,seconds,rate,bytesPerSecond,p50us,p90us,p99us,maxus,jitterus,"
-    + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio"
+    + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio,cpuusPerOperation,"
+    + "peercpuusPerOperation,damaged,limitedBy"
 
   var csv: String {
     let name =
@@ -17,7 +18,8 @@ extension BenchResult {
       "\(rate)", "\(bytesPerSecond)", "\(latency.p50)", "\(latency.p90)", "\(latency.p99)",
       "\(latency.max)", "\(jitterMicroseconds)", text(cpuMicrosecondsPerPDU), text(lost),
       text(doubled), text(outOfOrder), "\(partial)", text(compared?.rate), text(compared?.p50),
-      text(compared?.p99),
+      text(compared?.p99), text(cpuMicrosecondsPerOperation), text(peerCPUMicrosecondsPerOperation),
+      text(damaged), text(limitedBy?.kind.rawValue),
     ].joined(separator: ",")
   }
 
@@ -47,6 +49,9 @@ extension BenchResult {
     if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
       lines.append("\(test): \(doubled) duplicates, \(outOfOrder) out of order")
     }
+    if let damaged, damaged > 0 { lines.append("\(test): \(damaged) damaged") }
+    lines += faultTexts.map { "\(test): \($0)" }
+    if let peerText { lines.append("\(test): \(peerText)") }
     if lost == nil {
       lines.append("\(test): losses are unknown, because the values have no numbers")
     }
@@ -61,7 +66,35 @@ extension BenchResult {
         "\(test): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
           + " B/s limit of \(link.parameters ?? "the link")")
     }
+    if let cpuText { lines.append("\(test): CPU \(cpuText)") }
+    if let limitedBy { lines.append("\(test): limited by \(limitedBy.text)") }
     if let error { lines.append("\(test): interrupted, partial result: \(error)") }
     return lines
+  }
+
+  /// The numbers of faulty values.
+  var faultTexts: [String] {
+    [
+      ("lost", faults?.lost), ("duplicates", faults?.doubled), ("out of order", faults?.outOfOrder),
+      ("damaged, by their place", faults?.damaged),
+    ].compactMap { name, numbers in numbers.map { "\(name): \($0)" } }
+  }
+
+  /// What a peer with Nordic's throughput service counted.
+  var peerText: String? {
+    guard let peerMetrics else { return nil }
+    return "the peer counted \(peerMetrics.writes) writes of \(peerMetrics.octets) octets, and"
+      + " \(Decimal.text(Double(peerMetrics.bitsPerSecond) / 8, places: 0)) B/s from its reset to the"
+      + " last write (\(Decimal.text(peerMetrics.rateRatio, places: 2)) times the rate of this end)"
+  }
+
+  /// The CPU time of both ends.
+  var cpuText: String? {
+    guard let own = cpuMicrosecondsPerOperation else { return nil }
+    func text(_ time: Double) -> String {
+      "\(Decimal.text(time, places: 2)) us (\(Decimal.text(time * rate / 1e4, places: 1)) %)"
+    }
+    return text(own) + " per operation here"
+      + (peerCPUMicrosecondsPerOperation.map { ", \(text($0)) at the peer" } ?? "")
   }
 }

@@ -13,6 +13,15 @@ struct BenchResult: Codable, Sendable {
     var max: Double
   }
 
+  /// What a peer with Nordic's throughput service counted.
+  struct PeerMetrics: Codable, Sendable {
+    var writes: UInt32
+    var octets: UInt32
+    var bitsPerSecond: UInt32
+    /// Its rate as a multiple of this end's.
+    var rateRatio: Double
+  }
+
   /// The link under the test, and its limit.
   struct Link: Codable, Sendable {
     /// `stated` on the command line, or reported by the `kernel`; absent in old results.
@@ -52,13 +61,22 @@ struct BenchResult: Codable, Sendable {
   var jitterMicroseconds: Double
   /// CPU time of this process, for sent and received PDUs; absent without PDUs.
   var cpuMicrosecondsPerPDU: Double?
+  /// CPU time of this process for an operation or value, and that of a peer that reports it.
+  var cpuMicrosecondsPerOperation: Double?
+  var peerCPUMicrosecondsPerOperation: Double?
   /// Absent if the values have no numbers.
   var lost: UInt64?
   var doubled: UInt64?
   var outOfOrder: UInt64?
+  /// Values whose check sum was wrong; absent if they have none.
+  var damaged: UInt64?
+  /// The numbers of these values, where this end received them.
+  var faults: ValueFaults.Names?
+  var peerMetrics: PeerMetrics?
   /// `receiver`, or `sender` where the peer does not count.
   var countedAt: String
   var link: Link?
+  var limitedBy: BenchLimit?
   /// For charts; absent in old results.
   var rateOverTime: [RateOverTime.Step]?
   var latencyHistogram: [Histogram.Bin]?
@@ -82,6 +100,7 @@ struct BenchResult: Codable, Sendable {
         lost = measured.count > tally.writes ? measured.count - tally.writes : tally.lost
         doubled = tally.doubled
         outOfOrder = tally.outOfOrder
+        damaged = tally.damaged
         count = tally.writes
         octets = tally.octets
         // The receiver's time covers n - 1 gaps between n values.
@@ -89,14 +108,19 @@ struct BenchResult: Codable, Sendable {
           nanoseconds =
             Double(tally.microseconds) * 1000 * Double(tally.writes) / Double(tally.writes - 1)
         }
+      } else if let metrics = measured.metrics {
+        // Their numbers wrap at 2^32, and so is the difference.
+        lost = UInt64(UInt32(truncatingIfNeeded: measured.count) &- metrics.writes)
       } else {
         countedAt = "sender"
         if measured.test == .write, error == nil { lost = 0 }
       }
     case .notify, .indicate:
-      lost = measured.sequence?.lost
-      doubled = measured.sequence?.doubled
-      outOfOrder = measured.sequence?.outOfOrder
+      lost = measured.faults?.sequence.lost
+      doubled = measured.faults?.sequence.doubled
+      outOfOrder = measured.faults?.sequence.outOfOrder
+      damaged = measured.faults?.damaged
+      faults = measured.faults?.names
     case .read, .longRead, .discover, .ping: lost = 0
     }
     let seconds = nanoseconds / 1e9
@@ -119,10 +143,40 @@ struct BenchResult: Codable, Sendable {
     if measured.pdus > 0 {
       cpuMicrosecondsPerPDU = (measured.cpu * 1e6 / Double(measured.pdus)).rounded(places: 3)
     }
+    if count > 0, measured.window > 0 {
+      func perOperation(_ seconds: Double) -> Double {
+        (seconds * 1e6 / Double(count)).rounded(places: 3)
+      }
+      cpuMicrosecondsPerOperation = perOperation(measured.cpu)
+      peerCPUMicrosecondsPerOperation = measured.peerCPU.map(perOperation)
+    }
+    if let metrics = measured.metrics {
+      peerMetrics = PeerMetrics(
+        writes: metrics.writes, octets: metrics.octets, bitsPerSecond: metrics.bitsPerSecond,
+        rateRatio: bytesPerSecond > 0
+          ? (Double(metrics.bitsPerSecond) / 8 / bytesPerSecond).rounded(places: 4) : 0)
+    }
     rateOverTime = measured.rates.steps
     latencyHistogram = latencies.bins
     partial = error != nil
     self.error = error
+  }
+
+  /// Sets what limits the measurement.
+  mutating func setLimit(_ measured: Measurement, over link: LinkParameters?) async {
+    guard count > 0, measured.window > 0 else { return }
+    var figures = BenchLimit.Figures(
+      test: measured.test, rate: rate, size: size, mtu: mtu,
+      cpu: measured.cpu / measured.window, peerCPU: measured.peerCPU.map { $0 / measured.window },
+      link: link)
+    if measured.test.isProcedure { figures.requests = Double(measured.pdus) / 2 / Double(count) }
+    if measured.test == .writeCommand {
+      figures.waiting =
+        measured.latencies.mean * Double(count) / 1e9 / measured.window - figures.cpu
+    }
+    // Off the loop, because the model takes some time.
+    let known = figures
+    limitedBy = await Task.detached { BenchLimit(known) }.value
   }
 
   /// Sets the link, its limit, and the share of the limit that was reached.
@@ -200,6 +254,7 @@ struct BenchResult: Codable, Sendable {
     let figures = [
       seconds, rate, bytesPerSecond, latency.min, latency.mean, latency.p50, latency.p90,
       latency.p99, latency.max, jitterMicroseconds, cpuMicrosecondsPerPDU ?? 0,
+      cpuMicrosecondsPerOperation ?? 0, peerCPUMicrosecondsPerOperation ?? 0,
     ]
     return (0...65535).contains(size)
       && (figures + bins.map(\.microseconds)).allSatisfy { (0...1e12).contains($0) }

@@ -76,6 +76,7 @@ final class BenchRunner {
     let warm = clinux_monotonic() + plan.warmUp.nanoseconds
     while clinux_monotonic() < warm { _ = try await body() }
     try await prepare()
+    let peerTime = try await peerProcessTime
     measurement.begin(pdus: try await pdus)
     do {
       let end = plan.time.map { clinux_monotonic() + $0.nanoseconds } ?? .max
@@ -92,24 +93,45 @@ final class BenchRunner {
       throw error
     }
     measurement.end(pdus: try await pdus)
+    try await endPeerProcessTime(since: peerTime)
   }
 
-  /// Writes numbered values, which atto serve with bench.json counts.
+  /// The CPU time of a peer that reports it, in microseconds.
+  private var peerProcessTime: UInt64? {
+    get async throws {
+      guard let handle = target?.processTime else { return nil }
+      let value = try await connection.read(handle)
+      return value.count == 8 ? value.reversed().reduce(0) { $0 << 8 | UInt64($1) } : nil
+    }
+  }
+
+  private func endPeerProcessTime(since before: UInt64?) async throws {
+    guard let before, let now = try await peerProcessTime, now >= before else { return }
+    measurement.peerCPU = Double(now - before) / 1e6
+  }
+
+  /// Writes numbered values, which atto serve with bench.json and Nordic's throughput service count.
   private func writes(_ write: @escaping ([UInt8]) async throws -> Void) async throws {
     var value = Profile.Burst.value(0, size: plan.size)
     let size = plan.size
     let handle = target?.handle ?? .invalid
     let counts = target?.isBench == true
+    let isThroughput = target?.isThroughput == true
     try await repeated(
       after: {
         number = 0
         if counts { try await connection.write([], to: handle) }
+        if isThroughput { try await connection.writeWithoutResponse([0], to: handle) }
       }
     ) {
       for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
       number &+= 1
+      CheckSum.complete(&value)
       try await write(value)
       return size
+    }
+    if isThroughput {
+      measurement.metrics = ThroughputMetrics(value: try await connection.readLong(handle))
     }
     guard counts else { return }
     // The response arrives after all writes were counted.
@@ -131,7 +153,7 @@ final class BenchRunner {
     connection.observeValues { handle, value in
       guard handle == target.handle else { return }
       var number: UInt32?
-      if target.isBench, value.byteCount >= 4 {
+      if target.isBench, value.byteCount >= 4, CheckSum.isCorrect(value) {
         number = (0..<4).reduce(0) {
           $0 | UInt32(value.unsafeLoad(fromByteOffset: $1, as: UInt8.self)) << (8 * UInt32($1))
         }
@@ -150,12 +172,14 @@ final class BenchRunner {
     try await connection.write(
       [UInt8(truncatingIfNeeded: kind.rawValue), UInt8(kind.rawValue >> 8)], to: configuration)
     try await loop.sleep(for: plan.warmUp)
+    let peerTime = try await peerProcessTime
     measurement.value.begin(pdus: try await pdus)
     let alarm = loop.after(plan.time) { done.continuation.finish() }
     defer { alarm.cancel() }
     for await _ in done.stream {}
     measurement.value.end(pdus: (try? await pdus) ?? 0)
     if let reason = await connection.endReason { throw reason }
+    try await endPeerProcessTime(since: peerTime)
     try? await connection.unsubscribe(configuration: configuration)
     try Task.checkCancellation()
   }

@@ -7,6 +7,16 @@ struct BenchTarget: Sendable {
   var configuration: AttributeHandle?
   /// Whether it is one of `Fixtures/bench.json`, with numbered values that the peer counts.
   var isBench = false
+  /// Whether it is that of Nordic's throughput service, which counts writes.
+  var isThroughput = false
+  /// The value of `Fixtures/bench.json` with the CPU time of the peer.
+  var processTime: AttributeHandle?
+
+  /// Nordic's throughput service and its characteristic (nRF Connect SDK).
+  private static let throughput = (
+    service: BluetoothUUID(high: 0x0483_DADD_6C9D_6CA9, low: 0x5D41_03AD_4FFF_4ABB),
+    characteristic: BluetoothUUID(0x1524)
+  )
 
   /// The characteristics of `Fixtures/bench.json`.
   private static func bench(_ number: UInt64) -> BluetoothUUID {
@@ -32,6 +42,16 @@ struct BenchTarget: Sendable {
   ) throws -> BenchTarget? {
     guard test != .discover, test != .ping else { return nil }
     let all = database.services.flatMap(\.characteristics)
+    let time = all.first { $0.uuid == bench(6) }?.valueHandle
+    func target(_ one: Characteristic, isBench: Bool) -> BenchTarget {
+      var target = Self.target(one, isBench: isBench)
+      target.processTime = time
+      target.isThroughput = database.services.contains {
+        $0.uuid == throughput.service
+          && $0.characteristics.contains { $0.valueHandle == target.handle }
+      }
+      return target
+    }
     if let handle {
       guard
         let one = all.first(where: { $0.valueHandle == handle || $0.declarationHandle == handle })
@@ -49,6 +69,9 @@ struct BenchTarget: Sendable {
     {
       return target(own, isBench: true)
     }
+    let counting = database.services.first { $0.uuid == throughput.service }?.characteristics
+      .first { $0.uuid == throughput.characteristic && suits($0, test) }
+    if test == .writeCommand, let counting { return target(counting, isBench: false) }
     if test != .write, test != .writeCommand, let one = all.first(where: { suits($0, test) }) {
       return target(one, isBench: false)
     }

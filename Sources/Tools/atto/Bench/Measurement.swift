@@ -1,7 +1,7 @@
 import Atto
 import CAttoLinux
 import AttoFormats
-import Glibc
+import AttoProfileServer
 
 /// The counters of a test, of constant size. Used on the loop's thread only.
 final class Measurement {
@@ -10,7 +10,8 @@ final class Measurement {
   var size: Int
   private(set) var latencies = Histogram()
   private(set) var rates = RateOverTime()
-  private(set) var sequence: SequenceCount?
+  /// nil if the values have no numbers.
+  private(set) var faults: ValueFaults?
   private(set) var octets: UInt64 = 0
   /// Nanoseconds of CLOCK_MONOTONIC.
   private(set) var start: Int64 = 0
@@ -21,17 +22,24 @@ final class Measurement {
   /// Whether the value has arrived from which the first interval is measured.
   private(set) var hasFirstValue = false
   private var jitterSum = 0.0
-  private var cpuBefore = 0.0
+  private var cpuBefore: Int64 = 0
+  private var began: Int64 = 0
   private var pdusBefore: UInt64 = 0
+  /// Seconds of CPU time of this process, and the time in which it spent them.
   private(set) var cpu = 0.0
+  private(set) var window = 0.0
+  /// Seconds of the peer's CPU time, if it reports them.
+  var peerCPU: Double?
   private(set) var pdus: UInt64 = 0
   /// The counters of the peer, if it is the receiver.
   var tally: WriteTally?
+  /// The same of a peer with Nordic's throughput service.
+  var metrics: ThroughputMetrics?
 
   init(_ test: BenchTest, size: Int, isNumbered: Bool) {
     self.test = test
     self.size = size
-    if isNumbered { sequence = SequenceCount() }
+    if isNumbered { faults = ValueFaults() }
   }
 
   var count: UInt64 { latencies.count }
@@ -45,24 +53,28 @@ final class Measurement {
     start = clinux_monotonic()
     last = start
     isMeasuring = true
-    cpuBefore = Self.processTime
+    began = start
+    cpuBefore = ProcessTime.nanoseconds
     pdusBefore = pdus
   }
 
   func end(pdus: UInt64) {
     guard isMeasuring else { return }
     isMeasuring = false
-    cpu = Self.processTime - cpuBefore
+    cpu = Double(ProcessTime.nanoseconds - cpuBefore) / 1e9
+    window = Double(clinux_monotonic() - began) / 1e9
     self.pdus = pdus - pdusBefore
   }
 
   /// Adds an operation or a received value. The first value only begins the first interval.
   ///
-  /// - Parameter latency: nanoseconds; nil for the time since the previous value.
+  /// - Parameters:
+  ///   - latency: nanoseconds; nil for the time since the previous value.
+  ///   - number: of a numbered value; nil if it is damaged.
   func add(octets count: Int, latency: Int64? = nil, number: UInt32? = nil) {
     guard isMeasuring else { return }
     let now = clinux_monotonic()
-    if let number { sequence?.receive(number) }
+    faults?.receive(number)
     guard latency != nil || hasFirstValue else {
       (hasFirstValue, start, last) = (true, now, now)
       return
@@ -74,13 +86,5 @@ final class Measurement {
     octets += UInt64(count)
     last = now
     rates.add(at: now - start)
-  }
-
-  /// The CPU time of this process, in seconds.
-  private static var processTime: Double {
-    var usage = rusage()
-    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 }

@@ -23,7 +23,8 @@ enum BenchCommand: Command {
     details: """
       The peer is best atto serve Fixtures/bench.json: its values are numbered, and counted by their
       receiver. With other peers, the first suitable value is read or subscribed to; values are written
-      only if --handle names one.
+      only if --handle names one, or to Nordic's throughput service (Fixtures/throughput.json), which
+      counts them.
 
       Latency is the duration of a round trip or procedure. For notify and indicate it is the time
       between two values, and for write-command the time until the link accepts the PDU.
@@ -133,7 +134,7 @@ enum BenchCommand: Command {
           shown?.cancel()
           progress.clear()
           if !(error is UsageError) {
-            try add(runner.measurement, mtu: mtu, error: ExitStatus(error).message, over: nil)
+            try await add(runner.measurement, mtu: mtu, error: ExitStatus(error).message, over: nil)
           }
           // The link is still there.
           guard plan.isSelective, case AttoError.refused = error else { throw error }
@@ -142,8 +143,8 @@ enum BenchCommand: Command {
         }
         shown?.cancel()
         progress.clear()
-        try add(
-          runner.measurement, mtu: mtu, error: nil, over: await kernelLink?.measured(connection))
+        try await add(
+          runner.measurement, mtu: mtu, error: nil, over: kernelLink?.measured(connection))
         if runner.measurement.count == 0 {
           let count = runner.measurement.hasFirstValue ? "only one value" : "no values"
           let error = CheckFailure(
@@ -158,9 +159,11 @@ enum BenchCommand: Command {
 
     private func add(
       _ measured: Measurement, mtu: Int, error: String?, over kernelLink: MeasuredLink?
-    ) throws {
+    ) async throws {
       var result = BenchResult(measured, endpoint: endpoint, mtu: mtu, error: error)
-      if let known = link.map({ .stated($0) }) ?? kernelLink { result.set(link: known) }
+      let known = link.map { .stated($0) } ?? kernelLink
+      if let known { result.set(link: known) }
+      await result.setLimit(measured, over: known?.parameters(of: measured.test))
       let before = earlier.last { $0.test == result.test }
       if let before {
         result.compare(with: before)

@@ -10,7 +10,8 @@ extension Profile.Behaviour {
       field,
       keys: [
         "notifyEveryMilliseconds", "indicateEveryMilliseconds", "readError", "writeError",
-        "delayMilliseconds", "echoTo", "counter", "sink", "tally", "burst", "stream",
+        "delayMilliseconds", "echoTo", "counter", "sink", "tally", "throughputMetrics", "checkSums",
+        "processTime", "burst", "stream",
       ])
     let day = 86_400_000
     notifyEvery = try object["notifyEveryMilliseconds"]?.milliseconds(1...day)
@@ -21,7 +22,10 @@ extension Profile.Behaviour {
     echo = try object["echoTo"]?.target("characteristic")
     counter = try object["counter"]?.integer(1...8, unit: " of octets")
     isTally = try object["tally"]?.bool ?? false
-    isSink = try object["sink"]?.bool ?? isTally
+    hasThroughputMetrics = try object["throughputMetrics"]?.bool ?? false
+    isSink = try object["sink"]?.bool ?? (isTally || hasThroughputMetrics)
+    hasCheckSums = try object["checkSums"]?.bool ?? false
+    isProcessTime = try object["processTime"]?.bool ?? false
     if let burst = object["burst"] { self.burst = try Profile.Burst(burst) }
     if let stream = object["stream"] {
       let object = try ProfileObject(stream, keys: ["size"])
@@ -62,9 +66,18 @@ extension Profile.Behaviour {
       if burst.trigger == .write { try requireWritable("burst") }
     }
     if streamSize != nil { try require([.notify, .indicate], "notify or indicate", "stream") }
-    if isTally {
-      try requireWritable("tally")
-      try requireReadable("tally")
+    for (isSet, key) in [(isTally, "tally"), (hasThroughputMetrics, "throughputMetrics")]
+    where isSet {
+      try requireWritable(key)
+      try requireReadable(key)
+    }
+    if isProcessTime { try requireReadable("processTime") }
+    if isTally, hasThroughputMetrics {
+      throw ProfileError(
+        path / "throughputMetrics", expected: "either this or tally", found: "both")
+    }
+    if hasCheckSums, !isTally, streamSize == nil {
+      throw ProfileError(path / "checkSums", expected: "a stream or a tally", found: "neither")
     }
     if echo != nil { try requireWritable("echoTo") }
     if writeError != nil { try requireWritable("writeError") }

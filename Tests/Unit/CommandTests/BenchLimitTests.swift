@@ -1,0 +1,93 @@
+import AttoFormats
+import AttoLinkTiming
+import Testing
+
+@testable import AttoCLI
+
+@Suite struct BenchLimitTests {
+  private typealias Figures = BenchLimit.Figures
+
+  /// The limit of a test that reaches this share of what a link carries.
+  private func limit(
+    _ test: BenchTest, _ link: LinkParameters, size: Int, mtu: Int, share: Double = 1,
+    requests: Double = 1, peerCPU: Double? = 0.1
+  ) -> BenchLimit {
+    let rate = link.throughput(of: test.traffic, value: min(size, mtu - 1)).perSecond
+    return BenchLimit(
+      Figures(
+        test: test, rate: rate * share / requests, size: Double(size), mtu: mtu, requests: requests,
+        cpu: 0.1, peerCPU: peerCPU, link: link))
+  }
+
+  private func link(_ phy: PHY, _ milliseconds: Int64, _ dataLength: Int) -> LinkParameters {
+    LinkParameters(phy: phy, interval: milliseconds * 1_000_000, dataLength: dataLength)
+  }
+
+  @Test("A busy link is limited by the parameter that would add most")
+  func links() {
+    #expect(limit(.read, link(.le2M, 15, 251), size: 20, mtu: 247).kind == .interval)
+    #expect(limit(.write, link(.le1M, 50, 27), size: 20, mtu: 23, share: 0.9).kind == .interval)
+    #expect(limit(.notify, link(.le1M, 30, 27), size: 244, mtu: 247).kind == .dataLength)
+    #expect(limit(.notify, link(.le1M, 50, 251), size: 244, mtu: 247).kind == .phy)
+    #expect(limit(.notify, link(.le2M, 50, 251), size: 20, mtu: 23).kind == .mtu)
+    #expect(limit(.writeCommand, link(.le2M, 50, 251), size: 20, mtu: 247).kind == .valueLength)
+    #expect(limit(.longRead, link(.le2M, 15, 251), size: 512, mtu: 23, requests: 24).kind == .mtu)
+    var other = link(.le2M, 30, 251)
+    other.packetsPerEvent = 2
+    #expect(limit(.notify, other, size: 244, mtu: 247).kind == .eventLength)
+    other.packetsPerEvent = nil
+    other.packetErrorRate = 0.5
+    #expect(limit(.notify, other, size: 244, mtu: 247).kind == .packetErrors)
+    other.packetErrorRate = 0
+    (other.subrate, other.continuation) = (10, 0)
+    #expect(limit(.read, other, size: 20, mtu: 247).kind == .subrate)
+    // Nothing to improve.
+    let best = limit(.notify, link(.le2M, 4000, 251), size: 244, mtu: 247)
+    #expect(best.kind == .phy && best.text.contains("no other parameter"))
+  }
+
+  @Test("The text has the figures that the limit follows from")
+  func texts() {
+    #expect(
+      limit(.read, link(.le2M, 15, 251), size: 20, mtu: 247).text
+        == "the connection interval: this run is 100 % of what the link carries; an interval of 7.5 ms"
+        + " instead of 15 ms would carry 2.00 times as much")
+    #expect(
+      limit(.read, link(.le2M, 15, 251), size: 20, mtu: 247, share: 0.25).text
+        == "the peer's answers: they come after 120.00 ms, of which the link takes 30.00 ms; this end"
+        + " worked for 10 % of the time")
+  }
+
+  @Test("An idle link is limited by its ends")
+  func ends() {
+    func kind(_ change: (inout Figures) -> Void) -> BenchLimit.Kind {
+      var figures = Figures(test: .read, rate: 100, size: 20, mtu: 23, cpu: 0.1, peerCPU: 0.2)
+      change(&figures)
+      return BenchLimit(figures).kind
+    }
+    #expect(kind { $0.cpu = 0.95 } == .cpu)
+    #expect(kind { $0.peerCPU = 0.95 } == .peerCPU)
+    #expect(kind { ($0.cpu, $0.peerCPU) = (0.5, 0.4) } == .cpu)
+    #expect(kind { ($0.cpu, $0.peerCPU, $0.test) = (0.5, 0.4, .notify) } == .peer)
+    #expect(kind { $0.peerCPU = nil } == .peer)
+    #expect(kind { _ in } == .unknown)
+    #expect(kind { ($0.test, $0.waiting) = (.writeCommand, 0.7) } == .peer)
+    #expect(kind { ($0.test, $0.waiting, $0.isChannel) = (.writeCommand, 0.7, true) } == .credits)
+    #expect(kind { $0.pace = 101 } == .pace)
+    #expect(kind { $0.pace = 200 } == .unknown)
+    #expect(limit(.notify, link(.le2M, 15, 251), size: 244, mtu: 247, share: 0.5).kind == .peer)
+  }
+
+  @Test("Faults are named by their numbers")
+  func faults() {
+    var faults = ValueFaults()
+    #expect(faults.names == nil)
+    for number: UInt32? in [0, 1, nil, 5, 3, 3, 4, 9] { faults.receive(number) }
+    #expect(
+      faults.names
+        == ValueFaults.Names(lost: "2, 6-8", doubled: "3", outOfOrder: "3-4", damaged: "2"))
+    #expect((faults.sequence.lost, faults.damaged) == (4, 1))
+    for number in 0..<100 { faults.receive(UInt32(20 + 2 * number)) }
+    #expect(faults.names?.lost == "2, 6-8, 10-19, 21, 23, 25, 27, 29, ...")
+  }
+}
