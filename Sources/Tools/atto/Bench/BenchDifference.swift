@@ -33,7 +33,7 @@ typealias BenchRun = (result: BenchResult, before: BenchResult?)
 extension BenchResult {
   /// The title of the table of differences.
   var comparisonTitle: String {
-    "\(test): compared with before" + (compared?.unlike.map { " (before: \($0))" } ?? "")
+    "\(title): compared with before" + (compared?.unlike.map { " (before: \($0))" } ?? "")
   }
 
   /// The differences from an earlier run, for figures that both runs have.

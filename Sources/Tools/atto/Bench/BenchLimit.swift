@@ -52,7 +52,9 @@ struct BenchLimit: Codable, Sendable, Equatable {
   // MARK: The link
 
   private static func link(_ figures: Figures) -> Found? {
-    guard let link = figures.link, figures.rate > 0, !figures.isChannel else { return nil }
+    guard let link = figures.link, figures.rate > 0, !figures.isChannel, figures.mtu >= 23 else {
+      return nil
+    }
     let test = figures.test
     let size = Int(figures.size.rounded())
     /// Operations per second that a link carries.

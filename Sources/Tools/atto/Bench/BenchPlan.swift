@@ -22,9 +22,11 @@ struct BenchPlan: Sendable {
     shown: "read",
     among: BenchTest.names + ["all"], expected: (BenchTest.names + ["all"]).alternatives
   ) { BenchTest.tests($0) }
-  private static let size = Option.integer(
-    "size", "OCTETS", in: 4...512, default: 20,
-    "The length of values that are written, notified or indicated, 4 to 512.")
+  private static let size = Option.value(
+    "size", "OCTETS",
+    "The length of values that are written, notified or indicated, 4 to 512; 10 to 8192 in scenarios.",
+    default: 20, shown: "20", expected: "a number from 4 to 512, or to 8192 with --scenario"
+  ) { text in Int(text).flatMap { (4...8192).contains($0) ? $0 : nil } }
   private static let seconds = Option.seconds(
     "seconds", "How long each test takes (default: 3, without limit with --count).")
   private static let count = Option.integer(
@@ -38,11 +40,13 @@ struct BenchPlan: Sendable {
   private static let handle = Option.handle(
     "handle", "The characteristic's value to use.")
 
+  /// The options that do not apply to scenarios.
+  static let notForScenarios: [any CommandOption] = [test, warmUp, handle]
   static let options: [any CommandOption] = [test, size, seconds, count, warmUp, handle]
 
   init(_ arguments: Arguments) throws(UsageError) {
     tests = arguments.has(Self.test) ? arguments[Self.test].flatMap(\.self) : [.read]
-    isSelective = arguments[Self.test].contains(BenchTest.allCases)
+    isSelective = arguments[Self.test].contains(BenchTest.selectable)
     size = arguments[Self.size]
     count = arguments[Self.count]
     time = arguments[Self.seconds] ?? (count == nil ? .seconds(3) : nil)
@@ -63,12 +67,12 @@ extension BenchPlan {
 }
 
 extension BenchTest {
-  fileprivate static var names: [String] { allCases.map(\.rawValue) }
+  fileprivate static var names: [String] { selectable.map(\.rawValue) }
 
   fileprivate static func tests(_ text: String) -> [BenchTest]? {
     let words = text.split(separator: ",").map(String.init)
-    if words.contains("all") { return allCases }
-    let tests = words.compactMap { BenchTest(rawValue: $0) }
+    if words.contains("all") { return selectable }
+    let tests = words.compactMap { word in selectable.first { $0.rawValue == word } }
     return tests.count == words.count && !tests.isEmpty ? tests : nil
   }
 }

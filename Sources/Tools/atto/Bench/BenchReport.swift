@@ -74,7 +74,7 @@ struct BenchReport {
         + table(BenchDifference.head, result.differences(from: before).map(\.cells))
     }
     return """
-      <section><h2>\(result.test.escapedForMarkup)</h2>\(partial ?? "")
+      <section><h2>\(result.title.escapedForMarkup)</h2>\(partial ?? "")
       <div class="tiles">\(tiles)</div>
       \(limit ?? "")
       \(key)<div class="charts"><div><h3>Rate over time</h3>
@@ -90,9 +90,11 @@ struct BenchReport {
   private func facts(_ result: BenchResult) -> [(String, String)] {
     var facts = [
       ("values", "\(result.count) in \(Decimal.text(result.seconds, places: 2)) s"),
-      ("ATT_MTU", "\(result.mtu)"), ("octets per value", result.sizeText),
-      ("counted at", result.countedAt), ("latency of", result.latencyOf),
+      ("octets per value", result.sizeText), ("counted at", result.countedAt),
+      ("latency of", result.latencyOf),
     ]
+    if result.mtu > 0 { facts.insert(("ATT_MTU", "\(result.mtu)"), at: 1) }
+    if let run = result.run { facts.append(("run", "\(run)")) }
     if let lost = result.lost {
       let others = "\(result.doubled ?? 0), \(result.outOfOrder ?? 0)"
       facts.append(("lost, doubled, out of order", "\(lost), \(others)"))

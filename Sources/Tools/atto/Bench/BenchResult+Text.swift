@@ -14,7 +14,7 @@ extension BenchResult {
     func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "" }
     let latency = latencyMicroseconds
     return [
-      test, name, "\(mtu)", Int(exactly: size)?.description ?? "\(size)", "\(count)", "\(seconds)",
+      title, name, "\(mtu)", Int(exactly: size)?.description ?? "\(size)", "\(count)", "\(seconds)",
       "\(rate)", "\(bytesPerSecond)", "\(latency.p50)", "\(latency.p90)", "\(latency.p99)",
       "\(latency.max)", "\(jitterMicroseconds)", text(cpuMicrosecondsPerPDU), text(lost),
       text(doubled), text(outOfOrder), "\(partial)", text(compared?.rate), text(compared?.p50),
@@ -37,7 +37,7 @@ extension BenchResult {
     }
     let latency = latencyMicroseconds
     return [
-      test + (partial ? " (partial)" : ""), sizeText,
+      title + (partial ? " (partial)" : ""), sizeText,
       number(rate, rate < 1000 ? 1 : 0), number(bytesPerSecond, 0), number(latency.p50),
       number(latency.p90), number(latency.p99), number(latency.max), number(jitterMicroseconds),
       cpuMicrosecondsPerPDU.map { number($0, 2) } ?? "-", lost.map { "\($0)" } ?? "?",
@@ -47,28 +47,29 @@ extension BenchResult {
   var remarks: [String] {
     var lines: [String] = []
     if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
-      lines.append("\(test): \(doubled) duplicates, \(outOfOrder) out of order")
+      lines.append("\(title): \(doubled) duplicates, \(outOfOrder) out of order")
     }
-    if let damaged, damaged > 0 { lines.append("\(test): \(damaged) damaged") }
-    lines += faultTexts.map { "\(test): \($0)" }
-    if let peerText { lines.append("\(test): \(peerText)") }
+    if let damaged, damaged > 0 { lines.append("\(title): \(damaged) damaged") }
+    lines += faultTexts.map { "\(title): \($0)" }
+    if let peerText { lines.append("\(title): \(peerText)") }
     if lost == nil {
-      lines.append("\(test): losses are unknown, because the values have no numbers")
+      let reason = over == nil ? "the values have no numbers" : "the peer does not report them"
+      lines.append("\(title): losses are unknown, because \(reason)")
     }
     if let link, link.parameters == nil {
       let phy = link.phy.map { ", PHY \($0)" } ?? ""
       lines.append(
-        "\(test): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
+        "\(title): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
           + " link opened by this command); --link states them")
     }
     if let link, let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
       lines.append(
-        "\(test): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
+        "\(title): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
           + " B/s limit of \(link.parameters ?? "the link")")
     }
-    if let cpuText { lines.append("\(test): CPU \(cpuText)") }
-    if let limitedBy { lines.append("\(test): limited by \(limitedBy.text)") }
-    if let error { lines.append("\(test): interrupted, partial result: \(error)") }
+    if let cpuText { lines.append("\(title): CPU \(cpuText)") }
+    if let limitedBy { lines.append("\(title): limited by \(limitedBy.text)") }
+    if let error { lines.append("\(title): interrupted, partial result: \(error)") }
     return lines
   }
 

@@ -47,6 +47,9 @@ struct BenchResult: Codable, Sendable {
   /// Of the command that measured; absent in old results.
   var version: String?
   var test: String
+  /// The carrier of a scenario, `gatt` or `channel`, and the run, from 0; absent for tests.
+  var over: String?
+  var run: Int?
   var endpoint: String
   var mtu: Int
   /// Octets of each value, on average.
@@ -85,9 +88,12 @@ struct BenchResult: Codable, Sendable {
   var error: String?
   var compared: Comparison?
 
+  /// The test, with its carrier.
+  var title: String { test + (over.map { " over \($0)" } ?? "") }
+
   init(_ measured: Measurement, endpoint: String, mtu: Int, error: String?) {
     version = Version.number
-    test = measured.test.rawValue
+    test = measured.test.name
     self.endpoint = endpoint
     self.mtu = mtu
     var count = measured.count
@@ -121,6 +127,24 @@ struct BenchResult: Codable, Sendable {
       outOfOrder = measured.faults?.sequence.outOfOrder
       damaged = measured.faults?.damaged
       faults = measured.faults?.names
+    case .send:
+      countedAt = "sender"
+      guard let report = measured.report else { break }
+      countedAt = "receiver"
+      damaged = UInt64(report.damaged)
+      let arrived = report.received &+ report.damaged
+      lost = UInt64(max(0, Int64(measured.sent) - Int64(arrived)))
+    case .receive, .pong:
+      guard let found = measured.faults else { break }
+      (lost, doubled) = (found.sequence.lost, found.sequence.doubled)
+      (outOfOrder, faults) = (found.sequence.outOfOrder, found.names)
+      if measured.hasCheckSums || found.damaged > 0 { damaged = found.damaged }
+      // The time covers n - 1 gaps between n values.
+      if measured.hasFirstValue {
+        nanoseconds *= Double(count + 1) / Double(max(1, count))
+        (count, octets) = (count + 1, octets + measured.firstOctets)
+      }
+    case .exchange: lost = measured.sent - min(measured.sent, measured.count)
     case .read, .longRead, .discover, .ping: lost = 0
     }
     let seconds = nanoseconds / 1e9
@@ -163,16 +187,23 @@ struct BenchResult: Codable, Sendable {
   }
 
   /// Sets what limits the measurement.
-  mutating func setLimit(_ measured: Measurement, over link: LinkParameters?) async {
+  mutating func setLimit(
+    _ measured: Measurement, over link: LinkParameters?, scenario: ScenarioPlan?, acknowledged: Bool
+  ) async {
     guard count > 0, measured.window > 0 else { return }
     var figures = BenchLimit.Figures(
-      test: measured.test, rate: rate, size: size, mtu: mtu,
+      test: acknowledged && measured.test == .send ? .write : measured.test, rate: rate, size: size,
+      mtu: mtu,
       cpu: measured.cpu / measured.window, peerCPU: measured.peerCPU.map { $0 / measured.window },
       link: link)
     if measured.test.isProcedure { figures.requests = Double(measured.pdus) / 2 / Double(count) }
-    if measured.test == .writeCommand {
-      figures.waiting =
-        measured.latencies.mean * Double(count) / 1e9 / measured.window - figures.cpu
+    figures.isChannel = scenario?.carrier == .channel
+    figures.pace = scenario?.pace.map { 1 / ($0 / .seconds(1)) }
+    if figures.isChannel {
+      figures.waiting = measured.waited / measured.window
+    } else if measured.test == .writeCommand || measured.test == .send {
+      let blocked = measured.latencies.mean * Double(measured.count) / 1e9 / measured.window
+      figures.waiting = blocked - figures.cpu
     }
     // Off the loop, because the model takes some time.
     let known = figures
@@ -180,8 +211,8 @@ struct BenchResult: Codable, Sendable {
   }
 
   /// Sets the link, its limit, and the share of the limit that was reached.
-  mutating func set(link: MeasuredLink) {
-    guard let test = BenchTest(rawValue: test), let parameters = link.parameters(of: test) else {
+  mutating func set(link: MeasuredLink, of test: BenchTest) {
+    guard let parameters = link.parameters(of: test) else {
       self.link = Link(source: link.source, phy: link.phyText)
       return
     }
@@ -194,10 +225,8 @@ struct BenchResult: Codable, Sendable {
       dataLength: parameters.dataLength, parameters: parameters.description)
     let traffic: Throughput.Traffic? =
       switch test {
-      case .notify: .notify
-      case .writeCommand: .writeCommand
-      case .write: .write
-      case .read: .read
+      case .notify, .writeCommand, .write, .read: test.traffic
+      case .send, .receive: over == "gatt" ? test.traffic : nil
       default: nil
       }
     if let traffic, size > 0 {

@@ -33,6 +33,9 @@ final class BenchRunner {
     let handle = target?.handle ?? .invalid
     let mtu = try await connection.mtu
     let hasSize = measurement.test.isWritten || measurement.test.isFromPeer
+    guard !hasSize || plan.size <= 512 else {
+      throw UsageError("values have at most 512 octets, without --scenario: --size")
+    }
     guard !hasSize || plan.size <= mtu - 3 else {
       throw UsageError(
         "values of \(plan.size) octets require an MTU of \(plan.size + 3), but it is \(mtu)",
@@ -62,6 +65,7 @@ final class BenchRunner {
       try await writes { try await connection.writeWithoutResponse($0, to: handle) }
     case .notify: try await values(.notification)
     case .indicate: try await values(.indication)
+    case .send, .receive, .exchange, .pong: preconditionFailure("a scenario")
     }
   }
 

@@ -29,7 +29,7 @@ struct BenchTarget: Sendable {
     case .longRead: bench(3)
     case .write, .writeCommand: bench(4)
     case .notify, .indicate: bench(5)
-    case .discover, .ping: nil
+    case .discover, .ping, .send, .receive, .exchange, .pong: nil
     }
   }
 
@@ -101,7 +101,7 @@ struct BenchTarget: Sendable {
     // Service Changed indicates, but never by itself.
     case .indicate:
       one.properties.contains(.indicate) && hasConfiguration && one.uuid != .serviceChanged
-    case .discover, .ping: true
+    case .discover, .ping, .send, .receive, .exchange, .pong: true
     }
   }
 }

@@ -9,14 +9,27 @@ enum BenchTest: String, CaseIterable, Sendable {
   case longRead = "long-read"
   case discover
   case ping
+  /// The scenarios of ``ScenarioPlan``.
+  case send
+  case receive
+  case exchange = "ping packets"
+  case pong
+
+  /// Those of `--test`.
+  static let selectable: [BenchTest] = [
+    .read, .write, .writeCommand, .notify, .indicate, .longRead, .discover, .ping,
+  ]
+
+  /// In results. A scenario's carrier tells it from a test of the same name.
+  var name: String { self == .exchange ? "ping" : rawValue }
 
   /// The duration that the latency measures.
   var latency: String {
     switch self {
-    case .read, .write, .ping: "round trip"
+    case .read, .write, .ping, .exchange: "round trip"
     case .longRead, .discover: "whole procedure"
-    case .writeCommand: "until the link took it"
-    case .notify, .indicate: "between two values"
+    case .writeCommand, .send: "until the link took it"
+    case .notify, .indicate, .receive, .pong: "between two values"
     }
   }
 
@@ -31,16 +44,19 @@ enum BenchTest: String, CaseIterable, Sendable {
         + " property writeWithoutResponse"
     case .notify: "a characteristic that notifies by itself"
     case .indicate: "a characteristic that indicates by itself"
-    case .discover, .ping: "nothing"
+    case .discover, .ping, .send, .receive, .exchange, .pong: "nothing"
     }
   }
 
-  var isWritten: Bool { self == .write || self == .writeCommand }
+  /// Whether this end sends values.
+  var isWritten: Bool { [.write, .writeCommand, .send, .exchange].contains(self) }
 
-  var isFromPeer: Bool { self == .notify || self == .indicate }
+  var isFromPeer: Bool { [.notify, .indicate, .receive, .pong].contains(self) }
 
   /// Whether each operation awaits an answer.
-  var isRoundTrip: Bool { self != .notify && self != .writeCommand }
+  var isRoundTrip: Bool {
+    ![.notify, .writeCommand, .send, .receive, .pong].contains(self)
+  }
 
   /// Whether an operation takes as many requests as the peer makes it.
   var isProcedure: Bool { self == .longRead || self == .discover }
@@ -48,9 +64,9 @@ enum BenchTest: String, CaseIterable, Sendable {
   /// The traffic whose timing is that of the test.
   var traffic: Throughput.Traffic {
     switch self {
-    case .notify: .notify
-    case .writeCommand: .writeCommand
-    case .write, .indicate: .write
+    case .notify, .receive, .pong: .notify
+    case .writeCommand, .send: .writeCommand
+    case .write, .indicate, .exchange: .write
     case .read, .longRead, .discover, .ping: .read
     }
   }

@@ -36,6 +36,17 @@ final class Measurement {
   /// The same of a peer with Nordic's throughput service.
   var metrics: ThroughputMetrics?
 
+  /// Values that a scenario has sent.
+  var sent: UInt64 = 0
+  /// Seconds for which a channel had no room.
+  var waited = 0.0
+  /// What the receiver of a scenario's run reports.
+  var report: BenchPacket.Report?
+  /// Whether the values of a scenario have check sums.
+  var hasCheckSums = false
+  /// The octets of the first value, which only begins an interval.
+  private(set) var firstOctets: UInt64 = 0
+
   init(_ test: BenchTest, size: Int, isNumbered: Bool) {
     self.test = test
     self.size = size
@@ -58,6 +69,9 @@ final class Measurement {
     pdusBefore = pdus
   }
 
+  /// Ends the time of the last operation now.
+  func close() { last = clinux_monotonic() }
+
   func end(pdus: UInt64) {
     guard isMeasuring else { return }
     isMeasuring = false
@@ -76,7 +90,7 @@ final class Measurement {
     let now = clinux_monotonic()
     faults?.receive(number)
     guard latency != nil || hasFirstValue else {
-      (hasFirstValue, start, last) = (true, now, now)
+      (hasFirstValue, start, last, firstOctets) = (true, now, now, UInt64(count))
       return
     }
     let time = latency ?? (now - last)

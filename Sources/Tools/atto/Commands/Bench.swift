@@ -19,7 +19,9 @@ enum BenchCommand: Command {
 
   static let description = CommandDescription(
     "bench", "Measure throughput and latency against a peer.",
-    synopsis: ["ENDPOINT [--test TEST] [OPTIONS]"], arguments: [.endpoint],
+    synopsis: [
+      "ENDPOINT [--test TEST] [OPTIONS]", "ENDPOINT --scenario SCENARIO [--listen] [OPTIONS]",
+    ], arguments: [.endpoint],
     details: """
       The peer is best atto serve Fixtures/bench.json: its values are numbered, and counted by their
       receiver. With other peers, the first suitable value is read or subscribed to; values are written
@@ -28,23 +30,32 @@ enum BenchCommand: Command {
 
       Latency is the duration of a round trip or procedure. For notify and indicate it is the time
       between two values, and for write-command the time until the link accepts the PDU.
+
+      A scenario needs its counterpart at the other end: receive for send, pong for ping. The values of
+      atto bench have check sums.
       """,
     options: BenchPlan.options + [link, csv, report, compare, failUnder, CommonOptions.quiet],
-    groups: Connecting.options,
-    timeLimit: TimeLimit(text: "300 and the time of the tests; with --count alone 3600") {
-      try BenchPlan($0).limit + $0.seconds
+    groups: Connecting.options + [ScenarioPlan.options],
+    timeLimit: TimeLimit(
+      text: "300 and the time of the tests; with --count alone 3600, with --linger none"
+    ) {
+      let plan = try BenchPlan($0)
+      let scenario = try ScenarioPlan($0, plan)
+      return scenario?.lingers == true ? nil : (scenario?.limit ?? plan.limit) + $0.seconds
     },
     examples: [
       "atto bench 'air:Bench?phy=2M&interval=15ms&dle=251' --mtu 247 --test notify",
       "atto bench unix:/tmp/bench --json > before.json",
       "atto bench unix:/tmp/bench --compare before.json --report page.html",
+      "atto bench air:Bench --scenario receive --listen --over channel",
+      "atto bench air:Bench --scenario send --over channel --size 500",
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let connecting = try Connecting(arguments, isMeasured: true)
     let bench = try await Bench(arguments, connecting, on: loop)
     do {
-      try await connecting.use(on: loop) { try await bench.run(over: $0) }
+      try await bench.run(arguments, connecting)
     } catch {
       // Show the partial results.
       try bench.finish()
@@ -53,7 +64,7 @@ enum BenchCommand: Command {
     try bench.finish()
     guard let floor = arguments[failUnder] else { return }
     let slow = bench.results.filter { $0.rate < floor }.map {
-      "\($0.test) \(Decimal.text($0.rate, places: 1))/s"
+      "\($0.title) \(Decimal.text($0.rate, places: 1))/s"
     }
     if !slow.isEmpty {
       throw CheckFailure(
@@ -64,6 +75,7 @@ enum BenchCommand: Command {
   /// The tests of a command, run one after another over one connection.
   private final class Bench {
     private let plan: BenchPlan
+    private let scenario: ScenarioPlan?
     private let endpoint: String
     private let earlier: [BenchResult]
     /// The link as stated by `--link` or the endpoint.
@@ -81,6 +93,7 @@ enum BenchCommand: Command {
 
     init(_ arguments: Arguments, _ connecting: Connecting, on loop: Loop) async throws {
       plan = try BenchPlan(arguments)
+      scenario = try ScenarioPlan(arguments, plan)
       endpoint = arguments.words[0]
       earlier =
         if let path = arguments[compare] {
@@ -107,7 +120,41 @@ enum BenchCommand: Command {
       self.loop = loop
     }
 
-    func run(over connection: Connection) async throws {
+    func run(_ arguments: Arguments, _ connecting: Connecting) async throws {
+      guard let scenario else {
+        return try await connecting.use(on: loop) { try await self.run(over: $0) }
+      }
+      try await scenario.carry(arguments, connecting, on: loop) { carrier, connection in
+        try await self.run(scenario, over: carrier, connection)
+      }
+    }
+
+    private func run(
+      _ scenario: ScenarioPlan, over carrier: any PacketCarrier, _ connection: Connection?
+    ) async throws {
+      let runner = ScenarioRunner(scenario, over: carrier, on: loop)
+      let shown = progress.follow(plan, on: loop) { runner.measurement }
+      defer { shown?.cancel() }
+      var added: Measurement?
+      do {
+        try await runner.run { measured in
+          progress.clear()
+          added = measured
+          var link: MeasuredLink?
+          if let connection { link = await kernelLink?.measured(connection) }
+          try await add(measured, mtu: carrier.mtu, error: nil, over: link, carrier)
+        }
+      } catch {
+        progress.clear()
+        if !(error is UsageError), runner.measurement.start != 0, runner.measurement !== added {
+          let message = ExitStatus(error).message
+          try await add(runner.measurement, mtu: carrier.mtu, error: message, over: nil, carrier)
+        }
+        throw error
+      }
+    }
+
+    private func run(over connection: Connection) async throws {
       let needsDatabase = plan.tests.contains { $0 != .discover && $0 != .ping }
       let discovering = progress.keep(on: loop) { "discovering the values to measure" }
       defer { discovering?.cancel() }
@@ -127,7 +174,7 @@ enum BenchCommand: Command {
       var failure: (any Error)?
       for (test, target) in targets {
         let runner = BenchRunner(test, plan, over: connection, at: target, on: loop)
-        let shown = progress.follow(LoopBound(runner.measurement, loop), plan, on: loop)
+        let shown = progress.follow(plan, on: loop) { runner.measurement }
         do {
           try await runner.run()
         } catch {
@@ -158,19 +205,26 @@ enum BenchCommand: Command {
     }
 
     private func add(
-      _ measured: Measurement, mtu: Int, error: String?, over kernelLink: MeasuredLink?
+      _ measured: Measurement, mtu: Int, error: String?, over kernelLink: MeasuredLink?,
+      _ carrier: (any PacketCarrier)? = nil
     ) async throws {
       var result = BenchResult(measured, endpoint: endpoint, mtu: mtu, error: error)
       let known = link.map { .stated($0) } ?? kernelLink
-      if let known { result.set(link: known) }
-      await result.setLimit(measured, over: known?.parameters(of: measured.test))
-      let before = earlier.last { $0.test == result.test }
+      if let scenario {
+        result.over = scenario.carrier.rawValue
+        result.run = results.count { $0.over != nil }
+      }
+      if let known { result.set(link: known, of: measured.test) }
+      await result.setLimit(
+        measured, over: known?.parameters(of: measured.test), scenario: scenario,
+        acknowledged: carrier?.isAcknowledged ?? false)
+      let before = earlier.last { $0.title == result.title }
       if let before {
         result.compare(with: before)
       } else if let other = earlier.first {
         Terminal.note(
-          "atto bench: warning: the earlier results have no \(result.test); the first one is"
-            + " \(other.test)")
+          "atto bench: warning: the earlier results have no \(result.title); the first one is"
+            + " \(other.title)")
       }
       runs.append((result, before))
       if isJSON { try Terminal.print(encoded: result) }
