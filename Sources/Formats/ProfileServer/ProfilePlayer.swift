@@ -6,25 +6,32 @@ import Synchronization
 final class ProfilePlayer: Sendable {
   private let server: LocalServer
   private let values: [ScriptedValue]
+  private let application: ProfileApplication?
   private let onEvent: @Sendable (ProfileServerEvent) -> Void
   private let state = Mutex(
     (tasks: [Task<Void, any Error>](), observation: ServerObservation?.none))
   private let isStopped = Atomic<Bool>(false)
 
   init(
-    _ values: [ScriptedValue], on server: LocalServer,
+    _ values: [ScriptedValue], on server: LocalServer, _ application: ProfileApplication?,
     _ onEvent: @escaping @Sendable (ProfileServerEvent) -> Void
   ) {
     self.values = values
     self.server = server
+    self.application = application
     self.onEvent = onEvent
   }
 
   /// Installs the handlers and starts the periodic values.
   func start() async throws(AttoError) {
     for value in values where value.behaviour.needsApplication {
-      answerReads(value)
-      answerWrites(value)
+      if value.behaviour.isAnswered {
+        server.onRead(of: value.handle, application?.read ?? ProfileApplication.none.read)
+        server.onWrite(of: value.handle, application?.write ?? ProfileApplication.none.write)
+      } else {
+        answerReads(value)
+        answerWrites(value)
+      }
     }
     let observation = try await server.observe { [weak self] in self?.observe($0) }
     var tasks: [Task<Void, any Error>] = []

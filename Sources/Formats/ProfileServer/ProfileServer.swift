@@ -13,6 +13,7 @@ public final class ProfileServer: Sendable {
   public let server: LocalServer
   /// The profile.
   public let profile: Profile
+  private let application: ProfileApplication?
   private let onEvent: @Sendable (ProfileServerEvent) -> Void
   private let state = Mutex(State())
 
@@ -27,15 +28,18 @@ public final class ProfileServer: Sendable {
   /// - Parameters:
   ///   - limits: what clients may make the server hold; nil: ``ServerLimits/fittingMemory(receiveMTU:)``.
   ///   - memory: stores the configurations of bonded clients.
+  ///   - application: answers for the values that the profile leaves to the program; nil: they are
+  ///     refused with Unlikely Error.
   ///   - onEvent: called on the loop for each event, in order. Must return quickly.
   /// - Throws: `ProfileError` if the profile has no valid layout, `AttoError.cancelled`.
   public init(
     _ profile: Profile, loop: Loop = .shared, limits: ServerLimits? = nil,
-    memory: (any ClientMemory)? = nil,
+    memory: (any ClientMemory)? = nil, application: ProfileApplication? = nil,
     onEvent: @escaping @Sendable (ProfileServerEvent) -> Void = { _ in }
   ) async throws {
     let layout = try profile.layout()
     self.profile = profile
+    self.application = application
     self.onEvent = onEvent
     server = LocalServer(
       try layout.database(), loop: loop,
@@ -102,7 +106,7 @@ public final class ProfileServer: Sendable {
 
   private func play(_ behaviours: [ProfileLayout.ScriptedValue]) async throws(AttoError) {
     guard !behaviours.isEmpty else { return }
-    let player = ProfilePlayer(behaviours.map(ScriptedValue.init), on: server, onEvent)
+    let player = ProfilePlayer(behaviours.map(ScriptedValue.init), on: server, application, onEvent)
     try await player.start()
     state.withLock { $0.players.append(player) }
   }

@@ -332,3 +332,101 @@ def max_time(bench):
     done = bench.run("session", peer.endpoint, "--script", path)
     equal(done.code, 3, repr(done))
     contains(done.err, "lines.session:1: stopped after 0.1 s")
+
+
+def asked_server(session, **options):
+    """Serves a profile whose values the program answers for: their handles."""
+    profile = {"services": [{"uuid": "A000", "characteristics": [
+        {"uuid": "A001", "properties": ["read", "write", "writeWithoutResponse"],
+         "behaviour": {"application": True}}]}]}
+    session.running.say(json.dumps(
+        {"id": "serve", "command": "serve", "profile": profile, "options": options}))
+    listening = session.line(lambda found: found.get("id") == "serve")["result"]
+    equal(listening["event"], "listening")
+    return [value["handle"] for value in listening["values"]]
+
+
+def question(session, event):
+    return session.line(
+        lambda found: found.get("id") == "serve" and found["result"].get("event") == event)["result"]
+
+
+@test("session: a program answers for the values of a server")
+def answered_values(bench):
+    endpoint = f"unix:{bench.path('asked')}"
+    session = JSONSession(bench)
+    handle, = asked_server(session, listen=endpoint)
+    session.ask("connect", "connect", endpoint)
+    session.send(1, "read", handle, long=True)
+    asked = question(session, "read")
+    equal((asked["handle"], asked["client"]), (handle, 1))
+    session.ask(2, "reply", asked["question"], "00" * 100)
+    # The rest of a long value is asked for too.
+    while True:
+        found = session.line(lambda found: found.get("id") == 1
+                             or "question" in found.get("result", {}))
+        if found["id"] == 1:
+            break
+        session.ask("more", "reply", found["result"]["question"], "00" * 100)
+    equal(found["result"]["value"], "00" * 100)
+    session.ended(1)
+    session.send(3, "write", handle, "0102")
+    asked = question(session, "write")
+    equal(asked["parts"], [{"offset": 0, "value": "0102"}])
+    session.ask(4, "reply", asked["question"], error="value-not-allowed")
+    equal(session.ended(3)[1]["error"]["code"], 0x13)
+    session.send(5, "write", handle, "ab" * 40, long=True)
+    asked = question(session, "write")
+    equal("".join(part["value"] for part in asked["parts"]), "ab" * 40)
+    session.ask(6, "reply", asked["question"])
+    session.ended(5)
+    session.ask(7, "write", handle, "03", no_response=True)
+    asked = question(session, "write")
+    equal((asked["parts"], asked.get("question")), ([{"offset": 0, "value": "03"}], None))
+    for id, words, part in (
+        (8, [1, "00"], "does not wait"), (9, ["x"], "invalid question"),
+        (10, [99, "00", "11"], "unexpected"), (11, [99, "0"], "hex"),
+        (12, [99, "00" * 513], "too long")):
+        contains(session.fail(id, "reply", *words)["message"], part)
+    contains(session.fail(13, "reply", 99, "00", error=1)["message"], "either")
+    contains(session.fail(14, "reply", 99, error="nonsense")["message"], "unknown error")
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: a question that is not answered in time is refused, and forgotten with its client")
+def unanswered_question(bench):
+    endpoint = f"unix:{bench.path('asked')}"
+    session = JSONSession(bench)
+    handle, = asked_server(session, listen=endpoint, **{"reply-timeout": 0.2})
+    session.ask("connect", "connect", endpoint)
+    session.send(1, "read", handle)
+    asked = question(session, "read")
+    equal(session.ended(1)[1]["error"]["code"], 0x0E)
+    contains(session.fail(2, "reply", asked["question"], "00")["message"], "does not wait")
+    session.send(3, "read", handle)
+    asked = question(session, "read")
+    session.ask(4, "disconnect")
+    session.ended(3)
+    question(session, "disconnected")
+    contains(session.fail(5, "reply", asked["question"], "00")["message"], "does not wait")
+    equal(session.running.end().code, 0, "status")
+
+
+@test("session: a profile that a program answers for needs one, and a wrong profile is refused")
+def wrong_inline_profiles(bench):
+    file = bench.file("asked.json", {"services": [{"uuid": "A000", "characteristics": [
+        {"uuid": "A001", "properties": ["read"], "behaviour": {"application": True}}]}]})
+    alone = bench.run("serve", file, "--listen", f"unix:{bench.path('alone')}")
+    equal(alone.code, 2)
+    contains(alone.err, "atto session --json")
+    session = JSONSession(bench)
+    for id, more, part in (
+        (1, {"command": "read", "profile": {"services": []}}, "is for serve"),
+        (2, {"command": "serve", "profile": []}, '"profile"'),
+        (3, {"command": "serve", "profile": {"services": [{"uuid": "x"}]}}, "services[0].uuid"),
+        (4, {"command": "serve", "profile": {}}, "services")):
+        session.running.say(json.dumps({"id": id, **more}))
+        error = session.ended(id)[1]["error"]
+        equal(error["kind"], "usage")
+        contains(error["message"], part)
+    equal(session.running.end().code, 0, "status")

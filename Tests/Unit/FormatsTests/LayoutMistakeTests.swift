@@ -195,7 +195,8 @@ import Testing
       behaviour("", #""delay": 5"#),
       "3:25: B.delay: expected one of the keys notifyEveryMilliseconds, "
         + "indicateEveryMilliseconds, readError, writeError, delayMilliseconds, echoTo, counter, "
-        + #"sink, tally, throughputMetrics, checkSums, processTime, burst, stream, found "delay""#),
+        + "sink, tally, throughputMetrics, checkSums, processTime, burst, stream, application, "
+        + #"found "delay""#),
     Mistake(
       behaviour(#""read", "write""#, #""tally": true, "throughputMetrics": true"#),
       "3:52: B.throughputMetrics: expected either this or tally, found both"),
@@ -205,6 +206,9 @@ import Testing
     Mistake(
       behaviour(#""write""#, #""processTime": true"#),
       "3:31: B.processTime: expected a readable characteristic, found no read permission"),
+    Mistake(
+      behaviour(#""notify""#, #""application": true, "notifyEveryMilliseconds": 5"#),
+      "3:31: B.application: expected no other behaviour of the value, found another"),
   ].map {
     Mistake(
       $0.json, $0.message.replacing(" B.", with: " services[0].characteristics[0].behaviour."))

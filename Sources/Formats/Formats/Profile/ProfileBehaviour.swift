@@ -40,12 +40,15 @@ extension Profile {
     /// the client is subscribed. If the value is writable, a client sets its own size by writing
     /// it in two octets, little-endian.
     public var streamSize: Int?
+    /// Whether the program that runs the server answers reads and writes. It excludes all others.
+    public var isAnswered = false
 
     /// Whether the application must answer reads and writes. Otherwise the database stores the value,
     /// and the application only sends it.
     public var needsApplication: Bool {
       readError != nil || writeError != nil || delay != nil || echo != nil || counter != nil
-        || isSink || isProcessTime || streamSize != nil || burst?.trigger == .write
+        || isSink || isProcessTime || isAnswered || streamSize != nil
+        || burst?.trigger == .write
     }
   }
 

@@ -1,4 +1,5 @@
 import Atto
+import AttoFormats
 
 /// The place of a command that `atto session` carries out: what the command is to tell the session.
 protocol SessionPlace: Sendable {
@@ -6,6 +7,8 @@ protocol SessionPlace: Sendable {
   var request: RequestID { get }
   /// Whether results are JSON, with the ID of the request.
   var isJSON: Bool { get }
+  /// The profile that the request carries.
+  var profile: Profile? { get }
 
   /// Notes that the command has done its work but to deliver what happens.
   func begun() async
@@ -17,6 +20,13 @@ protocol SessionPlace: Sendable {
   func nextAnswer() async -> String?
   /// Notes that a server runs, which carries out lines like those of `serve --control`.
   func serves(_ control: @escaping ControlLine) async
+  /// Asks the program for a value, or whether it accepts one.
+  ///
+  /// - Parameter report: reports the question, with its number.
+  /// - Throws: the code that the program refuses with; `unlikelyError` if it does not answer in time.
+  func ask(
+    within time: Duration, _ report: @Sendable (Int) -> Void
+  ) async throws(ErrorCode) -> [UInt8]
 }
 
 /// Carries out a line for a server, and reports its results as text and JSON.

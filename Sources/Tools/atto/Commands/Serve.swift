@@ -23,6 +23,10 @@ enum ServeCommand: Command {
     "Disconnect clients that send nothing for so long and are not subscribed, except on le: (default: no limit)."
   )
 
+  private static let replyTimeout = Option.seconds(
+    "reply-timeout", default: 10,
+    "How long the program of a session may take to reply to a question about a value.")
+
   static let description = CommandDescription(
     "serve", "Run a GATT server from a profile.",
     synopsis: ["PROFILE.json [--listen ENDPOINT] [OPTIONS]"],
@@ -53,7 +57,7 @@ enum ServeCommand: Command {
         remove HANDLE        remove the service at HANDLE
       """,
     options: [
-      listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit,
+      listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, replyTimeout,
       CommonOptions.security, CommonOptions.sendBuffer, CommonOptions.json, CommonOptions.capture,
       CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
@@ -68,7 +72,10 @@ enum ServeCommand: Command {
     if arguments.place != nil {
       try arguments.forbid([control], "is for a command of its own: use control in a session")
     }
-    let profile = try await Profile.read(arguments.word(0, "PROFILE.json"), on: loop)
+    let profile =
+      if let inline = arguments.place?.profile { inline } else {
+        try await Profile.read(arguments.word(0, "PROFILE.json"), on: loop)
+      }
     let endpoint = try await Radios.endpoint(arguments[listen], on: loop)
     let group = try ListeningGroup.id(arguments, for: endpoint)
     var options = profile.connectionOptions
@@ -95,7 +102,8 @@ enum ServeCommand: Command {
     }
     let served = try await ProfileServer(
       profile, loop: loop, limits: limits,
-      memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) }
+      memory: bonds.store.map { StoreMemory($0, onFailure: StoreOptions.report) },
+      application: try application(arguments, for: profile)
     ) { event in
       report.happened(event) { handle in
         serverBox.server.withLock { $0 }?.keptValue(of: handle)
@@ -125,7 +133,8 @@ enum ServeCommand: Command {
       let control = Control(served, on: loop)
       await place.serves { try await control.carryOut($0, report: $1) }
     }
-    report.listening(listener.endpoint)
+    report.listening(
+      listener.endpoint, arguments.place?.isJSON ?? false ? try profile.layout() : nil)
     await arguments.place?.begun()
     let control = arguments[control] ? Control(served, on: loop) : nil
     let controlling = Task(executorPreference: loop.tasks) {
@@ -135,6 +144,45 @@ enum ServeCommand: Command {
     // Ends with the first client for --once, else when the task is cancelled.
     for try await _ in firstClient.stream {}
     served.server.disconnect()
+  }
+
+  /// Answers for the values that the profile leaves to the program: by questions to it.
+  private static func application(
+    _ arguments: Arguments, for profile: Profile
+  ) throws(UsageError) -> ProfileApplication? {
+    guard let place = arguments.place, place.isJSON else {
+      if profile.services.contains(where: { $0.characteristics.contains(where: \.isAnswered) }) {
+        throw UsageError(
+          "the profile leaves values to a program (\"application\": true)",
+          hint: "serve it with atto session --json, whose program is asked for them")
+      }
+      try arguments.forbid([replyTimeout], "is for atto session --json")
+      return nil
+    }
+    let (results, time) = (Results(arguments), arguments[replyTimeout])
+    return ProfileApplication(
+      read: { (request) throws(ErrorCode) in
+        try await place.ask(within: time) { question in
+          ServeReport.ask(results, "read", request.client, request.handle, ["question": question])
+        }
+      },
+      write: { (writes) throws(ErrorCode) in
+        guard let first = writes.first else { return }
+        if first.isCommand {
+          await Terminal.room()
+          return ServeReport.ask(
+            results, "write", first.client, first.handle, ["parts": parts(of: writes)])
+        }
+        _ = try await place.ask(within: time) { question in
+          ServeReport.ask(
+            results, "write", first.client, first.handle,
+            ["parts": parts(of: writes), "question": question])
+        }
+      })
+  }
+
+  private static func parts(of writes: [WriteRequestContext]) -> [JSONObject] {
+    writes.map { ["offset": $0.offset, "value": Shown.hex($0.value)] }
   }
 
   /// Clients on the kernel's Bluetooth may bond. Their keys and subscriptions are saved.
@@ -147,6 +195,10 @@ enum ServeCommand: Command {
       served.server.withLock { $0 }?.bondsChanged()
     }
   }
+}
+
+extension Profile.Characteristic {
+  fileprivate var isAnswered: Bool { behaviour?.isAnswered ?? false }
 }
 
 extension Endpoint {

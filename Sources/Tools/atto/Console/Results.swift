@@ -21,9 +21,11 @@ struct Results: Sendable {
   }
 
   /// Prints an object: for commands that do not have the same lines as text.
-  func print(json: JSONObject) {
+  ///
+  /// - Parameter own: what becomes of it, if not what becomes of other results.
+  func print(json: JSONObject, delivery own: Delivery? = nil) {
     Terminal.print(
-      json: request.map { ["id": $0, "result": json] } ?? json, delivery: delivery)
+      json: request.map { ["id": $0, "result": json] } ?? json, delivery: own ?? delivery)
   }
 
   /// Prints the lines of a text of our own (see ``Terminal/print(ownText:)``).

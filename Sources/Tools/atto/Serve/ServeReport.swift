@@ -1,5 +1,6 @@
 import Atto
 import AttoEventLoop
+import AttoFormats
 import AttoProfileServer
 
 /// Prints the events of a server.
@@ -15,8 +16,16 @@ struct ServeReport: Sendable {
   /// Shows what was held back.
   func end() { crowd.flush() }
 
-  func listening(_ endpoint: String) {
-    results.print("listening on \(endpoint)", json: ["event": "listening", "endpoint": endpoint])
+  /// - Parameter layout: the handles that a program is to know; nil: none.
+  func listening(_ endpoint: String, _ layout: ProfileLayout?) {
+    let values = layout.map { layout in
+      layout.services.flatMap(\.characteristics).map {
+        ["handle": $0.valueHandle.map(Shown.json), "uuid": Shown.json($0.uuid)] as JSONObject
+      }
+    }
+    results.print(
+      "listening on \(endpoint)",
+      json: ["event": "listening", "endpoint": endpoint, "values": values])
   }
 
   func failed(_ error: AttoError) {
@@ -64,6 +73,17 @@ struct ServeReport: Sendable {
         client, "features", "supports features 0x\(String(features.rawValue, radix: 16))",
         ["value": Shown.hex([features.rawValue])])
     }
+  }
+
+  /// Asks the program of a session about a value. It is not dropped where other events are.
+  static func ask(
+    _ results: Results, _ event: String, _ client: ClientID, _ handle: AttributeHandle,
+    _ fields: JSONObject
+  ) {
+    let question: JSONObject = [
+      "event": event, "client": Int(client.rawValue), "handle": Shown.json(handle),
+    ]
+    results.print(json: question.adding(fields), delivery: .complete)
   }
 
   private func connected(_ client: ClientID, _ peer: String) {

@@ -1,4 +1,5 @@
 import Atto
+import AttoFormats
 
 // What commands tell the session, and what it keeps for its user: answers to questions, servers, and
 // values that a script expects.
@@ -8,6 +9,7 @@ extension CommandSession {
   struct Place: SessionPlace {
     let session: CommandSession
     let request: RequestID
+    let profile: Profile?
     var isJSON: Bool { session.isJSON }
 
     func begun() async { await session.begun(request) }
@@ -21,6 +23,12 @@ extension CommandSession {
 
     func serves(_ control: @escaping ControlLine) async {
       await session.serves(control, for: request)
+    }
+
+    func ask(
+      within time: Duration, _ report: @Sendable (Int) -> Void
+    ) async throws(ErrorCode) -> [UInt8] {
+      try await session.ask(within: time, report)
     }
   }
 
@@ -52,6 +60,37 @@ extension CommandSession {
     guard let question else { throw UsageError("nothing was asked") }
     self.question = nil
     question.yield(text)
+    question.finish()
+  }
+
+  // MARK: Questions about the values of servers
+
+  private func ask(
+    within time: Duration, _ report: @Sendable (Int) -> Void
+  ) async throws(ErrorCode) -> [UInt8] {
+    // A program that does not read is asked no more.
+    await Terminal.room()
+    lastQuestion += 1
+    let number = lastQuestion
+    let (replies, continuation) = AsyncStream<Reply>.makeStream()
+    questions[number] = continuation
+    let alarm = loop.after(time) { continuation.finish() }
+    defer {
+      alarm.cancel()
+      questions[number] = nil
+    }
+    report(number)
+    // Ends without one also if the client disconnects.
+    for await reply in replies { return try reply.get() }
+    throw .unlikelyError
+  }
+
+  /// - Throws: `UsageError` if this question does not wait for a reply.
+  func reply(_ reply: Reply, to number: Int) throws(UsageError) {
+    guard let question = questions.removeValue(forKey: number) else {
+      throw UsageError("question \(number) does not wait for a reply")
+    }
+    question.yield(reply)
     question.finish()
   }
 

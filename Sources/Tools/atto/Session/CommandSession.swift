@@ -1,4 +1,5 @@
 import Atto
+import AttoFormats
 import Synchronization
 
 /// The connections and requests of `atto session`, on the thread of its loop.
@@ -53,6 +54,11 @@ actor CommandSession {
   var valueArrived: AsyncStream<Void>.Continuation?
   /// The question that waits for an answer.
   var question: AsyncStream<String>.Continuation?
+  /// The program's reply to a question about a value: the value, or the code to refuse with.
+  typealias Reply = Result<[UInt8], ErrorCode>
+  /// The questions about values that wait for a reply, each of a client's request.
+  var questions: [Int: AsyncStream<Reply>.Continuation] = [:]
+  var lastQuestion = 0
 
   init(
     _ commands: SessionCommands, on loop: Loop, isJSON: Bool,
@@ -74,13 +80,13 @@ actor CommandSession {
     let command = try commands.named(request.command)
     return try start(
       command, Arguments(request.words, of: command.description), as: request.id,
-      on: request.connection)
+      on: request.connection, with: request.profile)
   }
 
   /// The same for a command whose arguments have been read.
   func start(
     _ command: SessionCommands.Command, _ arguments: Arguments, as id: RequestID,
-    on connection: String? = nil
+    on connection: String? = nil, with profile: Profile? = nil
   ) throws(UsageError) -> Task<Void, any Error> {
     guard running[id] == nil else {
       throw UsageError("request \(id) is still in progress: give each its own ID")
@@ -89,7 +95,7 @@ actor CommandSession {
       throw UsageError("\(Self.requestLimit) requests are in progress, which is the limit")
     }
     var arguments = arguments
-    arguments.place = Place(session: self, request: id)
+    arguments.place = Place(session: self, request: id, profile: profile)
     let name = connection ?? current
     var turn: RequestID?
     if command.takesTurns {

@@ -1,3 +1,5 @@
+import Atto
+
 /// `requests` in a session.
 enum RequestsCommand: SessionVerb {
   static let description = CommandDescription(
@@ -40,6 +42,40 @@ enum AnswerCommand: SessionVerb {
     _ arguments: Arguments, connection name: String, in session: CommandSession
   ) async throws {
     try await session.answer(arguments.word(0, "TEXT"))
+  }
+}
+
+/// `reply` in a session.
+enum ReplyCommand: SessionVerb {
+  private static let error = Option.text(
+    "error", "CODE", "Refuse with this ATT error: a number, or a name such as write-not-permitted.")
+
+  static let description = CommandDescription(
+    "reply", "Answer a question about a value of a server.",
+    synopsis: ["QUESTION [HEX]", "QUESTION --error CODE"],
+    arguments: [
+      ArgumentDescription(name: "QUESTION", summary: "The number of the question."),
+      ArgumentDescription(
+        name: "HEX", summary: "The whole value, for a read. Without it, the value is empty."),
+    ], options: [error], examples: ["reply 7 0648", "reply 8", "reply 9 --error 0x80"])
+
+  static func run(
+    _ arguments: Arguments, connection name: String, in session: CommandSession
+  ) async throws {
+    let word = try arguments.word(0, "QUESTION")
+    guard let number = Int(word) else {
+      throw UsageError("invalid question \"\(word)\": expected its number")
+    }
+    let hex = arguments.words.count > 1 ? arguments.words[1] : ""
+    guard let code = arguments[error] else {
+      let value = hex.isEmpty ? [] : try octets(argument: hex)
+      guard value.count <= 512 else {
+        throw UsageError("value too long: \(value.count) octets (the limit is 512)")
+      }
+      return try await session.reply(.success(value), to: number)
+    }
+    guard hex.isEmpty else { throw UsageError("give either a value or --error") }
+    try await session.reply(.failure(ErrorCode(argument: code)), to: number)
   }
 }
 

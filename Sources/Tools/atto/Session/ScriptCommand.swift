@@ -212,7 +212,7 @@ extension TextSession {
 
 extension ErrorCode {
   /// Reads a number, or a name such as `write-not-permitted`.
-  fileprivate init(argument text: String) throws(UsageError) {
+  init(argument text: String) throws(UsageError) {
     if let number = UInt8(argument: text) {
       self.init(number)
       return

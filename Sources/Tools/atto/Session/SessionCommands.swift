@@ -49,7 +49,8 @@ struct SessionCommands: Sendable {
 
   private static let own: [any (SessionVerb & SendableMetatype).Type] = [
     ConnectCommand.self, DisconnectCommand.self, ConnectionsCommand.self, UseCommand.self,
-    RequestsCommand.self, CancelCommand.self, ControlCommand.self, AnswerCommand.self,
+    RequestsCommand.self, CancelCommand.self, ControlCommand.self, ReplyCommand.self,
+    AnswerCommand.self,
   ]
   /// Commands that are used nowhere else.
   private static let onConnection: [any (ConnectionCommand & SendableMetatype).Type] = [

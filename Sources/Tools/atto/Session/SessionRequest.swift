@@ -8,6 +8,8 @@ struct SessionRequest: Sendable {
   var connection: String?
   /// The operands and options, as on a command line.
   let words: [String]
+  /// The profile to serve, if the request carries it.
+  var profile: Profile?
 }
 
 extension SessionRequest {
@@ -17,7 +19,9 @@ extension SessionRequest {
     let error: UsageError
   }
 
-  private static let fields = ["id", "command", "connection", "arguments", "options"]
+  private static let fields = [
+    "id", "command", "connection", "arguments", "options", "profile",
+  ]
 
   /// Reads a JSON object such as `{"id":1,"command":"read","arguments":["0x0003"]}`.
   init(json line: String) throws(Mistake) {
@@ -54,6 +58,12 @@ extension SessionRequest {
         for node in nodes { operands.append(try Self.word(node, in: "arguments")) }
       case ("options", .object(let members)):
         for member in members { options += try Self.words(of: member) }
+      case ("profile", .object):
+        do throws(ProfileError) {
+          profile = try Profile(node: member.value)
+        } catch {
+          throw UsageError("profile: \(error)")
+        }
       case (let name, _) where Self.fields.contains(name):
         throw UsageError("unexpected value of \"\(name)\": found \(member.value.found)")
       case (let name, _):
@@ -62,6 +72,9 @@ extension SessionRequest {
       }
     }
     guard let command else { throw UsageError("expected \"command\" with a text") }
+    guard profile == nil || command == "serve" else {
+      throw UsageError("\"profile\" is for serve")
+    }
     self.command = command
     self.connection = connection
     words = options + ["--"] + operands

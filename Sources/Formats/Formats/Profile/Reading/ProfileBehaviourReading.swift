@@ -11,7 +11,7 @@ extension Profile.Behaviour {
       keys: [
         "notifyEveryMilliseconds", "indicateEveryMilliseconds", "readError", "writeError",
         "delayMilliseconds", "echoTo", "counter", "sink", "tally", "throughputMetrics", "checkSums",
-        "processTime", "burst", "stream",
+        "processTime", "burst", "stream", "application",
       ])
     let day = 86_400_000
     notifyEvery = try object["notifyEveryMilliseconds"]?.milliseconds(1...day)
@@ -33,6 +33,13 @@ extension Profile.Behaviour {
         .integer(4...ValueLimits.longest)
     }
     try check(characteristic, value, field.path)
+    isAnswered = try object["application"]?.bool ?? false
+    var alone = Profile.Behaviour()
+    alone.isAnswered = true
+    guard !isAnswered || self == alone else {
+      throw ProfileError(
+        field.path / "application", expected: "no other behaviour of the value", found: "another")
+    }
   }
 
   /// Checks that the properties and permissions allow the behaviour.

@@ -12,10 +12,16 @@ extension Profile {
   /// - Throws: ``ProfileError`` for the first mistake.
   public init(json bytes: [UInt8], file: String? = nil) throws(ProfileError) {
     self = try ProfileField.read(bytes, file: file) { (field) throws(ProfileError) in
-      let profile = try Profile(field)
-      _ = try profile.layout()
-      return profile
+      try Profile(node: field.node)
     }
+  }
+
+  /// Reads a profile that is a part of a JSON text, and checks its layout.
+  ///
+  /// - Throws: ``ProfileError`` for the first mistake, without its position.
+  package init(node: JSONNode) throws(ProfileError) {
+    try self.init(ProfileField(node: node, path: ProfilePath()))
+    _ = try layout()
   }
 
   private init(_ field: ProfileField) throws(ProfileError) {
