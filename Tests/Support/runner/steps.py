@@ -285,6 +285,12 @@ def interoperability():
     run(SYSTEM / "Interoperability" / "run", atto())
 
 
+@step(600, after=["release"])
+def python():
+    """The Python package, and its backend for bleak."""
+    run(SYSTEM / "Python" / "run", atto())
+
+
 @step(300, after=["release"], load=0.5, is_quick=False)
 def leaks():
     """Memory that a server loses with its clients, or a client when it ends."""

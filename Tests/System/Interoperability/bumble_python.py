@@ -9,17 +9,16 @@ import venv
 FOLDER = pathlib.Path(__file__).resolve().parent
 
 
-def interpreter_path() -> pathlib.Path:
+def interpreter_path(name: str = "venv") -> pathlib.Path:
     """Its path, before or after it was made."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    return cache / "atto" / "venv" / "bin" / "python"
+    return cache / "atto" / name / "bin" / "python"
 
 
-def python() -> str:
-    """The interpreter that has the packages at the pinned versions."""
-    interpreter = interpreter_path()
+def python(requirements: pathlib.Path = FOLDER / "requirements.txt", name: str = "venv") -> str:
+    """The interpreter that has the packages at the pinned versions, in the environment `name`."""
+    interpreter = interpreter_path(name)
     folder = interpreter.parent.parent
-    requirements = FOLDER / "requirements.txt"
     pinned = [line.split("==") for line in requirements.read_text().split()]
     probe = "import importlib.metadata as m\n" + "".join(
         f"assert m.version({name!r}) == {version!r}\n" for name, version in pinned)

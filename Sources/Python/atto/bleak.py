@@ -1,0 +1,496 @@
+"""A backend for bleak without bluetoothd and D-Bus: `AttoClient` and `AttoScanner`.
+
+`python -m atto.bleak PROGRAM [ARGUMENTS]` runs a bleak program with this backend as the default one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import runpy
+import sys
+from collections.abc import Callable
+from typing import Any, Literal, cast
+
+import bleak
+from bleak import BleakScanner
+from bleak.args import SizedBuffer
+from bleak.assigned_numbers import CharacteristicPropertyName
+from bleak.backends.characteristic import BleakGATTCharacteristic
+from bleak.backends.client import BaseBleakClient, NotifyCallback
+from bleak.backends.descriptor import BleakGATTDescriptor
+from bleak.backends.device import BLEDevice
+from bleak.backends.scanner import (
+    AdvertisementData,
+    AdvertisementDataCallback,
+    BaseBleakScanner,
+)
+from bleak.backends.service import BleakGATTService, BleakGATTServiceCollection
+from bleak.exc import (
+    BleakBluetoothNotAvailableError,
+    BleakBluetoothNotAvailableReason,
+    BleakDeviceNotFoundError,
+    BleakError,
+    BleakGATTProtocolError,
+)
+
+from .client import IO, Agent, Client, SecurityLevel, Subscription, full_uuid
+from .errors import ATTError, AttoError
+from .session import Option, Result, Session, _Request
+
+__all__ = ["AttoClient", "AttoScanner"]
+
+# Writes without response whose end nobody waits for.
+_WINDOW = 64
+_ENDPOINT = re.compile(r"(air|le|unix|fd):")
+_PROPERTIES: dict[str, CharacteristicPropertyName] = {
+    "broadcast": "broadcast", "read": "read", "writeWithoutResponse": "write-without-response",
+    "write": "write", "notify": "notify", "indicate": "indicate",
+    "authenticatedSignedWrites": "authenticated-signed-writes",
+    "extendedProperties": "extended-properties",
+}
+
+
+def _bleak_error(error: AttoError, address: str) -> Exception:
+    """The same failure as bleak names it."""
+    if isinstance(error, ATTError):
+        return BleakGATTProtocolError(error.code)
+    if error.kind == "timeout":
+        return TimeoutError(str(error))
+    if error.kind == "radio":
+        return BleakBluetoothNotAvailableError(
+            str(error), BleakBluetoothNotAvailableReason.NO_BLUETOOTH)
+    return BleakError(str(error))
+
+
+class _raising:
+    """Raises the errors of Atto as those of bleak."""
+
+    def __init__(self, address: str = "") -> None:
+        self._address = address
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, AttoError):
+            raise _bleak_error(error, self._address) from error
+
+
+def _radio(bluez: dict[str, Any], radio: str | None) -> str | None:
+    """The endpoint of the radio: the argument, else the adapter, else what the command chooses."""
+    adapter = bluez.get("adapter")
+    return radio or (f"le:@{adapter}" if adapter else os.environ.get("ATTO_RADIO"))
+
+
+async def _default_radio(session: Session) -> str:
+    """The radio that the command chooses: an adapter that is powered on, else the virtual air."""
+    try:
+        adapters = await session.request("adapters")
+    except AttoError:
+        # A kernel without Bluetooth.
+        adapters = []
+    for adapter in adapters:
+        if {"powered", "le"} <= set(adapter.get("settings", ())):
+            return f"le:@{adapter['adapter']}"
+    return "air:"
+
+
+# Scanning
+
+
+def _structures(data: bytes) -> list[tuple[int, bytes]]:
+    """The AD structures of advertising data; what is malformed ends them."""
+    found = []
+    while data and data[0]:
+        length = data[0]
+        if len(data) <= length:
+            break
+        found.append((data[1], data[2:1 + length]))
+        data = data[1 + length:]
+    return found
+
+
+def _uuids(data: bytes, size: int) -> list[str]:
+    return [
+        _uuid(data[start:start + size]) for start in range(0, len(data) - size + 1, size)]
+
+
+def _uuid(octets: bytes) -> str:
+    text = octets[::-1].hex()
+    if len(octets) == 16:
+        text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return full_uuid(text)
+
+
+def _advertisement(found: Result) -> AdvertisementData:
+    name: str | None = None
+    services: list[str] = []
+    manufacturers: dict[int, bytes] = {}
+    service_data: dict[str, bytes] = {}
+    power: int | None = None
+    for field in ("advertisement", "scanResponse"):
+        for kind, data in _structures(bytes.fromhex(found.get(field) or "")):
+            match kind:
+                case 0x02 | 0x03:
+                    services += _uuids(data, 2)
+                case 0x04 | 0x05:
+                    services += _uuids(data, 4)
+                case 0x06 | 0x07:
+                    services += _uuids(data, 16)
+                case 0x09:
+                    name = data.decode(errors="replace")
+                case 0x08:
+                    name = name or data.decode(errors="replace")
+                case 0x0A if len(data) == 1:
+                    power = int.from_bytes(data, signed=True)
+                case 0x16 if len(data) >= 2:
+                    service_data[_uuid(data[:2])] = data[2:]
+                case 0x20 if len(data) >= 4:
+                    service_data[_uuid(data[:4])] = data[4:]
+                case 0x21 if len(data) >= 16:
+                    service_data[_uuid(data[:16])] = data[16:]
+                case 0xFF if len(data) >= 2:
+                    manufacturers[int.from_bytes(data[:2], "little")] = data[2:]
+                case _:
+                    pass
+    strength = found.get("rssi")
+    return AdvertisementData(
+        local_name=name, manufacturer_data=manufacturers, service_data=service_data,
+        service_uuids=list(dict.fromkeys(services)), tx_power=power,
+        rssi=-127 if strength is None else int(strength), platform_data=(found,))
+
+
+class AttoScanner(BaseBleakScanner):
+    """Scans with `atto`. `BleakScanner(backend=AttoScanner)`.
+
+    `bluez={"adapter": "hci1"}` chooses the adapter, `radio="air:"` any radio of the command, as does
+    `$ATTO_RADIO`. Without them it is the kernel's adapter if one is powered on, else the virtual air.
+    """
+
+    def __init__(
+        self, detection_callback: AdvertisementDataCallback | None,
+        service_uuids: list[str] | None, scanning_mode: Literal["active", "passive"],
+        *, bluez: Any = None, cb: Any = None, radio: str | None = None,
+        atto: str | None = None, **kwargs: Any,
+    ) -> None:
+        super().__init__(detection_callback, service_uuids)
+        if self._service_uuids is not None:
+            self._service_uuids = [full_uuid(uuid) for uuid in self._service_uuids]
+        self._radio = _radio(bluez or {}, radio)
+        self._is_passive = scanning_mode == "passive"
+        self._atto = atto
+        self._session: Session | None = None
+        self._scan: _Request | None = None
+
+    async def start(self) -> None:
+        if self._session is not None:
+            raise BleakError("Scanner is already started")
+        self.seen_devices = {}
+        session = Session(atto=self._atto)
+        options: dict[str, Option] = {"duplicates": True, "passive": self._is_passive}
+        try:
+            with _raising():
+                await session.start()
+                radio = self._radio or await _default_radio(session)
+                self._chosen = radio
+                self._scan = await session.begin(
+                    "scan", radio, options=options,
+                    receive=self._found)
+                # Requests begin in the order of their lines, so a scan that cannot be has failed then.
+                await session.request("requests")
+                if self._scan.done.done():
+                    self._scan.done.result()
+        except BaseException:
+            await session.close()
+            raise
+        self._session = session
+
+    async def stop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _found(self, result: Result) -> None:
+        if result.get("event") not in ("found", "seen"):
+            return
+        address, _, kind = str(result["address"]).partition("/")
+        adv = _advertisement(result)
+        if not self.is_allowed_uuid(adv.service_uuids):
+            return
+        device = self.create_or_update_device(
+            address, address, adv.local_name, {"kind": kind, "radio": self._chosen}, adv)
+        self.call_detection_callbacks(device, adv)
+
+
+# Clients
+
+
+class AttoClient(BaseBleakClient):
+    """A connection by `atto`. `BleakClient(address, backend=AttoClient)`.
+
+    The address is that of a device, found by a scan, or an endpoint of the command, which is connected
+    to without a scan: `le:AA:BB:CC:DD:EE:FF/random`, `air:Strap`, `unix:/tmp/peer`.
+
+    Keyword arguments beyond bleak's:
+
+    - `passkey`: the number that the peer shows; `io`: what the person can do (`keyboard`, ...); `agent`: a
+      function that answers questions of pairing, see `atto.PairingQuestion`
+    - `security`: the level to raise the link to; by default it is raised when the peer demands it
+    - `mtu`: the MTU to offer (517), `radio`: see `AttoScanner`, `atto`: the command
+    - `options`: further options of the command's `connect`
+
+    The handle of a characteristic is that of its declaration, as with bleak on BlueZ. Writes without
+    response return when they are on their way, up to 64 at a time.
+    """
+
+    def __init__(
+        self, address_or_ble_device: BLEDevice | str, services: set[str] | None = None, *,
+        bluez: Any = None, winrt: Any = None, passkey: int | str | None = None,
+        io: IO | None = None, agent: Agent | None = None, security: SecurityLevel | None = None,
+        mtu: int = 517, radio: str | None = None, atto: str | None = None,
+        options: dict[str, Option] | None = None, **kwargs: Any,
+    ) -> None:
+        super().__init__(address_or_ble_device, **kwargs)
+        self._bluez = bluez or {}
+        self._radio = _radio(self._bluez, radio)
+        self._device = (
+            address_or_ble_device if isinstance(address_or_ble_device, BLEDevice) else None)
+        self._requested = services
+        if io is None and (passkey is not None or agent is not None):
+            io = "keyboard" if passkey is not None else "keyboard-display"
+        self._security: SecurityLevel = security or "auto"
+        self._arguments: dict[str, Any] = {
+            "mtu": mtu, "passkey": passkey, "io": io, "agent": agent, "options": options,
+            "atto": atto}
+        self._atto = atto
+        self._client: Client | None = None
+        self._name = self._device.name if self._device else None
+        self._cache: dict[int, bytes] = {}
+        self._subscriptions: dict[int, Subscription] = {}
+        self._written: set[asyncio.Future[Any]] = set()
+        self._write_error: BaseException | None = None
+
+    # The connection
+
+    @property
+    def name(self) -> str:
+        return self._name or self.address.replace(":", "-")
+
+    @property
+    def mtu_size(self) -> int:
+        return self._client.mtu if self._client else 23
+
+    @property
+    def is_connected(self) -> bool:
+        return self._client is not None and self._client.is_connected
+
+    def _connected(self) -> Client:
+        if self._client is None or not self._client.is_connected:
+            raise BleakError("Not connected")
+        return self._client
+
+    async def _endpoint(self, timeout: float) -> str:
+        if self._device is None and _ENDPOINT.match(self.address):
+            return self.address
+        if self._device is None:
+            more: dict[str, Any] = {"radio": self._radio, "atto": self._atto}
+            self._device = await BleakScanner.find_device_by_address(
+                self.address, timeout, backend=AttoScanner, **more)
+            if self._device is None:
+                raise BleakDeviceNotFoundError(
+                    self.address, f"Device with address {self.address} was not found.")
+            self._name = self._device.name
+        details = self._device.details if isinstance(self._device.details, dict) else {}
+        radio = details.get("radio") or self._radio
+        if radio is None:
+            async with Session(atto=self._atto) as session:
+                radio = await _default_radio(session)
+        if radio.startswith("air:"):
+            return f"air:{self.address}"
+        kind = f"/{details['kind']}" if details.get("kind") else ""
+        return f"le:{self.address}{kind}{radio.removeprefix('le:')}"
+
+    async def connect(self, pair: bool, **kwargs: Any) -> None:
+        if self._client is not None:
+            if self._client.is_connected:
+                raise BleakError("Client is already connected")
+            await self._client.close()
+        timeout = float(kwargs.get("timeout", self._timeout))
+        with _raising(self.address):
+            endpoint = await self._endpoint(timeout)
+            arguments = {**self._arguments}
+            # The limit below ends an attempt; this one is for each response too.
+            arguments["options"] = {
+                "timeout": max(30.0, timeout + 1), **(arguments["options"] or {})}
+            client = Client(
+                endpoint, security=self._security, on_disconnect=self._disconnected, **arguments)
+            self._client = client
+            self._cache.clear()
+            try:
+                async with asyncio.timeout(timeout):
+                    await client.connect()
+                    if pair:
+                        await self.pair()
+                    await self._discover(client)
+            except BaseException:
+                self._client = None
+                await client.close()
+                raise
+
+    async def _discover(self, client: Client) -> None:
+        collection = BleakGATTServiceCollection()
+        names = []
+        for service in await client.discover():
+            names += [it for it in service.characteristics if it.uuid == full_uuid(0x2A00)]
+            if self._requested and service.uuid not in self._requested:
+                continue
+            found = BleakGATTService(service, service.handle, service.uuid)
+            collection.add_service(found)
+            for characteristic in service.characteristics:
+                properties = [
+                    name for key, name in _PROPERTIES.items() if key in characteristic.properties]
+                added = BleakGATTCharacteristic(
+                    characteristic, characteristic.declaration, characteristic.uuid, properties,
+                    lambda: self.mtu_size - 3, found)
+                collection.add_characteristic(added)
+                for descriptor in characteristic.descriptors:
+                    collection.add_descriptor(BleakGATTDescriptor(
+                        descriptor, descriptor.handle, descriptor.uuid, added))
+        if self._name is None and names:
+            try:
+                self._name = (await client.read(names[0])).decode(errors="replace")
+            except AttoError:
+                pass
+        self.services = collection
+
+    def _disconnected(self, error: Exception | None) -> None:
+        self.services = None
+        self._subscriptions.clear()
+        if self._disconnected_callback is not None:
+            self._disconnected_callback()
+
+    async def disconnect(self) -> None:
+        client, self._client = self._client, None
+        if client is None:
+            return
+        was_connected = client.is_connected
+        await client.close()
+        if was_connected:
+            self._disconnected(None)
+
+    async def pair(self, *args: Any, **kwargs: Any) -> None:
+        """Pairs, to the security level of the keyword argument `level`: by default `high` if the client
+        was made with `io`, `passkey` or `agent`, else `medium`."""
+        level: SecurityLevel = kwargs.get("level") or (
+            "high" if self._arguments["io"] else "medium")
+        with _raising(self.address):
+            await self._connected().security(level)
+
+    async def unpair(self) -> None:
+        """Removes the bond, and disconnects."""
+        with _raising(self.address):
+            endpoint = self._client.endpoint if self._client else await self._endpoint(self._timeout)
+            await self.disconnect()
+            async with Session(atto=self._atto) as session:
+                await session.request("unpair", endpoint)
+
+    # Values
+
+    async def read_gatt_char(
+        self, characteristic: BleakGATTCharacteristic, *, use_cached: bool = False, **kwargs: Any
+    ) -> bytearray:
+        return await self._read(characteristic.obj.handle, use_cached)
+
+    async def read_gatt_descriptor(
+        self, descriptor: BleakGATTDescriptor, *, use_cached: bool = False, **kwargs: Any
+    ) -> bytearray:
+        return await self._read(descriptor.handle, use_cached)
+
+    async def _read(self, handle: int, use_cached: bool) -> bytearray:
+        client = self._connected()
+        if not use_cached or handle not in self._cache:
+            with _raising(self.address):
+                self._cache[handle] = await client.read(handle)
+        return bytearray(self._cache[handle])
+
+    async def write_gatt_char(
+        self, characteristic: BleakGATTCharacteristic, data: SizedBuffer, response: bool
+    ) -> None:
+        client = self._connected()
+        handle = characteristic.obj.handle
+        if response:
+            with _raising(self.address):
+                return await client.write(handle, bytes(data))
+        while len(self._written) >= _WINDOW:
+            await asyncio.wait(self._written, return_when=asyncio.FIRST_COMPLETED)
+        error, self._write_error = self._write_error, None
+        if isinstance(error, AttoError):
+            raise _bleak_error(error, self.address) from error
+        with _raising(self.address):
+            request = await client._session.begin(
+                "write", handle, bytes(data).hex(), options={"no-response": True})
+        self._written.add(request.done)
+        request.done.add_done_callback(self._was_written)
+
+    def _was_written(self, done: asyncio.Future[Any]) -> None:
+        self._written.discard(done)
+        if not done.cancelled() and (error := done.exception()):
+            self._write_error = error
+
+    async def write_gatt_descriptor(
+        self, descriptor: BleakGATTDescriptor, data: SizedBuffer
+    ) -> None:
+        with _raising(self.address):
+            await self._connected().write(descriptor.handle, bytes(data))
+
+    async def start_notify(
+        self, characteristic: BleakGATTCharacteristic, callback: NotifyCallback, **kwargs: Any
+    ) -> None:
+        client = self._connected()
+        handle = characteristic.obj.handle
+        if handle in self._subscriptions:
+            raise BleakError("Characteristic notifications already started")
+
+        def receive(value: Any) -> None:
+            self._cache[handle] = value.data
+            callback(bytearray(value.data))
+
+        with _raising(self.address):
+            self._subscriptions[handle] = await client.subscribe(
+                characteristic.obj, receive, indicate="notify" not in characteristic.properties)
+
+    async def stop_notify(self, characteristic: BleakGATTCharacteristic) -> None:
+        self._connected()
+        subscription = self._subscriptions.pop(characteristic.obj.handle, None)
+        if subscription is None:
+            raise BleakError("Characteristic notifications never started")
+        with _raising(self.address):
+            await subscription.close()
+
+
+# Programs
+
+
+def install() -> None:
+    """Makes this the default backend of bleak in this process."""
+    module = cast(Any, bleak)
+    module.get_platform_client_backend_type = lambda: (AttoClient, AttoClient.__name__)
+    module.get_platform_scanner_backend_type = lambda: (AttoScanner, AttoScanner.__name__)
+
+
+def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m atto.bleak PROGRAM [ARGUMENTS]")
+    install()
+    sys.argv = sys.argv[1:]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    # The classes of the module, not copies of them.
+    from atto.bleak import main as run
+
+    run()
