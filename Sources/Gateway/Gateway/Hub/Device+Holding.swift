@@ -19,8 +19,7 @@ extension Device {
         await serve(connection)
       } catch {
         hub.here { $0.attemptEnded(turn) }
-        guard !error.isCancellation else { break }
-        failed(error)
+        if !error.isCancellation { failed(error) }
       }
       hub.here { $0.linkEnded(turn) }
       adapter = nil

@@ -65,25 +65,33 @@ extension Device {
       let wanted = subscription.wanted
       guard wanted != subscription.written else { break }
       let cccd = subscription.cccd
-      let writing = Task(executorPreference: loop.tasks) { () -> AttoError? in
-        do throws(AttoError) {
-          try await connection.write([UInt8(wanted.rawValue & 0xFF), 0], to: cccd)
-          return nil
-        } catch {
-          return error
-        }
+      let writing = Task(executorPreference: loop.tasks) {
+        await self.write(wanted, to: cccd, of: handle, connection)
       }
       subscriptions[handle]?.writing = writing
-      let failure = await writing.value
-      subscriptions[handle]?.writing = nil
-      if let failure {
+      if let failure = await writing.value {
         dropIfUnused(handle)
         throw .device(failure)
       }
-      // Another link by now begins without.
-      if connection === self.connection { subscriptions[handle]?.written = wanted }
     }
     dropIfUnused(handle)
+  }
+
+  /// Writes a configuration. Its end is noted here and not by those who wait for it: all of them go on
+  /// at once, and whoever is first would find it still under way.
+  private func write(
+    _ wanted: ClientCharacteristicConfiguration, to cccd: AttributeHandle,
+    of handle: AttributeHandle, _ connection: Connection
+  ) async -> AttoError? {
+    defer { subscriptions[handle]?.writing = nil }
+    do throws(AttoError) {
+      try await connection.write([UInt8(wanted.rawValue & 0xFF), 0], to: cccd)
+    } catch {
+      return error
+    }
+    // Another link by now begins without.
+    if connection === self.connection { subscriptions[handle]?.written = wanted }
+    return nil
   }
 
   private func dropIfUnused(_ handle: AttributeHandle) {
