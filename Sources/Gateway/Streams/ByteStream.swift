@@ -18,7 +18,7 @@ package enum StreamEnd: Equatable, Sendable {
 /// # Theory
 /// What is sent in one turn of the loop is collected and sent with one call at its end. What the socket
 /// has no room for waits, up to a limit; beyond it the stream ends, since a client that does not read
-/// must not cost memory.
+/// must not cost memory. `SO_SNDBUF` bounds what the kernel holds.
 ///
 ///     open --finish()--> finishing --all is sent--> draining --the peer closes, or time--> closed
 ///       '-----the peer closes, an error, too much waits, close()----> closed
@@ -46,6 +46,8 @@ package final class ByteStream {
   package var onOctets: (([UInt8]) -> Void)?
   /// Called once, unless this end closes or finishes the stream, which is closed then.
   package var onEnd: ((StreamEnd) -> Void)?
+  /// Called when all that waited because the socket had no room was sent.
+  package var onDrained: (() -> Void)?
   /// Called once when the socket is closed, whoever closed it.
   package var onClosed: (() -> Void)?
 
@@ -81,7 +83,9 @@ package final class ByteStream {
       sent = 0
     }
     output.append(contentsOf: octets)
-    guard !awaitsTurnEnd else { return }
+    // Collecting more would only cost memory.
+    if waiting >= Self.chunk, !isFull { flush() }
+    guard !awaitsTurnEnd, phase == .open else { return }
     awaitsTurnEnd = true
     loop.atEndOfTurn(self)
   }
@@ -117,6 +121,7 @@ package final class ByteStream {
     sent = 0
     onOctets = nil
     onEnd = nil
+    onDrained = nil
     let onClosed = onClosed
     self.onClosed = nil
     onClosed?()
@@ -177,9 +182,10 @@ package final class ByteStream {
 
 extension ByteStream: ReadinessHandler, TurnHandler {
   package func ready(_ readiness: Readiness) {
-    if readiness.contains(.writable) {
+    if readiness.contains(.writable), isFull {
       isFull = false
       flush()
+      if waiting == 0 { onDrained?() }
     }
     if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { receive() }
   }

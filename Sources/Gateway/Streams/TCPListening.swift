@@ -19,6 +19,8 @@ package final class StreamSocket: Sendable {
 package enum TCPListening {
   /// Connections that the kernel holds until they are accepted.
   static let backlog: Int32 = 128
+  /// Octets that the kernel holds for a peer that does not read. It counts its own needs twice.
+  static let sendBuffer: Int32 = 65_536
 
   /// Listens at a numeric address, IPv4 or IPv6. Names are not looked up, because that could block.
   /// At `::` IPv4 connections arrive too. A port of 0 lets the system choose one.
@@ -53,6 +55,7 @@ package enum TCPListening {
     return SocketListener(socket, endpoint: endpoint) { descriptor in
       // Messages are collected for a turn of the loop; the kernel need not wait for more.
       _ = clinux_set_option(descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+      _ = clinux_set_option(descriptor.rawValue, SOL_SOCKET, SO_SNDBUF, sendBuffer)
       return StreamSocket(descriptor)
     }
   }

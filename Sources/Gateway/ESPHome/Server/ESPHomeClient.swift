@@ -9,12 +9,12 @@ import AttoStreams
 ///        '----------------time, an error---------------------------------------'
 ///
 /// Messages are carried out in the order in which they arrive; those for one device wait in its queue
-/// (``ProxiedDevice``), so a slow device delays no other. When ``requestLimit`` of them wait, nothing more
-/// is received from the client until some are done. So whatever a client sends, it costs a bounded
-/// amount.
+/// (``ProxiedDevice``), so a slow device delays no other. When ``requestLimit`` of them wait, or the client
+/// does not read the answers, nothing more is received from it until that has changed. So whatever a
+/// client sends, it costs a bounded amount.
 ///
-/// A client that does not read is dropped when ``outputLimit`` octets wait for it; long before, it gets no
-/// more advertisements, which can be missed.
+/// A client that does not read gets no more advertisements, which can be missed, and is dropped when
+/// ``outputLimit`` octets of values wait for it.
 ///
 /// Everything ends with the client: the uses of devices are released, so that links that nobody else
 /// wants are closed.
@@ -23,8 +23,8 @@ actor ESPHomeClient {
   static let requestLimit = 64
   /// Devices that one client uses.
   static let deviceLimit = 64
-  /// Octets that may wait for a client, and those beyond which it gets no advertisements.
-  static let outputLimit = 1 << 18
+  /// Octets that may wait for a client, and those beyond which it gets no answers and advertisements.
+  static let outputLimit = 1 << 20
   static let advertisementLimit = 1 << 16
   /// How long a client may take to say hello.
   static let greetingTime: Duration = .seconds(15)
@@ -89,6 +89,7 @@ actor ESPHomeClient {
   func start() {
     stream.onOctets = { [weak self] octets in self?.assumeIsolated { $0.received(octets) } }
     stream.onEnd = { [weak self] end in self?.assumeIsolated { $0.end(.stream(end)) } }
+    stream.onDrained = { [weak self] in self?.assumeIsolated { $0.carryOut() } }
   }
 
   private func received(_ octets: [UInt8]) {
@@ -105,7 +106,8 @@ actor ESPHomeClient {
     defer { isReceiving = false }
     do throws(WireError) {
       while phase != .ended {
-        guard requests < Self.requestLimit else {
+        flush()
+        guard requests < Self.requestLimit, !isBehind else {
           stream.pause()
           break
         }

@@ -126,7 +126,7 @@ extension Configuration.ESPHome {
     self.init()
     if let field = object["listen"] { listen = try field.listeningPlace }
     friendlyName = try object["friendlyName"]?.text(limit: 120)
-    clients = try object["clients"]?.integer(1...64) ?? clients
+    clients = try object["clients"]?.integer(1...256) ?? clients
     let isEncrypted = try object["encryption"]?.bool ?? true
     switch (object["key"], object["keyFile"]) {
     case (let field?, nil): key = try field.key(try field.string("32 octets in base64"))

@@ -73,8 +73,8 @@ package struct Configuration: Equatable, Sendable {
     package var key: [UInt8]?
     /// The name that people see; nil: the gateway's.
     package var friendlyName: String?
-    /// Clients at one time, 1 to 64.
-    package var clients = 8
+    /// Clients at one time, 1 to 256.
+    package var clients = 16
 
     package init() {}
   }
