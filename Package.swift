@@ -39,7 +39,7 @@ extension Target {
     let tested: [Dependency] = [
       "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoRadio", "AttoVirtualRadio",
       "AttoStore", "Atto",
-      "AttoLinks", "AttoLinkTiming", "AttoConformance",
+      "AttoLinks", "AttoLinkTiming", "AttoConformance", "AttoESPHome",
     ]
     let path = "Tests/System/Fuzz"
     return isFuzzing

@@ -11,7 +11,7 @@ import AttoFormats
 /// `Fixtures/crashers/TARGET`, where ordinary tests find it, too.
 enum FuzzTarget: String, CaseIterable {
   case pdu, bearer, server, client, discovery, profile, transcript, advertising, air, store, text,
-    capture
+    capture, esphome
 
   /// Runs one input; ends the process if a rule is broken.
   func take(_ input: [UInt8]) {
@@ -28,6 +28,7 @@ enum FuzzTarget: String, CaseIterable {
     case .store: StoreTarget.take(input)
     case .text: TextTarget.take(input)
     case .capture: CaptureTarget.take(input)
+    case .esphome: ESPHomeTarget.take(input)
     }
   }
 
@@ -47,6 +48,7 @@ enum FuzzTarget: String, CaseIterable {
     case .store: StoreTarget.seeds
     case .text: TextTarget.seeds
     case .capture: CaptureTarget.seeds
+    case .esphome: ESPHomeTarget.seeds
     }
   }
 }
