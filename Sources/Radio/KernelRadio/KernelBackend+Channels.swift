@@ -37,11 +37,14 @@ extension KernelBackend {
     }
   }
 
-  func publish(_ publication: ChannelPublication) throws(RadioError) -> UInt16 {
-    var psm: UInt16 = 0
+  func publish(
+    _ publication: ChannelPublication, at wanted: UInt16?
+  ) throws(RadioError) -> UInt16 {
+    var psm = wanted ?? 0
     let options = L2CAPOptions(security: publication.requiresEncryption ? .medium : .low)
     let acceptor = try accept { () throws(LinkError) in
-      let (listener, chosen) = try SocketListener.channels(source: source, options: options)
+      let (listener, chosen) = try SocketListener.channels(
+        source: source, psm: psm, options: options)
       psm = chosen
       return listener
     } deliver: { [loop] socket, peer in

@@ -277,7 +277,10 @@ final class AirBackend: RadioBackend {
     return { channel.end(.failure($0)) }
   }
 
-  func publish(_ publication: ChannelPublication) throws(RadioError) -> UInt16 {
+  func publish(
+    _ publication: ChannelPublication, at psm: UInt16?
+  ) throws(RadioError) -> UInt16 {
+    if let psm { return psm }
     // The dynamic PSMs. Vol 3, Part A, 4.22.
     let psms: ClosedRange<UInt16> = 0x0080...0x00FF
     guard let psm = psms.first(where: { host.publication($0) == nil }) else {

@@ -125,6 +125,9 @@ import Testing
     await #expect(throws: RadioError.tooManyChannels) { try await radio.publishChannel() }
     let freed = all.removeLast().psm
     #expect(try await radio.publishChannel().psm == freed)
+    let wanted = try await radio.publishChannel(psm: 0x25)
+    #expect(wanted.psm == 0x25)
+    await #expect(throws: RadioError.tooManyChannels) { try await radio.publishChannel(psm: 0x25) }
   }
 
   @Test func waitingChannelsAreLimited() async throws {

@@ -23,19 +23,22 @@ extension Adapter {
     }
   }
 
-  /// Accepts channels at a PSM that the radio chooses, until the result is stopped or released, or
-  /// the adapter is closed.
+  /// Accepts channels at a PSM, until the result is stopped or released, or the adapter is closed.
   ///
-  /// - Parameter requiresEncryption: whether the link of a peer must be encrypted.
-  /// - Throws: `tooManyChannels` if no PSM is free, `closed`, `link`, or a system error.
+  /// - Parameters:
+  ///   - psm: 0x0001 to 0x00FF, of which those below 0x0080 are the SIG's; nil: the radio chooses one.
+  ///   - requiresEncryption: whether the link of a peer must be encrypted.
+  /// - Throws: `tooManyChannels` if no PSM is free, or this one is not; `closed`, `link`, or a system
+  ///   error. A kernel adapter throws `link` if the PSM is in use or is not permitted.
   public func publishChannel(
-    requiresEncryption: Bool = false
+    psm: UInt16? = nil, requiresEncryption: Bool = false
   ) async throws(RadioError) -> PublishedChannel {
     if let endReason { throw endReason }
+    if let psm, publications[psm] != nil { throw .tooManyChannels }
     let (stream, sink) = AsyncStream<Channel>.makeStream(
       bufferingPolicy: .bufferingOldest(PublishedChannel.queueLimit))
     let publication = ChannelPublication(requiresEncryption: requiresEncryption, sink)
-    let psm = try backend.publish(publication)
+    let psm = try backend.publish(publication, at: psm)
     publications[psm] = publication
     return PublishedChannel(psm, stream) { [weak self] in
       self?.later {

@@ -60,7 +60,11 @@ package protocol RadioBackend: AnyObject {
     _ completion: @escaping RadioCompletion<Channel>
   ) -> EndOperation
   /// Offers the channels that peers open to a publication. Returns the PSM.
-  func publish(_ publication: ChannelPublication) throws(RadioError) -> UInt16
+  ///
+  /// - Parameter psm: one that this adapter has not published; nil: the backend chooses.
+  func publish(
+    _ publication: ChannelPublication, at psm: UInt16?
+  ) throws(RadioError) -> UInt16
   func unpublish(_ psm: UInt16)
 
   // MARK: Pairing

@@ -48,7 +48,7 @@ import Glibc
   case channelRefused(BluetoothAddress, psm: UInt16, ChannelRefusal)
   /// There is no link to the peer, or it has ended.
   case notConnected(BluetoothAddress)
-  /// All 128 PSMs of this radio are in use.
+  /// The PSM is in use, or all 128 of this radio are.
   case tooManyChannels
   /// There is no bond with the peer.
   case notPaired(BluetoothAddress)
@@ -147,7 +147,7 @@ extension RadioError: CustomStringConvertible {
     case .channelRefused(let peer, let psm, let refusal):
       "\(peer) refused the channel at PSM \(psm): \(refusal)"
     case .notConnected(let peer): "not connected to \(peer)"
-    case .tooManyChannels: "all 128 PSMs are in use"
+    case .tooManyChannels: "the PSM is in use, or all 128 are"
     case .notPaired(let peer): "\(peer) is not paired"
     case .pairing(let peer, let failure): "pairing with \(peer) failed: \(failure)"
     case .noAdapter(let name):

@@ -67,16 +67,19 @@ extension SocketListener where Connection == SocketLink {
 public typealias AcceptedChannel = (ChannelSocket, BluetoothAddress)
 
 extension SocketListener where Connection == AcceptedChannel {
-  /// Listens for channels at a PSM that the kernel chooses, with up to `backlog` channels waiting.
+  /// Listens for channels, with up to `backlog` channels waiting.
   ///
-  /// - Returns: the listener and its PSM, 0x0080 to 0x00FF.
+  /// - Parameter psm: the PSM; 0: the kernel chooses one from 0x0080 to 0x00FF. Those below 0x0080
+  ///   require CAP_NET_BIND_SERVICE.
+  /// - Returns: the listener and its PSM.
   /// - Throws: ``LinkError`` with EAFNOSUPPORT if the kernel has no Bluetooth, ENODEV for an adapter
-  ///   that does not exist, EINVAL if all PSMs are in use.
+  ///   that does not exist, EADDRINUSE if the PSM is in use, EINVAL if all are or it is invalid.
   public static func channels(
-    source: L2CAPSource = .any, options: L2CAPOptions = L2CAPOptions(), backlog: Int32 = 16
+    source: L2CAPSource = .any, psm: UInt16 = 0, options: L2CAPOptions = L2CAPOptions(),
+    backlog: Int32 = 16
   ) throws(LinkError) -> (listener: SocketListener, psm: UInt16) {
     let endpoint = "le:\(source.suffix)"
-    let socket = try options.openChannel(source, .listen, endpoint)
+    let socket = try options.openChannel(source, psm: psm, .listen, endpoint)
     try LinkError.check(clinux_listen(socket.rawValue, backlog), .listen, endpoint)
     let number = clinux_channel_psm(socket.rawValue)
     guard number > 0 else {

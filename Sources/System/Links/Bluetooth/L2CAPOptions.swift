@@ -33,29 +33,31 @@ public struct L2CAPOptions: Hashable, Sendable {
     _ source: L2CAPSource, _ operation: LinkError.Operation, _ endpoint: String
   ) throws(LinkError) -> OwnedDescriptor {
     let opened = clinux_seqpacket_socket(AF_BLUETOOTH, BTPROTO_L2CAP)
-    let descriptor = try bind(opened, CLINUX_ATT_CID, source, operation, endpoint)
+    let descriptor = try bind(opened, CLINUX_ATT_CID, 0, source, operation, endpoint)
     try socket.apply(to: descriptor.rawValue, endpoint: endpoint)
     try apply(receiveMTU: receiveMTU, to: descriptor.rawValue, endpoint)
     return descriptor
   }
 
-  /// Opens a socket bound to an adapter, with a PSM that the kernel chooses. Vol 3, Part A, 4.22.
+  /// Opens a socket bound to an adapter.
+  ///
+  /// - Parameter psm: its PSM; 0: the kernel chooses one. Vol 3, Part A, 4.22.
   func openChannel(
-    _ source: L2CAPSource, _ operation: LinkError.Operation, _ endpoint: String
+    _ source: L2CAPSource, psm: UInt16 = 0, _ operation: LinkError.Operation, _ endpoint: String
   ) throws(LinkError) -> OwnedDescriptor {
     let opened = clinux_stream_socket(AF_BLUETOOTH, BTPROTO_L2CAP)
-    let descriptor = try bind(opened, 0, source, operation, endpoint)
+    let descriptor = try bind(opened, 0, psm, source, operation, endpoint)
     try apply(receiveMTU: receiveMTU ?? 8192, to: descriptor.rawValue, endpoint)
     return descriptor
   }
 
   private func bind(
-    _ opened: Int32, _ cid: UInt16, _ source: L2CAPSource, _ operation: LinkError.Operation,
-    _ endpoint: String
+    _ opened: Int32, _ cid: UInt16, _ psm: UInt16, _ source: L2CAPSource,
+    _ operation: LinkError.Operation, _ endpoint: String
   ) throws(LinkError) -> OwnedDescriptor {
     let descriptor = OwnedDescriptor(owning: try LinkError.check(opened, .open, endpoint))
     let local = try source.localAddress(operation, endpoint)
-    let bound = clinux_l2cap_bind(opened, local.littleEndian, local.kind.rawValue, cid, 0)
+    let bound = clinux_l2cap_bind(opened, local.littleEndian, local.kind.rawValue, cid, psm)
     try LinkError.check(bound, operation, endpoint)
     if security > .low {
       let result = clinux_set_security(opened, security.rawValue)

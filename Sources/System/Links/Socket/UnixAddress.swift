@@ -16,7 +16,11 @@ public struct UnixAddress: Hashable, Sendable, CustomStringConvertible {
   public static var pathLimit: Int { Int(CLINUX_UNIX_PATH_LIMIT) }
 
   /// Opens a socket for this address, after checking the path.
-  func open(_ operation: LinkError.Operation) throws(LinkError) -> OwnedDescriptor {
+  ///
+  /// - Parameter isStream: SOCK_STREAM rather than SOCK_SEQPACKET.
+  func open(
+    _ operation: LinkError.Operation, isStream: Bool = false
+  ) throws(LinkError) -> OwnedDescriptor {
     let length = path.utf8.count
     guard length > 0, !path.utf8.contains(0) else {
       throw LinkError(operation, .invalidPath, endpoint: description)
@@ -26,8 +30,17 @@ public struct UnixAddress: Hashable, Sendable, CustomStringConvertible {
         operation, .pathTooLong(length: length, limit: UnixAddress.pathLimit),
         endpoint: description)
     }
-    return OwnedDescriptor(
-      owning: try LinkError.check(clinux_seqpacket_socket(AF_UNIX, 0), .open, description))
+    let opened = isStream ? clinux_stream_socket(AF_UNIX, 0) : clinux_seqpacket_socket(AF_UNIX, 0)
+    return OwnedDescriptor(owning: try LinkError.check(opened, .open, description))
+  }
+
+  /// Calls connect(2); returns 0 or a negative errno.
+  fileprivate func connect(_ socket: Int32) throws(LinkError) -> Int32 {
+    let result = clinux_unix_connect(socket, path, path.utf8.count)
+    if result == -ECONNREFUSED, let found = kindOfOtherFile() {
+      throw LinkError(.connect, .notASocket(found: found), endpoint: description)
+    }
+    return result
   }
 
   /// Names the kind of file at the path if it is not a socket; nil for a socket, for no file, or if
@@ -51,14 +64,21 @@ extension SocketConnector where Connection == SocketLink {
     try options.apply(to: socket.rawValue, endpoint: endpoint)
     self.init(
       socket, endpoint: endpoint, isRefusedByHangup: false,
-      connect: { (socket) throws(LinkError) in
-        let result = clinux_unix_connect(socket, address.path, address.path.utf8.count)
-        if result == -ECONNREFUSED, let found = address.kindOfOtherFile() {
-          throw LinkError(.connect, .notASocket(found: found), endpoint: endpoint)
-        }
-        return result
-      },
+      connect: { (socket) throws(LinkError) in try address.connect(socket) },
       wrap: { socket, _ in SocketLink(socket, carrier: .unix, peerName: endpoint) })
+  }
+}
+
+extension SocketConnector where Connection == ChannelSocket {
+  /// Prepares a connection to a Unix socket that carries a stream (SOCK_STREAM).
+  ///
+  /// Throws ``LinkError`` for an invalid path, or if no socket can be opened.
+  public convenience init(stream address: UnixAddress) throws(LinkError) {
+    let endpoint = address.description
+    self.init(
+      try address.open(.connect, isStream: true), endpoint: endpoint, isRefusedByHangup: false,
+      connect: { (socket) throws(LinkError) in try address.connect(socket) },
+      wrap: { socket, _ in ChannelSocket(socket, carrier: .unix, peerName: endpoint) })
   }
 }
 
