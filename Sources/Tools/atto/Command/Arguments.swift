@@ -58,6 +58,8 @@ struct Arguments: Sendable {
     _ word: String, of options: [any CommandOption]
   ) throws(UsageError) -> OptionDescription {
     let name = word.dropFirst(2)
+    let short = options.map(\.description).first { $0.short.map { "-" + $0 } == word }
+    if let short { return short }
     let near = options.map(\.description).filter {
       word.hasPrefix("--") && !name.isEmpty && $0.name.hasPrefix(name)
     }

@@ -19,7 +19,7 @@ extension CommandDescription {
   }
 
   private static func entry(_ option: OptionDescription) -> String {
-    entry("--\(option.name)" + (option.argument.map { " \($0)" } ?? ""), option.wholeSummary)
+    entry(option.spelling + (option.argument.map { " \($0)" } ?? ""), option.wholeSummary)
   }
 
   private static func entry(_ left: String, _ right: String) -> String {

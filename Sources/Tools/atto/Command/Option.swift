@@ -1,6 +1,8 @@
 /// The description of an option, from which help is printed.
 struct OptionDescription: Sendable {
   let name: String
+  /// A letter that may be given for it, where another tool's users expect one.
+  var short: String?
   /// The placeholder of the value in help; nil for a flag.
   let argument: String?
   /// A sentence. Help appends the allowed values and the default.
@@ -12,6 +14,13 @@ struct OptionDescription: Sendable {
   /// For completion, where the values cannot be listed.
   var kind = ValueKind.other
   var isRepeatable = false
+
+  init(name: String, argument: String?, summary: String) {
+    (self.name, self.argument, self.summary) = (name, argument, summary)
+  }
+
+  /// `--name`, or `-n, --name`.
+  var spelling: String { (short.map { "-\($0), " } ?? "") + "--\(name)" }
 }
 
 /// An option of any type, for lists of options.

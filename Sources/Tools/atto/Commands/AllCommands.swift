@@ -23,7 +23,7 @@ enum AllCommands {
       "testing",
       [
         ConformCommand.self, PlayCommand.self, FuzzCommand.self, CaptureCommand.self,
-        DecodeCommand.self, ExtcapCommand.self,
+        DecodeCommand.self, ExtcapCommand.self, BTPCommand.self,
       ]
     ),
     ("measuring", [BenchCommand.self, LinkCommand.self]),

@@ -37,7 +37,7 @@ struct ManualPage {
     for group in command.options {
       if group.title != "options" { roff.subsection(group.title) }
       for option in group.options.map(\.description) {
-        roff.entry("--\(option.name)", option.argument ?? "", option.wholeSummary)
+        roff.entry(option.spelling, option.argument ?? "", option.wholeSummary)
       }
     }
     roff.end(examples: command.examples)

@@ -1,0 +1,222 @@
+import Atto
+import AttoATT
+import AttoGATT
+import AttoRadio
+
+// The server: the first half of the GATT service, and the GATT Server service.
+extension BTPService {
+  /// auto-pts, doc/btp_gatt_server.txt.
+  static let gattServerCommands = [
+    BTPCommandSupport(0x01, "Read Supported Commands"),
+    BTPCommandSupport(
+      0x02, "Initialize GATT Database", .partly("database 0, without services of the tester")),
+    BTPCommandSupport(0x03, "Get Attributes", .partly("the first 255")),
+    BTPCommandSupport(0x04, "Get Attribute Value", .partly("not the Database Hash")),
+    BTPCommandSupport(0x05, "Set Characteristic/Descriptor Value"),
+    BTPCommandSupport(0x06, "Change Database"),
+  ]
+}
+
+extension BTPTester {
+  func beginGATT() async throws {
+    var rows: [BTPDatabase.Row] = []
+    var handle: AttributeHandle? = .min
+    let end = try await server.freeHandle
+    while let current = handle, current != end {
+      if let type = try await server.type(of: current) {
+        rows.append(.init(handle: current, permissions: type.standardPermissions, type: type))
+      }
+      handle = current.next
+    }
+    gatt.begin(rows)
+    observation = try await server.observe { [weak self] event in
+      self?.assumeIsolated { $0.happened(event) }
+    }
+  }
+
+  private func happened(_ event: ServedEvent) {
+    switch event {
+    case .connected(let client, _): clients[client] = arriving
+    case .disconnected(let client, _):
+      if let peer = clients.removeValue(forKey: client) { configurations[peer.value] = nil }
+    case .server(.valueWritten(let handle, let client)):
+      guard let value = server.keptValue(of: handle) else { return }
+      valueChanged(handle, value, by: client)
+    case .server(.configured(let value, let configuration, let client)):
+      guard let handle = gatt.configuration(of: value) else { return }
+      let value = configuration.rawValue.octets(2)
+      if let peer = clients[client] { configurations[peer.value, default: [:]][handle] = value }
+      valueChanged(handle, value, by: client)
+    default: break
+    }
+  }
+
+  private func valueChanged(_ handle: AttributeHandle, _ value: [UInt8], by client: ClientID) {
+    let parameters = handle.btp + value.btpValue
+    send(0x81, of: .gatt, parameters)
+    guard let peer = clients[client] else { return }
+    send(0x81, of: .gattServer, peer.btp + parameters)
+  }
+
+  // MARK: Commands
+
+  /// The GATT Server service.
+  func handleGATTServer(
+    _ command: BTPFrame, _ parameters: inout BTPParameters
+  ) async throws(BTPStatus) -> [UInt8] {
+    switch command.opcode {
+    case 0x02:
+      let database = try parameters.number(UInt8.self)
+      let flags = try parameters.number(UInt32.self)
+      try parameters.end()
+      guard database == 0, flags == 0 else { throw .fail }
+      try await resetServer()
+    case 0x03: return try attributes(&parameters)
+    case 0x04:
+      // The same without ATT_Response.
+      return Array(try await attributeValue(&parameters).dropFirst())
+    case 0x05:
+      _ = try parameters.address()
+      try await setValue(&parameters)
+    default:
+      try parameters.end()
+      try await changeDatabase(nil, .any)
+    }
+    return []
+  }
+
+  func startServer() async throws(BTPStatus) -> [UInt8] {
+    guard let first = gatt.draft.first?.handle else { throw .fail }
+    let count = gatt.rows.count
+    var added: [AttributeHandle] = []
+    do throws(AttoError) {
+      for service in gatt.draft {
+        try await server.add(service)
+        added.append(service.handle ?? .min)
+      }
+    } catch {
+      note("Start Server", error)
+      for service in added.reversed() { _ = try? await server.remove(service: service) }
+      gatt.dropDraft()
+      throw .fail
+    }
+    gatt.started()
+    return first.btp + [UInt8(clamping: gatt.rows.count - count)]
+  }
+
+  func resetServer() async throws(BTPStatus) {
+    gatt.dropDraft()
+    for service in gatt.services.reversed() { try await removeService(service.start) }
+  }
+
+  func removeService(_ handle: AttributeHandle) async throws(BTPStatus) {
+    do throws(AttoError) {
+      gatt.removed(try await server.remove(service: handle))
+    } catch {
+      note("database", error)
+      throw .fail
+    }
+  }
+
+  /// Sets a value; clients that have subscribed to it get it.
+  func setValue(_ parameters: inout BTPParameters) async throws(BTPStatus) {
+    let handle = try parameters.handle()
+    let value = try parameters.value()
+    try parameters.end()
+    if try gatt.setValue(of: handle, to: value) { return }
+    guard let last = gatt.rows.last?.handle else { throw .fail }
+    let target = gatt.valueHandle(handle.isValid ? handle : last)
+    do throws(AttoError) {
+      try await server.setValue(of: target, to: value)
+    } catch {
+      note("Set Value", error)
+      throw .fail
+    }
+    // In the order of the commands, which do not wait for slow clients.
+    let (server, former) = (server, lastDelivery)
+    lastDelivery = start {
+      await former?.value
+      _ = try? await server.notify(value, of: target)
+      _ = try? await server.beginIndicating(value, of: target)
+    }
+  }
+
+  func attributes(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let range = try parameters.range()
+    let type = try parameters.optionalUUID()
+    try parameters.end()
+    return gatt.rows.filter { range.contains($0.handle) && (type == nil || $0.type == type) }
+      .map { $0.handle.btp + [$0.permissions] + $0.type.btp }.btpList
+  }
+
+  /// ATT_Response, length and value.
+  func attributeValue(_ parameters: inout BTPParameters) async throws(BTPStatus) -> [UInt8] {
+    let address = try parameters.address()
+    let handle = try parameters.handle()
+    try parameters.end()
+    guard let row = gatt.rows.first(where: { $0.handle == handle }) else {
+      return [ErrorCode.invalidHandle.rawValue] + [UInt8]().btpValue
+    }
+    if row.type == .clientCharacteristicConfiguration {
+      return [0] + configuration(handle, of: address).btpValue
+    }
+    guard let value = try? await server.value(of: handle) else { throw .fail }
+    return [0] + value.btpValue
+  }
+
+  // MARK: Changes of the database
+
+  enum DatabaseChange: UInt8 { case remove, add, any }
+
+  /// Adds a service, or removes one.
+  ///
+  /// - Parameter range: nil: this end chooses.
+  func changeDatabase(
+    _ range: HandleRange?, _ change: DatabaseChange
+  ) async throws(BTPStatus) {
+    guard gatt.draft.isEmpty else { throw .fail }
+    let service = range.map { ownService(containing: $0.start) } ?? gatt.services.last?.start
+    if change == .remove || (change == .any && service != nil) {
+      guard let service else { throw .fail }
+      return try await removeService(service)
+    }
+    var definition = ServiceDefinition(
+      .btpAddition, handle: range?.start ?? gatt.next, endHandle: range?.end)
+    definition.characteristics = [
+      CharacteristicDefinition(.btpAddition, properties: .read, value: .constant([0]))
+    ]
+    do throws(AttoError) {
+      let layout = try await server.add(definition)
+      let characteristic = layout.characteristics[0]
+      gatt.added(
+        layout,
+        [
+          .init(handle: layout.range.start, permissions: 0x01, type: .primaryService),
+          .init(handle: characteristic.declarationHandle, permissions: 0x01, type: .characteristic),
+          .init(handle: characteristic.valueHandle, permissions: 0x01, type: .btpAddition),
+        ])
+    } catch {
+      note("Change Database", error)
+      throw .fail
+    }
+  }
+
+  /// The tester's service that contains an attribute.
+  func ownService(containing handle: AttributeHandle) -> AttributeHandle? {
+    gatt.services.first { $0.contains(handle) }?.start
+  }
+}
+
+extension BluetoothUUID {
+  /// The service that Change Database adds, and its characteristic: a UUID of Atto's own.
+  static let btpAddition = BluetoothUUID(high: 0xA770_B7B0_0001_4000, low: 0x8000_0000_0000_0001)
+
+  /// The permissions of an attribute of this type in the services that every server has.
+  fileprivate var standardPermissions: UInt8 {
+    switch self {
+    case .serviceChanged: 0
+    case .clientCharacteristicConfiguration, .clientSupportedFeatures: 0x03
+    default: 0x01
+    }
+  }
+}
