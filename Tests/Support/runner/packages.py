@@ -50,7 +50,7 @@ PACKAGES = [
     ("binutils", command("readelf"), ["libraries", "leaks"]),
     ("git", command("git"), ["architecture"]),
     ("patch", command("patch"), ["broken"]),
-    ("python3-venv", has_venv, ["interoperability", "conformance", "lab"]),
+    ("python3-venv", has_venv, ["interoperability", "conformance", "lab", "gateway"]),
     ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", "lab", "snippets", "thread"]),
     ("libsodium23", library("libsodium.so.23"), ["test", "thread", "fuzz", "gateway"]),
     ("libedit2", library("libedit.so.2"), ["commands"]),

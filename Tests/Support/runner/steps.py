@@ -285,6 +285,12 @@ def interoperability():
     run(SYSTEM / "Interoperability" / "run", atto())
 
 
+@step(600, after=["release"], load=0.75)
+def gateway():
+    """The gateway: Home Assistant's Bluetooth clients talk to it over ESPHome's native API."""
+    run(SYSTEM / "Gateway" / "run", atto().parent)
+
+
 @step(600, after=["release"])
 def python():
     """The Python package, and its backend for bleak."""
