@@ -1,5 +1,6 @@
 """bench --scenario: packets of bumble-bench between two ends."""
 
+import time
 import zlib
 
 from harness import contains, equal, expect, test
@@ -126,6 +127,42 @@ def leaving(b):
     equal((row["count"], row["partial"], row.get("lost")), (3, True, None))
     _, at = b.serve("heart-rate.json", name="other")
     b.refuses(2, ["no service for --scenario", "bumble-bench"], "bench", at, "--scenario", "ping")
+
+
+@test("scenarios: a peer that never stops, and Ctrl-C at any moment")
+def endless(b):
+    server, at = listen(b, "receive", "--linger")
+    client, send, _ = subscribe(b, at)
+    for number in range(3000):
+        send(b"\0")
+        send(b"\1\1" + bytes(8))
+    client.close()
+    ended = server.end(within=120)
+    # Its acknowledgements may find nobody.
+    expect(ended.code in (0, 3), ended)
+    expect(1 <= len(ended.json) <= 3000, len(ended.json))
+    # While it waits for a peer, and within a run of either end.
+    for words in (["--scenario", "receive", "--over", "channel", "--listen"],
+                  ["--scenario", "pong", "--listen"]):
+        waiting = b.start("bench", "air:Endless", *words)
+        waiting.line("listening on", "err")
+        equal(waiting.stop().code, 3, words)
+    for over in ("gatt", "channel"):
+        for victim in ("send", "receive"):
+            server, at = listen(b, "receive", "--over", over, "--linger", endpoint="air:Endless")
+            client = b.start("bench", at, "--scenario", "send", "--over", over, "--seconds", 60, "--json")
+            # A run has begun when the processes have used CPU time for a while.
+            used = lambda: sum(map(int, open(f"/proc/{client.process.pid}/stat").read().split()[13:15]))
+            before = used()
+            while used() < before + 10:
+                time.sleep(0.01)
+            first, second = (client, server) if victim == "send" else (server, client)
+            ended = first.stop()
+            equal(ended.code, 3, f"{victim} over {over}: {ended}")
+            equal([row["partial"] for row in ended.json], [True], f"{victim} over {over}")
+            ended = second.end()
+            equal(ended.code, 3, f"the peer of {victim} over {over}: {ended}")
+            contains(ended.err, '"kind":"link"')
 
 
 @test("scenarios: wrong command lines")

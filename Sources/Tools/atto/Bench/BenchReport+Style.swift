@@ -14,7 +14,12 @@ extension BenchReport {
     .command{background:var(--card);border-radius:.5rem;padding:.5rem .7rem;font-size:.85rem;
     white-space:pre-wrap;overflow-wrap:anywhere}
     section{border-top:1px solid var(--line);margin-top:1.5rem}
-    .scroll{overflow-x:auto} table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+    .scroll{overflow-x:auto;background:
+    linear-gradient(to right,var(--bg) 40%,transparent) 0 0/2.5rem 100% no-repeat local,
+    linear-gradient(to left,var(--bg) 40%,transparent) 100% 0/2.5rem 100% no-repeat local,
+    linear-gradient(to right,var(--line),transparent) 0 0/.8rem 100% no-repeat,
+    linear-gradient(to left,var(--line),transparent) 100% 0/.8rem 100% no-repeat}
+    table{border-collapse:collapse;font-variant-numeric:tabular-nums}
     th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid var(--line);
     white-space:nowrap}
     th:first-child,td:first-child{text-align:left;padding-left:0} th{color:var(--soft);

@@ -62,9 +62,8 @@ struct BenchReport {
     let limit = result.limitedBy.map { "<p>Limited by \($0.text.escapedForMarkup).</p>" }
     let tiles = [
       (Self.grouped(result.rate), "rate/s"), (Self.grouped(result.bytesPerSecond), "B/s"),
-      (Decimal.text(latency.p50, places: 1), "p50 us"),
-      (Decimal.text(latency.p99, places: 1), "p99 us"),
-      (Decimal.text(latency.max, places: 1), "max us"),
+      (Self.grouped(latency.p50), "p50 us"), (Self.grouped(latency.p99), "p99 us"),
+      (Self.grouped(latency.max), "max us"),
     ].map { "<div class=\"tile\"><b>\($0.0)</b><span>\($0.1)</span></div>" }.joined()
     let key =
       before == nil
@@ -74,7 +73,7 @@ struct BenchReport {
         + table(BenchDifference.head, result.differences(from: before).map(\.cells))
     }
     return """
-      <section><h2>\(result.title.escapedForMarkup)</h2>\(partial ?? "")
+      <section><h2>\(result.heading.escapedForMarkup)</h2>\(partial ?? "")
       <div class="tiles">\(tiles)</div>
       \(limit ?? "")
       \(key)<div class="charts"><div><h3>Rate over time</h3>

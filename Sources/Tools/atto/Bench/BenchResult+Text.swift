@@ -37,7 +37,7 @@ extension BenchResult {
     }
     let latency = latencyMicroseconds
     return [
-      title + (partial ? " (partial)" : ""), sizeText,
+      heading + (partial ? " (partial)" : ""), sizeText,
       number(rate, rate < 1000 ? 1 : 0), number(bytesPerSecond, 0), number(latency.p50),
       number(latency.p90), number(latency.p99), number(latency.max), number(jitterMicroseconds),
       cpuMicrosecondsPerPDU.map { number($0, 2) } ?? "-", lost.map { "\($0)" } ?? "?",
@@ -47,29 +47,29 @@ extension BenchResult {
   var remarks: [String] {
     var lines: [String] = []
     if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
-      lines.append("\(title): \(doubled) duplicates, \(outOfOrder) out of order")
+      lines.append("\(heading): \(doubled) duplicates, \(outOfOrder) out of order")
     }
-    if let damaged, damaged > 0 { lines.append("\(title): \(damaged) damaged") }
-    lines += faultTexts.map { "\(title): \($0)" }
-    if let peerText { lines.append("\(title): \(peerText)") }
+    if let damaged, damaged > 0 { lines.append("\(heading): \(damaged) damaged") }
+    lines += faultTexts.map { "\(heading): \($0)" }
+    if let peerText { lines.append("\(heading): \(peerText)") }
     if lost == nil {
       let reason = over == nil ? "the values have no numbers" : "the peer does not report them"
-      lines.append("\(title): losses are unknown, because \(reason)")
+      lines.append("\(heading): losses are unknown, because \(reason)")
     }
     if let link, link.parameters == nil {
       let phy = link.phy.map { ", PHY \($0)" } ?? ""
       lines.append(
-        "\(title): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
+        "\(heading): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
           + " link opened by this command); --link states them")
     }
     if let link, let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
       lines.append(
-        "\(title): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
+        "\(heading): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
           + " B/s limit of \(link.parameters ?? "the link")")
     }
-    if let cpuText { lines.append("\(title): CPU \(cpuText)") }
-    if let limitedBy { lines.append("\(title): limited by \(limitedBy.text)") }
-    if let error { lines.append("\(title): interrupted, partial result: \(error)") }
+    if let cpuText { lines.append("\(heading): CPU \(cpuText)") }
+    if let limitedBy { lines.append("\(heading): limited by \(limitedBy.text)") }
+    if let error { lines.append("\(heading): interrupted, partial result: \(error)") }
     return lines
   }
 

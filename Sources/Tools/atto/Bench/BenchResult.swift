@@ -91,6 +91,9 @@ struct BenchResult: Codable, Sendable {
   /// The test, with its carrier.
   var title: String { test + (over.map { " over \($0)" } ?? "") }
 
+  /// The same, with the number of a repeated run.
+  var heading: String { title + (run.map { $0 > 0 ? ", run \($0)" : "" } ?? "") }
+
   init(_ measured: Measurement, endpoint: String, mtu: Int, error: String?) {
     version = Version.number
     test = measured.test.name

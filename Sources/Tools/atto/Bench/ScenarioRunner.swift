@@ -12,6 +12,8 @@ import CAttoLinux
 final class ScenarioRunner {
   /// Acknowledgements that wait to be sent; further ones are dropped.
   static let signalLimit = 4096
+  /// Runs that have ended and wait to be reported; further ones are dropped, and not acknowledged.
+  private static let endedLimit = 16
   /// Pings that await their answer; an older one counts as lost.
   private static let outstandingLimit = 65536
   /// How long a ping waits for its answer, and the end of the last run for the peer's.
@@ -39,6 +41,8 @@ final class ScenarioRunner {
   /// When each ping was sent, by its number; 0 when it was answered.
   private var outstanding: [Int64] = []
   private var cpuAtStart: Int64 = 0
+  /// Runs that have ended and wait to be reported.
+  private var endedCount = 0
 
   init(_ plan: ScenarioPlan, over carrier: any PacketCarrier, on loop: Loop) {
     (self.plan, self.carrier, self.loop) = (plan, carrier, loop)
@@ -203,6 +207,8 @@ final class ScenarioRunner {
       }
       isRunning = false
       measurement.end(pdus: 0)
+      guard endedCount < Self.endedLimit else { return }
+      endedCount += 1
       let report = BenchPacket.Report(
         received: UInt32(truncatingIfNeeded: measurement.faults?.sequence.received ?? 0),
         damaged: UInt32(truncatingIfNeeded: measurement.faults?.damaged ?? 0),
@@ -230,6 +236,7 @@ final class ScenarioRunner {
       case .reply(let octets): try await carrier.send(octets)
       case .ran(let measurement, let octets):
         runs += 1
+        endedCount -= 1
         try await carrier.send(octets)
         try await finished(measurement.value)
         if !plan.lingers { return try await awaitEnd() }

@@ -87,6 +87,11 @@ enum BenchCommand: Command {
     private let report: BenchReport?
     private let progress: ProgressLine
     private let loop: Loop
+    /// The number of runs of a scenario so far.
+    private var runCount = 0
+    /// The results of which the table and the report consist: further runs are printed with `--json` and
+    /// `--csv` only.
+    static let resultLimit = 1000
     /// The results, each with the earlier one.
     private var runs: [BenchRun] = []
     var results: [BenchResult] { runs.map(\.result) }
@@ -212,7 +217,8 @@ enum BenchCommand: Command {
       let known = link.map { .stated($0) } ?? kernelLink
       if let scenario {
         result.over = scenario.carrier.rawValue
-        result.run = results.count { $0.over != nil }
+        result.run = runCount
+        runCount += 1
       }
       if let known { result.set(link: known, of: measured.test) }
       await result.setLimit(
@@ -226,10 +232,15 @@ enum BenchCommand: Command {
           "atto bench: warning: the earlier results have no \(result.title); the first one is"
             + " \(other.title)")
       }
-      runs.append((result, before))
+      let isFirst = runs.isEmpty
+      if runs.count < Self.resultLimit {
+        runs.append((result, before))
+      } else if runCount == Self.resultLimit + 1 {
+        Terminal.note("atto bench: further runs are left out of the table and the report")
+      }
       if isJSON { try Terminal.print(encoded: result) }
       if isCSV {
-        if runs.count == 1 { Terminal.print(BenchResult.csvHead) }
+        if isFirst { Terminal.print(BenchResult.csvHead) }
         Terminal.print(result.csv)
       }
     }

@@ -1,4 +1,5 @@
-"""Bumble as an independent host: its server with atto's client, its client with atto's server."""
+"""Bumble as an independent host: its server with atto's client, its client with atto's server, and its
+benchmark with ours."""
 # deadline: 180
 from peers import *
 
@@ -76,3 +77,37 @@ with BumbleAir(1, "--display", host=True) as air:
         check(visited["0x010a"] == "14" and visited["0x010e"] == "16", visited)
         check(visited["0x0112"] == "18", visited)
     print("Bumble's client: refused in the clear, and let in with a passkey")
+
+    # Bumble's benchmark over GATT and over L2CAP channels, as a peripheral and as a central.
+    control.disconnect_all(air.indexes[0])
+    control.await_no_connections()
+    for mode, scenario, words in (
+            ("l2cap-server", "receive", ["--scenario", "send", "--over", "channel"]),
+            ("gatt-server", "pong", ["--scenario", "ping", "--mtu", "247"])):
+        air.say(f"bench {mode} {scenario}")
+        air.event("bench waits")
+        row = atto("bench", peer, *words, "--count", 20, "--size", 200, "--json").objects()[0]
+        told_by_bumble = air.event("bench")
+        check((row["count"], row["size"], row["partial"]) == (20, 200, False), row)
+        if scenario == "receive":
+            check(told_by_bumble["octets"] == 20 * 198, told_by_bumble)
+        control.disconnect_all(air.indexes[0])
+        control.await_no_connections()
+    for mode, scenario, words in (
+            ("l2cap-client", "send", ["--scenario", "receive", "--over", "channel"]),
+            ("l2cap-client", "ping", ["--scenario", "pong", "--over", "channel"])):
+        waiting = client("bench", air.listen(0), *words, "--listen", "--json")
+        deadline = time.monotonic() + PATIENCE
+        while "listening on PSM" not in waiting.errors:
+            check(time.monotonic() < deadline, waiting.errors)
+            time.sleep(0.02)
+        check("PSM 128 " in waiting.errors, waiting.errors)
+        air.say(f"bench {mode} {scenario} {air.addresses[0]}")
+        air.event("bench", 60)
+        row = json.loads(waiting.line())
+        # Bumble's ping does not count the length before a packet.
+        size = 202 if scenario == "ping" else 200
+        check((row["count"], row["lost"], row["size"]) == (20, 0, size), row)
+        check(waiting.wait() == 0, waiting.errors)
+        control.await_no_connections()
+    print("Bumble's benchmark: sent, received and answered, over GATT and over channels")
