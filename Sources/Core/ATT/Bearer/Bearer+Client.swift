@@ -38,7 +38,7 @@ extension Bearer {
       let value = length == 3 ? outbox.last(length).uint16(at: 1) : 0
       ownExchange = .inFlight(value)
     }
-    requests.transmit(id, opcode, deadline: now.advanced(by: timeout))
+    requests.transmit(id, opcode, deadline: now.advanced(by: configuration.timeout))
   }
 
   /// Releases a granted request slot without sending.

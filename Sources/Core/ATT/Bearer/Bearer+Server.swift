@@ -85,7 +85,7 @@ extension Bearer {
     precondition(!holdsValues, "no indication during the exchange of ATT_MTU")
     transmit(encode)
     indications.transmit(
-      id, .handleValueIndication, deadline: now.advanced(by: timeout))
+      id, .handleValueIndication, deadline: now.advanced(by: configuration.timeout))
   }
 
   /// Cancels an indication. If it is in flight, its confirmation will be ignored.

@@ -49,9 +49,6 @@ public struct Bearer: ~Copyable {
   /// The number of PDUs that had no effect.
   public private(set) var ignoredCount: UInt64 = 0
 
-  /// The transaction timeout in nanoseconds. Dividing a `Duration` for each request would cost more
-  /// than everything else that is done here for a request.
-  @usableFromInline let timeout: Int64
   @usableFromInline var requests: TransactionSlot
   @usableFromInline var indications: TransactionSlot
   @usableFromInline var serverIsBusy = false
@@ -73,7 +70,6 @@ public struct Bearer: ~Copyable {
   public init(_ configuration: BearerConfiguration = BearerConfiguration()) {
     precondition((23...65535).contains(configuration.receiveMTU), "ATT_MTU is 23 to 65535")
     self.configuration = configuration
-    timeout = (Instant.zero + configuration.transactionTimeout).nanoseconds
     requests = TransactionSlot(limit: configuration.maximumWaiting)
     indications = TransactionSlot(limit: configuration.maximumWaiting)
     mtu = if case .enhanced(let mtu) = configuration.channel { mtu } else { Self.defaultMTU }
@@ -276,6 +272,12 @@ public struct Bearer: ~Copyable {
     let opcode =
       requests.deadline == deadline ? requests.opcodeInFlight : indications.opcodeInFlight
     return die(.transactionTimeout(opcode ?? .handleValueIndication))
+  }
+
+  /// Frees the memory of empty queues until they are used again.
+  public mutating func trim() {
+    if outbox.isEmpty { outbox = PDUQueue() }
+    if held.isEmpty { held = PDUQueue() }
   }
 
   @inlinable mutating func transmit(_ encode: (inout OutputRawSpan) -> Void) {

@@ -24,7 +24,13 @@ public struct BearerConfiguration: Equatable, Sendable {
   /// (Vol 3, Part F, 3.4.2.2). More than 517 is of no use, because values have at most 512 octets.
   public var receiveMTU: Int
   /// How long a transaction may last. The specification says 30 s (Vol 3, Part F, 3.3.3).
-  public var transactionTimeout: Duration
+  public var transactionTimeout: Duration {
+    get { .nanoseconds(timeout) }
+    set { timeout = (Instant.zero + newValue).nanoseconds }
+  }
+  /// The same in nanoseconds. Dividing a `Duration` for each request would cost more than everything
+  /// else that is done for a request.
+  public var timeout: Int64 = 30_000_000_000
   /// How many requests may wait behind the one in flight, and likewise indications.
   public var maximumWaiting: Int
   /// How many requests a peer may send while its first one is unanswered, before the bearer fails.
@@ -33,17 +39,18 @@ public struct BearerConfiguration: Equatable, Sendable {
   /// The size of the outbox, in octets, from which ``Bearer/isCongested`` is true.
   public var outboxLimit: Int
 
-  /// Creates a configuration. The defaults suit a link of LE.
+  /// Creates a configuration. The defaults suit a link of LE. Without a `transactionTimeout` it is
+  /// 30 s.
   public init(
     channel: Channel = .fixed, receiveMTU: Int = 517,
-    transactionTimeout: Duration = .seconds(30), maximumWaiting: Int = 256,
+    transactionTimeout: Duration? = nil, maximumWaiting: Int = 256,
     maximumPipelined: Int = 16, outboxLimit: Int = 8192
   ) {
     self.channel = channel
     self.receiveMTU = receiveMTU
-    self.transactionTimeout = transactionTimeout
     self.maximumWaiting = maximumWaiting
     self.maximumPipelined = maximumPipelined
     self.outboxLimit = outboxLimit
+    if let transactionTimeout { self.transactionTimeout = transactionTimeout }
   }
 }

@@ -90,7 +90,7 @@ public enum PDU: ~Escapable {
     }
     if let pdu = PDU(known: opcode, octets) {
       self = pdu
-    } else if opcode.definition == nil {
+    } else if opcode.knownKind == nil {
       self = .unknown(opcode, octets.from(1))
     } else {
       self = .malformed(MalformedPDU(opcode: opcode, fault: .length(octets.byteCount)))

@@ -1,4 +1,4 @@
-/// What the specification says of one kind of PDU: the one table of names, kinds and forms.
+/// What the specification says of one kind of PDU: the one table of names and forms.
 /// Vol 3, Part F, 3.4.
 ///
 /// The decoder does not use the table, because a loop over fields costs more than its own checks.
@@ -7,7 +7,7 @@ package struct PDUDefinition: Sendable {
   package let opcode: Opcode
   /// The specification's name.
   package let name: String
-  package let kind: Opcode.Kind
+  package var kind: Opcode.Kind { opcode.kind }
   /// The section of Vol 3, Part F.
   package let section: String
   /// The fields of fixed length after the opcode.
@@ -16,12 +16,11 @@ package struct PDUDefinition: Sendable {
   package let tail: Tail
 
   private init(
-    _ opcode: UInt8, _ name: String, _ kind: Opcode.Kind, _ section: String, _ fields: [Field],
+    _ opcode: UInt8, _ name: String, _ section: String, _ fields: [Field],
     _ tail: Tail = .nothing
   ) {
     self.opcode = Opcode(opcode)
     self.name = name
-    self.kind = kind
     self.section = section
     self.fields = fields
     self.tail = tail
@@ -81,49 +80,49 @@ package struct PDUDefinition: Sendable {
   /// All PDUs, in the order of their opcodes.
   package static let all: [PDUDefinition] = [
     .init(
-      0x01, "Error Response", .response, "3.4.1.1", [.requestOpcode, .handle, .errorCode]),
-    .init(0x02, "Exchange MTU Request", .request, "3.4.2.1", [.clientMTU]),
-    .init(0x03, "Exchange MTU Response", .response, "3.4.2.2", [.serverMTU]),
+      0x01, "Error Response", "3.4.1.1", [.requestOpcode, .handle, .errorCode]),
+    .init(0x02, "Exchange MTU Request", "3.4.2.1", [.clientMTU]),
+    .init(0x03, "Exchange MTU Response", "3.4.2.2", [.serverMTU]),
     .init(
-      0x04, "Find Information Request", .request, "3.4.3.1", [.startingHandle, .endingHandle]),
-    .init(0x05, "Find Information Response", .response, "3.4.3.2", [.format], .attributes),
+      0x04, "Find Information Request", "3.4.3.1", [.startingHandle, .endingHandle]),
+    .init(0x05, "Find Information Response", "3.4.3.2", [.format], .attributes),
     .init(
-      0x06, "Find By Type Value Request", .request, "3.4.3.3",
+      0x06, "Find By Type Value Request", "3.4.3.3",
       [.startingHandle, .endingHandle, .type], .value),
-    .init(0x07, "Find By Type Value Response", .response, "3.4.3.4", [], .ranges),
+    .init(0x07, "Find By Type Value Response", "3.4.3.4", [], .ranges),
     .init(
-      0x08, "Read By Type Request", .request, "3.4.4.1", [.startingHandle, .endingHandle], .type),
+      0x08, "Read By Type Request", "3.4.4.1", [.startingHandle, .endingHandle], .type),
     .init(
-      0x09, "Read By Type Response", .response, "3.4.4.2", [.length], .entries(minimumLength: 2)),
-    .init(0x0A, "Read Request", .request, "3.4.4.3", [.handle]),
-    .init(0x0B, "Read Response", .response, "3.4.4.4", [], .value),
-    .init(0x0C, "Read Blob Request", .request, "3.4.4.5", [.handle, .offset]),
-    .init(0x0D, "Read Blob Response", .response, "3.4.4.6", [], .value),
-    .init(0x0E, "Read Multiple Request", .request, "3.4.4.7", [], .handles),
-    .init(0x0F, "Read Multiple Response", .response, "3.4.4.8", [], .value),
+      0x09, "Read By Type Response", "3.4.4.2", [.length], .entries(minimumLength: 2)),
+    .init(0x0A, "Read Request", "3.4.4.3", [.handle]),
+    .init(0x0B, "Read Response", "3.4.4.4", [], .value),
+    .init(0x0C, "Read Blob Request", "3.4.4.5", [.handle, .offset]),
+    .init(0x0D, "Read Blob Response", "3.4.4.6", [], .value),
+    .init(0x0E, "Read Multiple Request", "3.4.4.7", [], .handles),
+    .init(0x0F, "Read Multiple Response", "3.4.4.8", [], .value),
     .init(
-      0x10, "Read By Group Type Request", .request, "3.4.4.9", [.startingHandle, .endingHandle],
+      0x10, "Read By Group Type Request", "3.4.4.9", [.startingHandle, .endingHandle],
       .type),
     .init(
-      0x11, "Read By Group Type Response", .response, "3.4.4.10", [.length],
+      0x11, "Read By Group Type Response", "3.4.4.10", [.length],
       .entries(minimumLength: 4)),
-    .init(0x12, "Write Request", .request, "3.4.5.1", [.handle], .value),
-    .init(0x13, "Write Response", .response, "3.4.5.2", []),
-    .init(0x16, "Prepare Write Request", .request, "3.4.6.1", [.handle, .offset], .value),
-    .init(0x17, "Prepare Write Response", .response, "3.4.6.2", [.handle, .offset], .value),
-    .init(0x18, "Execute Write Request", .request, "3.4.6.3", [.flags]),
-    .init(0x19, "Execute Write Response", .response, "3.4.6.4", []),
-    .init(0x1B, "Handle Value Notification", .notification, "3.4.7.1", [.handle], .value),
-    .init(0x1D, "Handle Value Indication", .indication, "3.4.7.2", [.handle], .value),
-    .init(0x1E, "Handle Value Confirmation", .confirmation, "3.4.7.3", []),
-    .init(0x20, "Read Multiple Variable Request", .request, "3.4.4.11", [], .handles),
+    .init(0x12, "Write Request", "3.4.5.1", [.handle], .value),
+    .init(0x13, "Write Response", "3.4.5.2", []),
+    .init(0x16, "Prepare Write Request", "3.4.6.1", [.handle, .offset], .value),
+    .init(0x17, "Prepare Write Response", "3.4.6.2", [.handle, .offset], .value),
+    .init(0x18, "Execute Write Request", "3.4.6.3", [.flags]),
+    .init(0x19, "Execute Write Response", "3.4.6.4", []),
+    .init(0x1B, "Handle Value Notification", "3.4.7.1", [.handle], .value),
+    .init(0x1D, "Handle Value Indication", "3.4.7.2", [.handle], .value),
+    .init(0x1E, "Handle Value Confirmation", "3.4.7.3", []),
+    .init(0x20, "Read Multiple Variable Request", "3.4.4.11", [], .handles),
     .init(
-      0x21, "Read Multiple Variable Response", .response, "3.4.4.12", [], .valuesWithLengths),
+      0x21, "Read Multiple Variable Response", "3.4.4.12", [], .valuesWithLengths),
     .init(
-      0x23, "Multiple Handle Value Notification", .notification, "3.4.7.4", [],
+      0x23, "Multiple Handle Value Notification", "3.4.7.4", [],
       .handlesWithValues),
-    .init(0x52, "Write Command", .command, "3.4.5.3", [.handle], .value),
-    .init(0xD2, "Signed Write Command", .command, "3.4.5.4", [.handle], .signedValue),
+    .init(0x52, "Write Command", "3.4.5.3", [.handle], .value),
+    .init(0xD2, "Signed Write Command", "3.4.5.4", [.handle], .signedValue),
   ]
 }
 
@@ -138,7 +137,21 @@ extension Opcode {
   public var name: String? { definition?.name }
 
   /// How the bearer treats a PDU of this opcode.
-  public var kind: Kind { definition?.kind ?? (isCommand ? .command : .request) }
+  public var kind: Kind { knownKind ?? (isCommand ? .command : .request) }
+
+  /// The kind; nil for an opcode of no PDU. This is no lookup in the table of all PDUs, because the C
+  /// library leaves the table out.
+  var knownKind: Kind? {
+    switch rawValue {
+    case 0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x0E, 0x10, 0x12, 0x16, 0x18, 0x20: .request
+    case 0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x0D, 0x0F, 0x11, 0x13, 0x17, 0x19, 0x21: .response
+    case 0x1B, 0x23: .notification
+    case 0x1D: .indication
+    case 0x1E: .confirmation
+    case 0x52, 0xD2: .command
+    default: nil
+    }
+  }
 
   /// The kinds of PDU. Vol 3, Part F, 3.3. An unknown opcode is a command if its bit 6 is set and a
   /// request if not, because that decides whether it is answered.

@@ -27,7 +27,7 @@ struct AESCMAC {
     block.append(octet)
   }
 
-  mutating func update(_ octets: [UInt8]) {
+  @inline(never) mutating func update(_ octets: [UInt8]) {
     for octet in octets { update(octet) }
   }
 
@@ -117,9 +117,9 @@ enum AES128 {
   }
 
   /// The S-box, computed once from its definition: the inverse in the field of 256 elements,
-  /// then an affine map.
-  private static let substitution: [UInt8] = {
-    var table = [UInt8](repeating: 0, count: 256)
+  /// then an affine map. It is not in the heap, because in the C library each device has its own.
+  private static let substitution: InlineArray<256, UInt8> = {
+    var table = InlineArray<256, UInt8>(repeating: 0)
     var (p, q) = (UInt8(1), UInt8(1))
     repeat {
       // p runs through the powers of 3, q through their inverses.

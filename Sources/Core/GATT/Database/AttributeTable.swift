@@ -8,7 +8,8 @@ struct AttributeTable {
   private(set) var attributes: [Attribute] = []
   /// The handles again, close together in memory for the search.
   private var handles: [AttributeHandle] = []
-  private var handlesByType: [BluetoothUUID: [AttributeHandle]] = [:]
+  /// Sorted by type. An array, because a database has few types.
+  private var handlesByType: [(type: BluetoothUUID, handles: [AttributeHandle])] = []
 
   var count: Int { attributes.count }
 
@@ -36,7 +37,22 @@ struct AttributeTable {
   }
 
   /// All handles of this type, in order.
-  func handles(of type: BluetoothUUID) -> [AttributeHandle] { handlesByType[type] ?? [] }
+  func handles(of type: BluetoothUUID) -> [AttributeHandle] {
+    let place = place(of: type)
+    guard place < handlesByType.count, handlesByType[place].type == type else { return [] }
+    return handlesByType[place].handles
+  }
+
+  /// The index of the first type that is not before this one.
+  private func place(of type: BluetoothUUID) -> Int {
+    var low = 0
+    var high = handlesByType.count
+    while low < high {
+      let middle = (low + high) / 2
+      if handlesByType[middle].type < type { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
 
   /// The index of the first handle in a sorted list that is not before the given one.
   static func lowerBound(_ list: [AttributeHandle], _ handle: AttributeHandle) -> Int {
@@ -56,13 +72,12 @@ struct AttributeTable {
     attributes.insert(contentsOf: rows, at: index)
     handles.insert(contentsOf: rows.map { $0.handle }, at: index)
     for row in rows {
-      var list = handlesByType.removeValue(forKey: row.type) ?? []
-      if let last = list.last, last < row.handle {
-        list.append(row.handle)
-      } else {
-        list.insert(row.handle, at: Self.lowerBound(list, row.handle))
+      let place = place(of: row.type)
+      if place == handlesByType.count || handlesByType[place].type != row.type {
+        handlesByType.insert((row.type, []), at: place)
       }
-      handlesByType[row.type] = list
+      let index = Self.lowerBound(handlesByType[place].handles, row.handle)
+      handlesByType[place].handles.insert(row.handle, at: index)
     }
   }
 
@@ -71,11 +86,10 @@ struct AttributeTable {
     let start = firstIndex(from: range.start)
     var end = start
     while end < handles.count, handles[end] <= range.end {
-      let type = attributes[end].type
-      if var list = handlesByType.removeValue(forKey: type) {
-        list.remove(at: Self.lowerBound(list, handles[end]))
-        if !list.isEmpty { handlesByType[type] = list }
-      }
+      let place = place(of: attributes[end].type)
+      let index = Self.lowerBound(handlesByType[place].handles, handles[end])
+      handlesByType[place].handles.remove(at: index)
+      if handlesByType[place].handles.isEmpty { handlesByType.remove(at: place) }
       end += 1
     }
     attributes.removeSubrange(start..<end)

@@ -134,7 +134,7 @@ public struct Database: Sendable {
   /// Part G, 7.3.
   public mutating func hash() -> [UInt8] {
     if let cachedHash, cachedHash.revision == revision { return cachedHash.hash }
-    let hash = DatabaseHash.compute(table.attributes)
+    let hash = DatabaseHash.compute(table.attributes[...])
     cachedHash = (revision, hash)
     return hash
   }

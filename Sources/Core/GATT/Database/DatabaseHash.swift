@@ -8,7 +8,7 @@ enum DatabaseHash {
   /// descriptors that the specification names.
   ///
   /// The result is least significant octet first, like all 128-bit numbers in PDUs.
-  static func compute(_ attributes: some Sequence<Attribute>) -> [UInt8] {
+  static func compute(_ attributes: ArraySlice<Attribute>) -> [UInt8] {
     var mac = AESCMAC(key: [UInt8](repeating: 0, count: 16))
     for attribute in attributes {
       switch attribute.type {

@@ -86,14 +86,18 @@ public final class Server {
   ///   - security: the security of its link.
   ///   - record: the stored state of a bonded client.
   /// - Returns: nil if the limit of clients is reached.
-  public func connect(
-    security: LinkSecurity = .low, record: ClientRecord? = nil
-  ) -> ServerClient? {
+  public func connect(security: LinkSecurity = .low, record: ClientRecord?) -> ServerClient? {
+    guard let client = connect(security: security) else { return nil }
+    if let record { restore(record, of: client) }
+    return client
+  }
+
+  /// Connects a client without a stored state. Returns nil if the limit of clients is reached.
+  public func connect(security: LinkSecurity = .low) -> ServerClient? {
     guard clients.count < limits.clients else { return nil }
     let client = ServerClient(id: ClientID(rawValue: nextClient), security: security)
     // Numbers repeat after 2^32 clients, except for those still in use.
     repeat { nextClient &+= 1 } while clients.contains { $0.id.rawValue == nextClient }
-    if let record { restore(record, of: client) }
     clients.append(client)
     return client
   }

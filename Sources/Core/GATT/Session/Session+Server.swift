@@ -43,16 +43,19 @@ extension Session {
       .encode(into: &out)
   }
 
-  /// Passes on the application's answer to a question that it had postponed. It has no effect if
-  /// the request no longer exists.
-  public func answer(_ id: QuestionID, _ answer: LateAnswer, at now: Instant) {
-    guard let server, server.answer(id, answer, transaction: &transaction) else { return }
+  /// Passes on the application's answer to a question that it had postponed.
+  ///
+  /// - Returns: false, without any effect, if the request no longer exists.
+  @discardableResult
+  public func answer(_ id: QuestionID, _ answer: LateAnswer, at now: Instant) -> Bool {
+    guard let server, server.answer(id, answer, transaction: &transaction) else { return false }
     let request = transaction.request
     let octets = request.span.bytes
     let pdu = PDU(octets)
     respond(to: pdu, octets)
     receiveHeldRequests(at: now)
     pump(at: now)
+    return true
   }
 
   /// Executes the requests that arrived while an earlier one was unanswered, in order.

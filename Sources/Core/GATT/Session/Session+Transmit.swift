@@ -36,6 +36,14 @@ extension Session {
     return true
   }
 
+  /// Frees the memory of empty queues until they are used again, for a session that is idle among
+  /// many.
+  public func trim() {
+    bearer.trim()
+    if response.isEmpty { response = PDUQueue() }
+    if held.isEmpty { held = [] }
+  }
+
   /// The number of PDUs in the outbox.
   public var outputCount: Int { bearer.outbox.count }
 
