@@ -153,7 +153,7 @@ let package = Package(
       name: "AttoGateway",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoLinks", "AttoRadio",
-        "AttoStore",
+        "AttoStore", "AttoStreams",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
     .target(
@@ -174,9 +174,10 @@ let package = Package(
       name: "AttoGatewayCLI",
       dependencies: [
         "Atto", "AttoESPHome", "AttoEventLoop", "AttoFormats", "AttoGateway", "AttoLinks",
-        "AttoStore", "CAttoLinux",
+        "AttoStore", "AttoStreams", "CAttoLinux",
       ],
-      path: "Sources/Gateway/atto-gateway", swiftSettings: common + inheriting),
+      path: "Sources/Gateway/atto-gateway", exclude: ["Packaging"],
+      swiftSettings: common + inheriting),
 
     // Tools: programs, and libraries that only programs use.
     .target(

@@ -35,13 +35,16 @@ final class TestGateway: Sendable {
 /// A heart rate sensor on the virtual air.
 final class Strap: Sendable {
   let server: LocalServer
+  let radio: Adapter
   let rate: AttributeHandle
   let point: AttributeHandle
   private let listener: ServerListener
 
+  /// What is written to the control point is notified as a rate too.
+  ///
   /// - Parameter name: the name of the radio, and the advertised one.
   init(_ air: TestAir, name: String, loop: Loop = .shared) async throws {
-    server = LocalServer(Database(name: name), loop: loop)
+    let server = LocalServer(Database(name: name), loop: loop)
     let layout = try await server.add(
       ServiceDefinition(
         .heartRate,
@@ -51,14 +54,18 @@ final class Strap: Sendable {
             .heartRateControlPoint, properties: [.read, .write],
             value: .application(ValueLimits(maximumLength: 512))),
         ]))
-    rate = layout[.heartRateMeasurement].valueHandle
-    point = layout[.heartRateControlPoint].valueHandle
+    let rate = layout[.heartRateMeasurement].valueHandle
+    let point = layout[.heartRateControlPoint].valueHandle
     let value = Mutex<[UInt8]>([])
     server.onRead(of: point) { _ in value.withLock { $0 } }
-    server.onWrite(of: point) { writes in value.withLock { $0 = writes[0].value } }
+    server.onWrite(of: point) { [weak server] writes in
+      value.withLock { $0 = writes.flatMap(\.value) }
+      _ = try? await server?.notify(writes[0].value, of: rate)
+    }
+    radio = try air.adapter(named: name, loop: loop)
     listener = try await server.advertise(
-      on: try air.adapter(named: name, loop: loop),
-      advertising: AdvertisingParameters(AdvertisingData(localName: name)))
+      on: radio, advertising: AdvertisingParameters(AdvertisingData(localName: name)))
+    (self.server, self.rate, self.point) = (server, rate, point)
   }
 
   func notify(_ value: [UInt8]) async throws { try await server.notify(value, of: rate) }

@@ -25,7 +25,7 @@ extension Configuration {
 
   static let keys = [
     "name", "adapters", "esphome", "mqtt", "devices", "advertisements", "fleet", "endpoints",
-    "store", "state", "metrics", "log", "limits",
+    "endpointsGroup", "store", "state", "metrics", "log", "limits",
   ]
 
   private init(_ field: ProfileField) throws(ProfileError) {
@@ -42,6 +42,7 @@ extension Configuration {
         found: "none")
     }
     endpoints = try object["endpoints"]?.folder
+    endpointsGroup = try object["endpointsGroup"]?.group
     store = try object["store"]?.filePath
     state = try object["state"]?.folder
     metrics = try object["metrics"]?.listeningPlace

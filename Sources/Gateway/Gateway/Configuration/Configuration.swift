@@ -20,6 +20,8 @@ package struct Configuration: Equatable, Sendable {
   /// The folder of the Unix sockets `NAME.att` through which local programs use the devices; nil: there
   /// are none.
   package var endpoints: String?
+  /// The ID of the group whose members may use those sockets; nil: only this user and root.
+  package var endpointsGroup: UInt32?
   /// The path of the store; nil: AttoStore's usual one.
   package var store: String?
   /// The folder of the status socket and the queue; nil: `$STATE_DIRECTORY`, or none.

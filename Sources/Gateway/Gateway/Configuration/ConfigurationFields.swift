@@ -140,3 +140,19 @@ extension ProfileField {
     return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1
   }
 }
+
+extension ProfileField {
+  /// The ID of a group that /etc/group names. Not by getgrnam(3), which a static program does not have.
+  var group: UInt32 {
+    get throws(ProfileError) {
+      let expected = "the name of a group of this machine"
+      let name = try string(expected)
+      let file = (try? Self.bytes(ofFile: "/etc/group")) ?? []
+      for line in String(decoding: file, as: UTF8.self).split(separator: "\n") {
+        let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+        if fields.count > 2, fields[0] == name, let id = UInt32(fields[2]) { return id }
+      }
+      throw mistake(expected)
+    }
+  }
+}

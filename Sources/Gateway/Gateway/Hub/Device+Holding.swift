@@ -125,9 +125,15 @@ extension Device {
     if case .connected(let mtu) = state { return mtu }
     guard users[id] != nil else { throw .released }
     let label = label
-    return try await loop.withLocalWaiter { (waiter: Waiter<Int, GatewayError>) in
-      linkWaiters.append(waiter, for: id)
-      waiter.resume(.failure(.connectTimeout(device: label, after: time)), after: time)
+    do throws(GatewayError) {
+      return try await loop.withLocalWaiter { (waiter: Waiter<Int, GatewayError>) in
+        linkWaiters.append(waiter, for: id)
+        waiter.resume(.failure(.connectTimeout(device: label, after: time)), after: time)
+      }
+    } catch .connectTimeout(let device, let time) {
+      let slots = await hub.slots
+      if state == .waiting, slots.free == 0 { throw .noFreeSlot(limit: slots.limit) }
+      throw .connectTimeout(device: device, after: time)
     }
   }
 }

@@ -84,18 +84,22 @@ package actor Device {
     return counters
   }
 
-  /// The users now, in the order in which they came.
-  package var userNames: [String] { users.sorted { $0.key < $1.key }.map(\.value.name) }
+  /// The users now that want a link, in the order in which they came.
+  package var userNames: [String] {
+    users.filter { !$0.value.isPassive }.sorted { $0.key < $1.key }.map(\.value.name)
+  }
 
   /// Begins to use the device. A link is made as soon as possible, and again when it is lost, until the
   /// result is released.
   ///
-  /// - Parameter user: a name for the status, for instance `mqtt`.
-  package func use(as user: String) -> DeviceUse {
+  /// - Parameters:
+  ///   - user: a name for the status, for instance `mqtt`.
+  ///   - isPassive: whether the user makes do with links that others want.
+  package func use(as user: String, isPassive: Bool = false) -> DeviceUse {
     lastUser += 1
     let id = lastUser
     let queue = BatchQueue<DeviceEvent>(limit: Self.eventLimit)
-    users[id] = DeviceUser(name: user, events: queue)
+    users[id] = DeviceUser(name: user, events: queue, isPassive: isPassive)
     if case .connected(let mtu) = state { queue.add(.connected(mtu: mtu)) }
     wantChanged()
     return DeviceUse(self, id: id, Batches(queue, on: loop))
@@ -115,7 +119,9 @@ package actor Device {
   }
 
   /// Whether a link should exist.
-  var isWanted: Bool { !isOver && (!users.isEmpty || configuration?.isHeld ?? false) }
+  var isWanted: Bool {
+    !isOver && (users.values.contains { !$0.isPassive } || configuration?.isHeld ?? false)
+  }
   /// Whether the hub has dropped the device.
   var isOver = false
 
@@ -135,6 +141,12 @@ package actor Device {
     wantChanged()
   }
 
+  func setPassive(_ isPassive: Bool, for id: UInt64) {
+    guard users[id] != nil else { return }
+    users[id]?.isPassive = isPassive
+    wantChanged()
+  }
+
   func tell(_ event: DeviceEvent) {
     for user in users.values { user.events.add(event) }
   }
@@ -144,6 +156,8 @@ package actor Device {
 struct DeviceUser {
   let name: String
   let events: BatchQueue<DeviceEvent>
+  /// Whether a link that only this user has is not wanted.
+  var isPassive: Bool
   /// Requests under way.
   var requests = 0
 }

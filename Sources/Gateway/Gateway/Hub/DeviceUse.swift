@@ -29,6 +29,12 @@ package final class DeviceUse: Sendable {
     device.loop.execute { device.here { $0.release(id) } }
   }
 
+  /// Whether this user makes do with links that others want.
+  package func setPassive(_ isPassive: Bool) {
+    let (device, id) = (device, id)
+    device.loop.execute { device.here { $0.setPassive(isPassive, for: id) } }
+  }
+
   /// Waits until there is a link.
   ///
   /// - Returns: ATT_MTU.

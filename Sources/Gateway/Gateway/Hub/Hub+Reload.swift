@@ -17,8 +17,14 @@ extension Hub {
     for name in new.adapters where radios[name] == nil { keep(name) }
     for device in old.devices where !new.devices.contains(where: { $0.name == device.name }) {
       named.removeValue(forKey: device.name)?.here { $0.end() }
+      sharing.removeValue(forKey: device.name)?.cancel()
     }
     for device in new.devices { change(device) }
+    if new.endpoints != old.endpoints || new.endpointsGroup != old.endpointsGroup
+      || new.limits.clients != old.limits.clients
+    {
+      for (name, device) in named { share(device, named: name) }
+    }
     reconsider()
     slotsChanged()
   }

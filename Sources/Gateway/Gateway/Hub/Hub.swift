@@ -45,6 +45,8 @@ package actor Hub {
   /// Whether scan responses are asked for, where the adapter leaves the choice.
   package internal(set) var scansActively: Bool
   var parameters: [BluetoothAddress: PreferredConnectionParameters] = [:]
+  /// The Unix sockets of configured devices, by their names.
+  var sharing: [String: Task<Void, Never>] = [:]
   var isRunning = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -89,12 +91,14 @@ package actor Hub {
     for name in configuration.adapters { keep(name) }
     await untilCancelled()
     isRunning = false
+    for task in sharing.values { task.cancel() }
+    for task in sharing.values { await task.value }
     for device in allDevices { device.here { $0.end() } }
     let held = allDevices.compactMap { $0.here { $0.holding } }
     for task in held { await task.value }
     for radio in radios.values { radio.task?.cancel() }
     for radio in radios.values { await radio.task?.value }
-    (named, addressed, radios) = ([:], [:], [:])
+    (named, addressed, radios, sharing) = ([:], [:], [:], [:])
     for queue in listeners.values { queue.end() }
     for watcher in slotWatchers.values { watcher.finish() }
   }
@@ -147,6 +151,17 @@ package actor Hub {
       for heard in radio.present.values { identify(device, heard.discovery, radio.name) }
     }
     device.here { $0.wantChanged() }
+    share(device, named: configuration.name)
+  }
+
+  /// Lets local programs use a device, if the configuration says so.
+  func share(_ device: Device, named name: String) {
+    sharing.removeValue(forKey: name)?.cancel()
+    guard let folder = configuration.endpoints else { return }
+    let endpoint = LocalEndpoint(
+      device, path: "\(folder)/\(name).att", group: configuration.endpointsGroup,
+      clientLimit: configuration.limits.clients)
+    sharing[name] = Task(executorPreference: loop.tasks) { await endpoint.run() }
   }
 
   /// A user has gone: a device that only an address names is dropped with its last user.

@@ -1,0 +1,61 @@
+import Atto
+import AttoATT
+import AttoEventLoop
+import AttoTesting
+import Glibc
+import Testing
+
+@testable import AttoGateway
+
+@Suite("The Unix sockets of devices", .timeLimit(.minutes(5))) struct LocalEndpointTests {
+  @Test func programsShareTheLink() async throws {
+    let air = TestAir()
+    let strap = try await Strap(air, name: "Strap")
+    let gateway = try await TestGateway(air) { configuration in
+      configuration.devices = [HubTests.named("Strap")]
+      configuration.endpoints = air.path
+      configuration.limits.clients = 2
+    }
+    let use = await (try gateway.hub.device(named: "strap")).use(as: "test")
+    try await use.connected(within: .seconds(60))
+    let path = "\(air.path)/strap.att"
+    let a = try await Self.connect(path)
+    let b = try await Self.connect(path)
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+
+    let database = try await a.discover()
+    let wanted = try await use.database()
+    #expect(database.services == wanted.services)
+    try await a.write([1, 2, 3], to: strap.point)
+    #expect(try await b.read(strap.point) == [1, 2, 3])
+    let long = [UInt8](repeating: 5, count: 300)
+    try await b.writeLong(long, to: strap.point)
+    #expect(try await a.readLong(strap.point) == long)
+
+    let rate = try #require(database.characteristic(.heartRateMeasurement))
+    let values = try await a.subscribe(to: rate)
+    while try await !strap.server.hasSubscribers(to: strap.rate) { await Task.yield() }
+    try await strap.notify([0, 61])
+    var iterator = values.makeAsyncIterator()
+    #expect(try await iterator.next()?.value == [0, 61])
+    #expect(try await strap.server.clients.count == 1)
+    try await a.unsubscribe(from: rate)
+    while try await strap.server.hasSubscribers(to: strap.rate) { await Task.yield() }
+
+    // Without a link there is no socket.
+    strap.leave()
+    try await a.closed()
+    try await b.closed()
+    await gateway.stop()
+    #expect(access(path, F_OK) != 0)
+  }
+
+  /// Connects as soon as the socket is there.
+  private static func connect(_ path: String) async throws -> Connection {
+    while access(path, F_OK) != 0 { await Task.yield() }
+    var options = ConnectionOptions()
+    options.exchangesMTU = true
+    return try await Connection.connect(to: .unix(path: path), options: options)
+  }
+}
