@@ -265,7 +265,8 @@ let package = Package(
     .unitTests(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
-    .unitTests("GatewayTests", ["AttoGateway", "AttoTesting", "Atto", "AttoEventLoop"]),
+    .unitTests(
+      "GatewayTests", ["AttoGateway", "AttoTesting", "Atto", "AttoEventLoop", "AttoFormats"]),
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
     .unitTests("ESPHomeTests", ["AttoESPHome", "AttoStreams", "AttoEventLoop", "AttoLinks"]),
     // Like the examples, these are built without our settings, as applications are.

@@ -287,7 +287,7 @@ def interoperability():
 
 @step(600, after=["release"], load=0.75)
 def gateway():
-    """The gateway: Home Assistant's Bluetooth clients talk to it over ESPHome's native API."""
+    """The gateway: as a service, and with Home Assistant's Bluetooth clients."""
     run(SYSTEM / "Gateway" / "run", atto().parent)
 
 

@@ -165,6 +165,21 @@ import Testing
     await gateway.stop()
   }
 
+  @Test func aLinkReachesItsSecurityFirst() async throws {
+    let air = TestAir()
+    let strap = try await Strap(air, name: "Strap")
+    let gateway = try await TestGateway(air) { configuration in
+      var device = Self.named("Strap")
+      device.security = .medium
+      configuration.devices = [device]
+    }
+    let use = await (try gateway.hub.device(named: "strap")).use(as: "test")
+    try await use.connected(within: .seconds(60))
+    #expect(try await use.device.connection?.security.level == .medium)
+    _ = try await use.read(strap.point)
+    await gateway.stop()
+  }
+
   @Test func aReloadKeepsTheLinksThatDidNotChange() async throws {
     let air = TestAir()
     let a = try await Strap(air, name: "A")

@@ -80,6 +80,14 @@ extension Device {
     return try result.get()
   }
 
+  /// Has the device tell when its services change.
+  private func followChanges(of found: RemoteDatabase) {
+    guard let changed = found.characteristic(.serviceChanged), changed.cccd != nil else { return }
+    Task(executorPreference: loop.tasks) {
+      try? await self.subscribe(changed.valueHandle, nil, for: Self.gatewayUser)
+    }
+  }
+
   private func discover(_ connection: Connection) async -> Result<RemoteDatabase, GatewayError> {
     let name = address.flatMap { PeerName.isStable($0) ? PeerName($0) : nil }
     do {
@@ -91,6 +99,7 @@ extension Device {
         }
       guard connection === self.connection else { return .failure(.notConnected(device: label)) }
       known = found
+      followChanges(of: found)
       return .success(found)
     } catch let error as AttoError {
       if connection === self.connection { discovery = nil }
@@ -108,6 +117,7 @@ extension Device {
       let found = try await connection.discover()
       guard connection === self.connection else { return .failure(.notConnected(device: label)) }
       known = found
+      followChanges(of: found)
       return .success(found)
     } catch {
       if connection === self.connection { discovery = nil }

@@ -7,6 +7,9 @@ import AttoRadio
 
 /// Holding the link.
 extension Device {
+  /// After this time a link counts as one that lasts.
+  static let steadyTime: Duration = .seconds(5)
+
   /// Makes the link again and again until it is no longer wanted.
   func hold() async {
     while isWanted, !Task.isCancelled {
@@ -33,8 +36,9 @@ extension Device {
   private func failed(_ error: AttoError) {
     failures += 1
     counted.failures += 1
+    // One that is absent for months fails every minute.
+    hub.log(error == lastError ? .debug : .info, "\(label): \(error)")
     lastError = error
-    hub.log(.info, "\(label): \(error)")
   }
 
   private var options: ConnectionOptions {
@@ -81,7 +85,7 @@ extension Device {
     }
     self.connection = connection
     state = .connected(mtu: mtu)
-    failures = 0
+    let began = loop.now
     lastError = nil
     counted.links += 1
     await configureAgain()
@@ -90,6 +94,8 @@ extension Device {
     linkWaiters.resumeAll(.success(mtu))
     try? await connection.closed()
     let reason = await connection.endReason ?? .closed
+    // A link that does not last is followed by a pause, as a failure is.
+    failures = loop.now - began < Self.steadyTime.inNanoseconds ? failures + 1 : 0
     self.connection = nil
     state = .waiting
     known = nil

@@ -39,7 +39,7 @@ extension GatewayStatus {
     ]
     for adapter in adapters {
       lines.append(
-        "adapter \(adapter.name): \(adapter.phase.words), \(adapter.present) devices on the air")
+        "adapter \(adapter.name): \(adapter.phase.words), devices on the air: \(adapter.present)")
     }
     for (name, status) in frontEnds { lines.append("\(name): \(status.state)") }
     var rows = [Self.heads]

@@ -11,7 +11,7 @@ extension GatewayStatus {
     var lists = ""
     for adapter in adapters {
       lists += Self.item(
-        "\(adapter.name)", "\(adapter.phase.words), \(adapter.present) devices on the air",
+        "\(adapter.name)", "\(adapter.phase.words), devices on the air: \(adapter.present)",
         isGood: adapter.phase == .running)
     }
     for (name, status) in frontEnds {

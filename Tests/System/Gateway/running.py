@@ -1,0 +1,353 @@
+"""The gateway as a service: its command line, its status, signals, systemd, and what can go wrong."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "Fixtures"
+# Seconds until something counts as hanging.
+PATIENCE = 60
+
+
+class Failed(Exception):
+    pass
+
+
+def expect(condition, what) -> None:
+    if not condition:
+        raise Failed(what)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Bench:
+    """A folder with a virtual air, and the programs that were started there."""
+
+    def __init__(self, programs: pathlib.Path) -> None:
+        self.programs = programs
+        self.folder = tempfile.TemporaryDirectory(prefix="atto-")
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "air").mkdir(mode=0o700)
+        self.file = self.path / "gateway.json"
+        self.control = self.path / "control"
+        self.environment = {name: value for name, value in os.environ.items() if name not in (
+            "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "NOTIFY_SOCKET", "JOURNAL_STREAM")}
+        self.environment |= {"ATTO_AIR": str(self.path / "air"), "ATTO_STORE": str(self.path / "store")}
+        self.running = []
+        self.log = self.path / "gateway.log"
+
+    def close(self) -> None:
+        for program in self.running:
+            program.kill()
+            program.wait()
+        self.folder.cleanup()
+
+    def run(self, *arguments) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [self.programs / "atto-gateway", *arguments], env=self.environment, text=True,
+            capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+
+    def write(self, **configuration) -> None:
+        new = self.file.with_suffix(".new")
+        new.write_text(json.dumps({"name": "hall", "log": "debug"} | configuration))
+        new.rename(self.file)
+
+    def start(self, log=None, **environment) -> subprocess.Popen:
+        with open(self.log, "ab") as output:
+            program = subprocess.Popen(
+                [self.programs / "atto-gateway", self.file, "--control", self.control],
+                env=self.environment | environment, stdin=subprocess.DEVNULL,
+                stderr=log or output, stdout=output)
+        self.running.append(program)
+        return program
+
+    def device(self, name: str) -> subprocess.Popen:
+        profile = json.loads((FIXTURES / "heart-rate.json").read_text())
+        profile.setdefault("advertising", {})["localName"] = profile["name"] = name
+        file = self.path / f"{name}.json"
+        file.write_text(json.dumps(profile))
+        program = subprocess.Popen(
+            [self.programs / "atto", "serve", file, "--listen", f"air:{name}"], env=self.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.running.append(program)
+        return program
+
+    def until(self, found, what: str):
+        """Waits until `found` returns something, and returns it."""
+        limit = time.monotonic() + PATIENCE
+        while not (result := found()):
+            if time.monotonic() > limit:
+                raise Failed(f"{what}\n{self.log.read_text()}")
+            time.sleep(0.01)
+        return result
+
+    def logged(self, text: str, count: int = 1) -> None:
+        self.until(
+            lambda: self.log.exists() and self.log.read_text().count(text) >= count,
+            f'"{text}" was not logged')
+
+    def status(self) -> dict:
+        ended = self.run("status", "--json", "--control", self.control)
+        return json.loads(ended.stdout) if ended.returncode == 0 else {}
+
+    def connected(self, *names: str) -> dict:
+        """Waits until these devices are connected; returns the devices by name."""
+        def found():
+            devices = {device["name"]: device for device in self.status().get("devices", [])}
+            good = all(devices.get(name, {}).get("state") == "connected" for name in names)
+            return devices if good else None
+        return self.until(found, f"{names} are not connected")
+
+    def end(self, program: subprocess.Popen, number=signal.SIGTERM) -> None:
+        program.send_signal(number)
+        expect(program.wait(PATIENCE) == 0, f"ended with {program.returncode}")
+
+
+def named(name: str) -> dict:
+    return {"name": name, "match": {"localName": name}}
+
+
+def command_line(bench: Bench) -> None:
+    bench.write(devices=[named("strap")])
+    good = bench.run("--check", bench.file)
+    expect(good.returncode == 0 and "devices: 1" in good.stdout, good)
+    for words, text in [
+        ([], "no configuration given"), (["--chek", bench.file], '(did you mean "--check"?)'),
+        ([bench.file, "more"], 'unexpected argument "more"'), (["--control"], "needs a path"),
+        (["--check", "/no/such"], "cannot read /no/such: No such file"),
+        ([bench.file, "--json"], "--json is for status"),
+    ]:
+        wrong = bench.run(*words)
+        expect(wrong.returncode == 2 and text in wrong.stderr and not wrong.stdout, wrong)
+    bench.file.write_text('{"name": "hall",\n "devcies": []}')
+    for words in (["--check", bench.file], [bench.file]):
+        wrong = bench.run(*words)
+        expect(wrong.returncode == 2 and ":2:13: devcies:" in wrong.stderr, wrong)
+    expect(bench.run("--version").stdout.startswith("atto-gateway "), "no version")
+    expect("usage:" in bench.run("--help").stdout, "no help")
+    absent = bench.run("status", "--control", bench.control)
+    expect(absent.returncode == 3 and "is the gateway running?" in absent.stderr, absent)
+
+
+def fetch(port: int, path: str, **headers) -> tuple:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def exchange(port: int, octets: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
+        client.sendall(octets)
+        answer = b""
+        while part := client.recv(65536):
+            answer += part
+        return answer
+
+
+def status_pages(bench: Bench) -> None:
+    bench.device("strap")
+    port = free_port()
+    bench.write(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
+    gateway = bench.start()
+    devices = bench.connected("strap")
+    expect(devices["strap"]["links"] == 1 and devices["strap"]["mtu"] > 23, devices)
+    table = bench.run("status", "--control", bench.control).stdout
+    expect("hall, up for" in table and "strap   connected" in table, table)
+    code, metrics = fetch(port, "/metrics")
+    expect(code == 200 and 'atto_device_connected{device="strap"} 1' in metrics, metrics)
+    for line in metrics.splitlines():
+        expect(line.startswith("# ") or len(line.split(" ")) == 2, line)
+    code, page = fetch(port, "/")
+    expect(code == 200 and "<td>strap</td><td>connected</td>" in page, page)
+    expect(json.loads(fetch(port, "/status.json")[1])["name"] == "hall", "no JSON")
+    expect(fetch(port, "/nothing")[0] == 404, "not 404")
+    # A page of the web whose name leads here.
+    expect(fetch(port, "/", Host="evil.example")[0] == 421, "not 421")
+    expect(fetch(port, "/", Host="localhost:80")[0] == 200, "localhost refused")
+    expect(b" 405 " in exchange(port, b"POST / HTTP/1.1\r\n\r\n"), "not 405")
+    expect(b" 400 " in exchange(port, b"\0\xff\r\n\r\n"), "not 400")
+    expect(b" 431 " in exchange(port, b"GET / HTTP/1.1\r\nX: " + 20_000 * b"x"), "not 431")
+    # Connections that say nothing cost the others nothing.
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+    expect(fetch(port, "/metrics")[0] == 200, "no answer beside silent clients")
+    for client in silent:
+        client.close()
+    expect(os.stat(bench.control).st_mode & 0o777 == 0o600, "others may ask for the status")
+    bench.end(gateway)
+    expect(not bench.control.exists(), "the status socket was left")
+
+
+def coming_back(bench: Bench) -> None:
+    bench.write(devices=[named("strap"), named("absent")])
+    strap = bench.device("strap")
+    gateway = bench.start()
+    bench.connected("strap")
+    for links in (2, 3):
+        strap.kill()
+        strap.wait()
+        bench.until(
+            lambda: any(d["name"] == "strap" and d["state"] != "connected"
+                        for d in bench.status().get("devices", [])), "the loss was not noticed")
+        strap = bench.device("strap")
+        expect(bench.connected("strap")["strap"]["links"] == links, "other links")
+    bench.end(gateway, signal.SIGINT)
+
+
+def reloading(bench: Bench) -> None:
+    bench.device("a")
+    bench.device("b")
+    bench.write(devices=[named("a")])
+    gateway = bench.start()
+    bench.connected("a")
+    bench.file.write_text("{")
+    gateway.send_signal(signal.SIGHUP)
+    bench.logged("the configuration stays as it was")
+    bench.write(devices=[named("a"), named("b")])
+    gateway.send_signal(signal.SIGHUP)
+    devices = bench.connected("a", "b")
+    expect(devices["a"]["links"] == 1, "the link was dropped")
+    bench.write(devices=[named("b")])
+    gateway.send_signal(signal.SIGHUP)
+    bench.until(
+        lambda: [d["name"] for d in bench.status().get("devices", [])] == ["b"], "a was not dropped")
+    expect(bench.connected("b")["b"]["links"] == 1, "the link was dropped")
+    bench.end(gateway)
+
+
+def sharing(bench: Bench) -> None:
+    bench.device("strap")
+    folder = bench.path / "devices"
+    folder.mkdir()
+    bench.write(devices=[named("strap")], endpoints=str(folder))
+    gateway = bench.start()
+    path = folder / "strap.att"
+    bench.until(path.exists, "no socket")
+    for _ in range(2):
+        found = subprocess.run(
+            [bench.programs / "atto", "discover", f"unix:{path}", "--json"], capture_output=True,
+            text=True, timeout=PATIENCE)
+        expect(found.returncode == 0 and "2a37" in found.stdout, found)
+    if os.geteuid() == 0:
+        os.chmod(bench.path, 0o755)
+        refused = subprocess.run(
+            ["python3", "-c", f"import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)"
+             f".connect('{path}')"], user=65534, capture_output=True, text=True)
+        expect("PermissionError" in refused.stderr, refused)
+    expect(bench.connected("strap")["strap"]["links"] == 1, "another link")
+    bench.end(gateway)
+    expect(not path.exists(), "the socket was left")
+
+
+def service_manager(bench: Bench) -> None:
+    place = str(bench.path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(place)
+        manager.settimeout(PATIENCE)
+        heard = []
+
+        def hear(text: str) -> None:
+            while not (heard and heard[-1].startswith(text)):
+                heard.append(manager.recv(4096).decode())
+
+        bench.write()
+        journal = open(bench.path / "journal", "wb")
+        status = os.fstat(journal.fileno())
+        gateway = bench.start(
+            log=journal, NOTIFY_SOCKET=place, WATCHDOG_USEC="100000",
+            JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}")
+        hear("READY=1")
+        for _ in range(3):
+            heard.clear()
+            hear("WATCHDOG=1")
+        gateway.send_signal(signal.SIGHUP)
+        hear("RELOADING=1\nMONOTONIC_USEC=")
+        hear("READY=1")
+        gateway.send_signal(signal.SIGTERM)
+        hear("STOPPING=1")
+        expect(gateway.wait(PATIENCE) == 0, gateway.returncode)
+        lines = (bench.path / "journal").read_text().splitlines()
+        expect(lines and all(line[:3] in ("<5>", "<6>", "<7>") for line in lines), lines)
+
+
+def misfortunes(bench: Bench) -> None:
+    # A port that is taken is told, and the links are held nevertheless.
+    bench.device("strap")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        bench.write(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
+        gateway = bench.start()
+        bench.logged("Address already in use")
+        bench.connected("strap")
+        bench.end(gateway)
+    # A log that nobody reads stops nothing.
+    bench.write(devices=[named("strap")])
+    reader, writer = os.pipe()
+    gateway = bench.start(log=writer)
+    os.close(writer)
+    bench.connected("strap")
+    bench.file.write_text("x" * 3000)
+    for _ in range(300):
+        gateway.send_signal(signal.SIGHUP)
+        time.sleep(0.001)
+    bench.connected("strap")
+    gateway.send_signal(signal.SIGTERM)
+    expect(gateway.wait(PATIENCE) == 0, gateway.returncode)
+    os.close(reader)
+    # A folder of the air that is unusable.
+    bench.write(devices=[named("strap")])
+    gateway = bench.start(ATTO_AIR="/proc/nothing")
+    bench.logged("adapter air")
+    bench.end(gateway)
+
+
+def interrupted(bench: Bench) -> None:
+    """Ctrl-C at each phase of the start."""
+    bench.device("strap")
+    bench.write(devices=[named("strap")])
+    for step in range(16):
+        gateway = bench.start()
+        time.sleep(step * 0.005)
+        gateway.send_signal(signal.SIGINT)
+        # Before the signals are watched they have their default action.
+        expect(gateway.wait(PATIENCE) in (0, -signal.SIGINT), gateway.returncode)
+
+
+TESTS = [
+    command_line, status_pages, coming_back, reloading, sharing, service_manager, misfortunes, interrupted,
+]
+
+
+def main(programs: pathlib.Path, names: list) -> tuple:
+    passed = failed = 0
+    for test in TESTS:
+        if names and not any(name in test.__name__ for name in names):
+            continue
+        bench = Bench(programs)
+        began = time.monotonic()
+        try:
+            test(bench)
+            passed += 1
+        except Exception as error:
+            failed += 1
+            print(f"FAILED running {test.__name__}: {type(error).__name__}: {error}")
+        finally:
+            bench.close()
+        if os.environ.get("ATTO_TIMES"):
+            print(f"{time.monotonic() - began:6.2f} s  {test.__name__}")
+    return passed, failed
