@@ -19,9 +19,9 @@ enum RawCommand: Command {
     details: """
       After a request, the command waits for the response, at most --timeout, before it sends the next
       PDU. It answers nothing by itself: confirm an indication with 1e. At the end it shows what arrives
-      within the time of --listen.
+      within the time of --listen. In a session it opens a connection of its own.
       """,
-    options: [listen], groups: Connecting.options,
+    options: [listen], groups: Connecting.options, runsInSession: true,
     examples: ["atto raw air:Strap 0a1500 0aff0f 3f00", "atto raw air:Strap 12130001 --listen 5"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
@@ -29,6 +29,9 @@ enum RawCommand: Command {
     try arguments.forbid([CommonOptions.linkInfo], "cannot be used with raw")
     let pdus = try arguments.words.dropFirst().map { try $0 == "-" ? nil : octets(argument: $0) }
     guard !pdus.isEmpty else { throw UsageError("no PDU given") }
+    if arguments.place != nil, pdus.contains(where: { $0 == nil }) {
+      throw UsageError("- cannot be used in a session, whose lines standard input has")
+    }
     if connecting.options.securityOnDemand != nil {
       throw UsageError(
         "--security auto cannot be used with raw, because it repeats requests",
