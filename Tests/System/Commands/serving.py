@@ -138,6 +138,16 @@ def control(b):
     equal(b.connect(at).ask("0a0300"), "0b")
 
 
+@test("control: with --json the error of a line is an object")
+def control_errors(b):
+    server, at = b.serve(ALL, "--control", "--json", input=True)
+    for line, kind in (("set 3 zz", "usage"), ("nope", "usage"), ("add none.json", "file")):
+        server.say(line)
+        error = json.loads(server.line(where="err"))["error"]
+        equal((error["kind"], error["status"]), (kind, 2), line)
+    equal(b.connect(at).ask("0a0300"), "0b0048")
+
+
 @test("control: an indication without confirmation does not delay the next lines")
 def unconfirmed(b):
     server, at = b.serve(ALL, "--control", "--timeout", "0.5", input=True)

@@ -55,6 +55,8 @@ enum ServeCommand: Command {
         disconnect           close the links to all clients
         add PROFILE.json     add the services of another profile
         remove HANDLE        remove the service at HANDLE
+
+      A line that fails is reported on standard error, with --json as an object.
       """,
     options: [
       listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, replyTimeout,

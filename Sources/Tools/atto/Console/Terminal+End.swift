@@ -27,6 +27,14 @@ extension Terminal {
     if let usage { put(lines(of: usage), as: .note, on: errors, mayDrop: false) }
   }
 
+  /// Prints on standard error why a part of the work failed, with which the command goes on.
+  static func note(_ part: String, refused status: ExitStatus) {
+    guard isJSON.load(ordering: .relaxed), let line = try? encoded(status.json) else {
+      return note("\(part): \(status.message)")
+    }
+    note(line)
+  }
+
   /// Prints the failure that the exit status stands for as JSON, after the messages of others.
   private static func noteFailures(of status: Int32) {
     guard isJSON.load(ordering: .relaxed), status != 0 else { return }

@@ -49,7 +49,7 @@ struct Control: Sendable {
         } catch AttoError.cancelled {
           throw AttoError.cancelled
         } catch {
-          Terminal.note("control: \(ExitStatus(error).message)")
+          Terminal.note("control", refused: ExitStatus(error))
         }
       }
       try await group.waitForAll()
