@@ -430,3 +430,36 @@ def wrong_inline_profiles(bench):
         equal(error["kind"], "usage")
         contains(error["message"], part)
     equal(session.running.end().code, 0, "status")
+
+
+@test("session: the end of one of two subscriptions to a value leaves the other")
+def shared_subscription(bench):
+    server, endpoint = bench.serve({"automatic": False, "services": [
+        {"uuid": "180D", "characteristics": [
+            {"uuid": "2A37", "properties": ["notify", "indicate"], "value": "hex:00",
+             "behaviour": {"notifyEveryMilliseconds": 20}}]}]})
+    session = JSONSession(bench, endpoint)
+    value = lambda id: session.line(lambda found: found.get("id") == id and "result" in found)
+    for id, options in ((1, {}), (2, {}), (3, {"indicate": True})):
+        session.send(id, "subscribe", 3, **options)
+    for id in (1, 2, 3):
+        value(id)
+    for ended in (1, 3):
+        session.ask(10 + ended, "cancel", str(ended))
+        session.ended(ended)
+        session.early = []
+        value(2)
+        value(2)
+    session.ask(20, "cancel", "2")
+    server.line("unsubscribed")
+    kinds = [line for line in server.seen["out"] if "subscribed" in line]
+    equal([line for line in kinds if "unsubscribed" in line], kinds[-1:], "the end")
+
+
+@test("session: raw opens a connection of its own")
+def raw(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    session = JSONSession(bench, endpoint)
+    found = session.ask(1, "raw", endpoint, "0a0300", listen=0.01)
+    equal([line["direction"] for line in found], ["sent", "received"])
+    contains(session.fail(2, "raw", endpoint, "-")["message"], "session")

@@ -116,3 +116,18 @@ def burst(b):
         octets = bytes.fromhex(value["value"])
         equal(len(octets), 512)
         equal(octets[4:], bytes((number + i) % 256 for i in range(4, 512)), "the pattern")
+
+
+@test("subscribe: --resume with a declaration's handle uses the value's, and loses nothing")
+def resumed(b):
+    peer = b.peer(script(
+        ("040200ffff", "1b030047", "050102000328030037" + "2a04000229", "1b030048")))
+    ended = b.run("subscribe", peer.endpoint, "2", "--resume", "--count", "2", "--json", "--for", "30")
+    equal((ended.code, [v["value"] for v in ended.json]), (0, ["47", "48"]), f"{ended}")
+    contains(ended.err, "0x0002 is a declaration")
+    equal([pdu[:2] for pdu in peer.heard()], ["04"], "nothing else is sent")
+    # A peer that does not tell what it has still sends values.
+    peer = b.peer(script(("040300ffff", "010403000a", "1b030049")), name="silent")
+    ended = b.run("subscribe", peer.endpoint, "3", "--resume", "--count", "1", "--for", "30")
+    equal(ended.code, 0, f"{ended}")
+    contains(ended.out, "49")

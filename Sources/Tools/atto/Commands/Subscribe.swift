@@ -1,5 +1,6 @@
 import Atto
 import AttoGATT
+import AttoRadio
 
 /// `atto subscribe`: notifications and indications. Vol 3, Part G, 4.10 and 4.11.
 struct SubscribeCommand: ConnectionCommand {
@@ -20,9 +21,9 @@ struct SubscribeCommand: ConnectionCommand {
     details: """
       HANDLE is the handle of the characteristic's value; for that of its declaration, the command uses
       the value's. It finds the Client Characteristic Configuration with Find Information, writes it, and
-      clears it at the end. A characteristic that is given by its UUID and only indicates is subscribed
-      to with --indicate. With --resume the command leaves the configuration unchanged and prints the
-      values that arrive.
+      clears it at the end; in a session, once no other command subscribes. A characteristic that is
+      given by its UUID and only indicates is subscribed to with --indicate. With --resume the command
+      leaves the configuration unchanged and prints the values that arrive.
       """,
     options: [indicate, count, time, resume, cccd, showsTime], groups: Connecting.options,
     timeLimit: .open(unless: [count, time]),
@@ -71,6 +72,8 @@ struct SubscribeCommand: ConnectionCommand {
 
   func run(on peer: ConnectedPeer) async throws {
     let (connection, loop) = (peer.connection, peer.loop)
+    // Values of an earlier subscription may arrive before the attribute is found.
+    let early = isResuming ? try await connection.values() : nil
     var subscriptions: [Subscription] = []
     for reference in references {
       subscriptions.append(try await subscription(try await peer.find(reference), connection))
@@ -78,17 +81,27 @@ struct SubscribeCommand: ConnectionCommand {
     let types = Dictionary(
       subscriptions.map { ($0.value, $0.type) }, uniquingKeysWith: { first, _ in first })
     // Values may arrive before the response to the write.
-    let values = try await connection.values(of: types.count == 1 ? subscriptions[0].value : nil)
-    var written: [AttributeHandle] = []
+    let values =
+      if let early {
+        early
+      } else {
+        try await connection.values(of: types.count == 1 ? subscriptions[0].value : nil)
+      }
+    var written: [(AttributeHandle, ClientCharacteristicConfiguration)] = []
     do {
       for subscription in subscriptions {
         guard let configuration = subscription.configuration else { continue }
-        let bits = subscription.kind.rawValue
-        try await connection.write([UInt8(bits & 0xFF), UInt8(bits >> 8)], to: configuration)
-        written.append(configuration)
+        let all = peer.subscriptions.begin(configuration, subscription.kind)
+        do {
+          try await connection.write(all.octets, to: configuration)
+        } catch {
+          _ = peer.subscriptions.end(configuration, subscription.kind)
+          throw error
+        }
+        written.append((configuration, subscription.kind))
       }
     } catch {
-      await unsubscribe(connection, written, on: loop)
+      await unsubscribe(peer, written)
       throw error
     }
     await peer.begun()
@@ -106,7 +119,7 @@ struct SubscribeCommand: ConnectionCommand {
     let alarm = loop.after(time) { reading.cancel() }
     defer { alarm.cancel() }
     let count = try await reading.valueOrCancel
-    await unsubscribe(connection, written, on: loop)
+    await unsubscribe(peer, written)
     if let limit, count < limit {
       throw CheckFailure(message: "received \(count) of \(limit) values")
     }
@@ -123,15 +136,13 @@ struct SubscribeCommand: ConnectionCommand {
     {
       subscription.kind = .indication
     }
-    if isResuming || configuration != nil { return subscription }
-    if let search = FindConfiguration(of: found.handle),
-      let output = try await connection.perform(search)
-    {
+    if configuration != nil { return subscription }
+    if let output = try await search(found.handle, connection) {
       subscription.value = output.value
-      subscription.configuration = output.configuration
+      subscription.configuration = isResuming ? nil : output.configuration
       subscription.type = output.type
     }
-    guard subscription.configuration != nil else {
+    guard isResuming || subscription.configuration != nil else {
       throw AttoError.misuse(.cannotSubscribe(found.handle))
     }
     if subscription.value != found.handle {
@@ -139,6 +150,19 @@ struct SubscribeCommand: ConnectionCommand {
         "\(found.handle) is a declaration: subscribing to its value, \(subscription.value)")
     }
     return subscription
+  }
+
+  /// Finds what a handle means. With `--resume` a peer need not tell it.
+  private func search(
+    _ handle: AttributeHandle, _ connection: Connection
+  ) async throws -> FindConfiguration.Found? {
+    guard let search = FindConfiguration(of: handle) else { return nil }
+    do throws(AttoError) {
+      return try await connection.perform(search)
+    } catch {
+      guard isResuming, case .refused = error else { throw error }
+      return nil
+    }
   }
 
   /// Shows values up to the limit or until the task is cancelled. Returns their number.
@@ -177,18 +201,25 @@ struct SubscribeCommand: ConnectionCommand {
       ]))
   }
 
-  /// Clears the configurations, also when the caller is cancelled. An error is ignored, and a server
-  /// that does not respond is given one second.
+  /// Ends the subscriptions, also when the caller is cancelled. An error is ignored, and a server that
+  /// does not respond is given one second.
   private func unsubscribe(
-    _ connection: Connection, _ configurations: [AttributeHandle], on loop: Loop
+    _ peer: ConnectedPeer, _ written: [(AttributeHandle, ClientCharacteristicConfiguration)]
   ) async {
-    guard !configurations.isEmpty else { return }
-    let alarm = loop.after(.seconds(1)) { connection.close() }
-    await Task(executorPreference: loop.tasks) {
-      for configuration in configurations {
-        try? await connection.unsubscribe(configuration: configuration)
-      }
+    // What other commands of a session have subscribed to stays.
+    let ended = written.compactMap { configuration, kind in
+      peer.subscriptions.end(configuration, kind).map { (configuration, $0.octets) }
+    }
+    guard !ended.isEmpty else { return }
+    let connection = peer.connection
+    let alarm = peer.loop.after(.seconds(1)) { connection.close() }
+    await Task(executorPreference: peer.loop.tasks) {
+      for (configuration, rest) in ended { try? await connection.write(rest, to: configuration) }
     }.value
     alarm.cancel()
   }
+}
+
+extension ClientCharacteristicConfiguration {
+  fileprivate var octets: [UInt8] { rawValue.octets(2) }
 }

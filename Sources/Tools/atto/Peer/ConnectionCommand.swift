@@ -45,6 +45,8 @@ struct ConnectedPeer: Sendable {
   let store: StoreFile?
   let results: Results
   let loop: Loop
+  /// What has been subscribed to on this connection.
+  var subscriptions = Subscriptions()
   /// The session that holds the connection; nil if the command has opened it.
   var place: (any SessionPlace)?
 

@@ -6,8 +6,17 @@ struct HeldConnection: Sendable {
   let endpoint: Endpoint
   let connection: Connection
   let store: StoreFile?
+  private let subscriptions = Subscriptions()
   /// Ends with the connection: with an error if something else than ``close()`` has ended it.
   let holder: Task<Void, any Error>
+
+  private init(
+    _ endpoint: Endpoint, _ connection: Connection, _ store: StoreFile?,
+    _ holder: Task<Void, any Error>
+  ) {
+    (self.endpoint, self.connection, self.store) = (endpoint, connection, store)
+    self.holder = holder
+  }
 
   /// Connects.
   ///
@@ -24,8 +33,7 @@ struct HeldConnection: Sendable {
     }
     return try await withTaskCancellationHandler {
       for await (connection, store) in opened {
-        return HeldConnection(
-          endpoint: connecting.endpoint, connection: connection, store: store, holder: holder)
+        return HeldConnection(connecting.endpoint, connection, store, holder)
       }
       try await holder.value
       throw CancellationError()
@@ -40,7 +48,7 @@ struct HeldConnection: Sendable {
   ) -> ConnectedPeer {
     ConnectedPeer(
       connection: connection, endpoint: endpoint, store: store, results: results, loop: loop,
-      place: place)
+      subscriptions: subscriptions, place: place)
   }
 
   /// Closes the connection, and waits until its bond is saved.
