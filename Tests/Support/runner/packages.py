@@ -36,7 +36,7 @@ def has_venv() -> bool:
 
 def cross_compiler(architecture: str, triple: str) -> list:
     """The compiler of another processor and its C library, unless it is this machine's own."""
-    if platform.machine() == {"arm64": "aarch64", "armhf": "armv7l"}[architecture]:
+    if platform.machine() == {"arm64": "aarch64", "armhf": "armv7l", "riscv64": "riscv64"}[architecture]:
         return []
     return [
         (f"gcc-{triple}", command(f"{triple}-gcc"), ["embedded"]),
@@ -47,7 +47,8 @@ def cross_compiler(architecture: str, triple: str) -> list:
 # For each package: a function that says whether it is installed, and the steps that need it.
 PACKAGES = [
     ("libbluetooth-dev", file("/usr/include/bluetooth/bluetooth.h"), ["abi"]),
-    ("binutils", command("readelf"), ["libraries", "leaks"]),
+    ("binutils", command("readelf"), ["libraries", "leaks", "embedded"]),
+    ("gcc", command("gcc"), ["embedded"]),
     ("git", command("git"), ["architecture"]),
     ("patch", command("patch"), ["broken"]),
     ("python3-venv", has_venv, ["interoperability", "conformance", "lab", "gateway"]),
@@ -65,6 +66,7 @@ PACKAGES = [
     ("valgrind", command("valgrind"), ["counts", "leaks"]),
     *cross_compiler("arm64", "aarch64-linux-gnu"),
     *cross_compiler("armhf", "arm-linux-gnueabihf"),
+    *cross_compiler("riscv64", "riscv64-linux-gnu"),
     ("qemu-user", command("qemu-arm"), ["embedded"]),
     # The kernel lab: a machine with Bluetooth under emulation, and bluetoothd as a peer in it.
     ("qemu-system-x86", command("qemu-system-x86_64"), ["lab"]),

@@ -1,0 +1,142 @@
+/* The structures behind the opaque types, and how a call enters the Swift part. */
+#ifndef ATTO_DEVICE_H
+#define ATTO_DEVICE_H
+
+#include <stdbool.h>
+
+#include "events.h"
+#include "heap.h"
+
+struct atto {
+  struct heap heap;
+  void *core;
+  atto_bearer *bearers;
+  uint32_t event_limit;
+  bool is_lost, has_block;
+};
+
+struct atto_bearer {
+  atto *owner;
+  void *core;
+  atto_bearer *next, *previous;
+  struct event_queue events;
+  bool confirms;
+};
+
+/* Enters the Swift part for `handle`, a device or a bearer. Memory that runs out comes back here:
+   the device is lost. Every function that enters must leave. */
+#define ENTER_DEVICE(device)                             \
+  if ((device) == NULL) return ATTO_ERR_ARGUMENT;        \
+  if ((device)->is_lost) return ATTO_ERR_MEMORY;         \
+  if (_setjmp((device)->heap.exhausted) != 0) {          \
+    heap_current = NULL;                                 \
+    (device)->is_lost = true;                            \
+    return ATTO_ERR_MEMORY;                              \
+  }                                                      \
+  heap_current = &(device)->heap
+#define ENTER(bearer)                                    \
+  if ((bearer) == NULL) return ATTO_ERR_ARGUMENT;        \
+  ENTER_DEVICE((bearer)->owner)
+#define LEAVE(result)                                    \
+  do {                                                   \
+    int result_ = (result);                              \
+    heap_current = NULL;                                 \
+    return result_;                                      \
+  } while (0)
+
+/* Whether a caller's value can be one: not null unless it is empty. */
+static inline bool is_value(const void *value, size_t length) {
+  return (value != NULL || length == 0) && length <= 65535;
+}
+
+static inline bool are_values(const atto_value *values, size_t count) {
+  if (values == NULL || count == 0 || count > 65535) return false;
+  for (size_t i = 0; i < count; i++) {
+    if (values[i].handle == 0 || !is_value(values[i].value, values[i].length)) return false;
+  }
+  return true;
+}
+
+/* The functions of the Swift part. */
+void *attocore_create(const atto_config *config);
+void attocore_destroy(void *core);
+void attocore_begin_service(void *core, const atto_row *row);
+int32_t attocore_add_row(void *core, const atto_row *row);
+int32_t attocore_end_service(void *core, uint16_t *handles);
+int32_t attocore_remove_service(void *core, uint16_t handle);
+int32_t attocore_set_value(void *core, uint16_t handle, const void *value, size_t length);
+int32_t attocore_get_value(void *core, uint16_t handle, void *room, size_t size, size_t *length);
+int32_t attocore_find_handle(void *core, atto_uuid type, uint16_t after);
+void attocore_database_hash(void *core, uint8_t *hash);
+void *attocore_bearer_create(void *core, uint32_t flags, uint32_t mtu, void *queue);
+void attocore_bearer_destroy(void *core);
+void attocore_link_ended(void *core);
+int32_t attocore_feed(void *core, const void *pdu, size_t length, int64_t now);
+int32_t attocore_peek(void *core, const void **pdu);
+int32_t attocore_sent(void *core);
+int32_t attocore_deadline(void *core, int64_t *time);
+int32_t attocore_advance(void *core, int64_t now);
+int32_t attocore_mtu(void *core);
+void attocore_pump(void *core, int64_t now);
+void attocore_trim(void *core);
+int32_t attocore_confirm(void *core);
+int32_t attocore_send_raw(void *core, const void *pdu, size_t length);
+void attocore_set_security(void *core, uint8_t level, uint8_t key_size);
+int32_t attocore_answer(
+    void *core, uint64_t id, int32_t kind, const void *value, size_t length, int64_t now);
+int32_t attocore_subscriptions(void *core, uint16_t handle);
+int32_t attocore_notify(void *core, uint16_t handle, const void *value, size_t length);
+int32_t attocore_notify_multiple(void *core, const atto_value *values, size_t count);
+int32_t attocore_indicate(
+    void *core, uint16_t handle, const void *value, size_t length, int64_t now, uint64_t *id);
+int32_t attocore_save_state(void *core, void *room, size_t size, size_t *length);
+int32_t attocore_restore_state(void *core, const void *state, size_t length, int64_t now);
+int32_t attocore_set_signing_key(void *core, const uint8_t *key, uint32_t counter);
+int32_t attocore_sign_counter(void *core, uint32_t *counter);
+void attocore_cancel(void *core, uint64_t id, int64_t now);
+void attocore_security_raised(void *core, bool raised, int64_t now);
+int32_t attocore_write_without_response(
+    void *core, uint16_t handle, const void *value, size_t length);
+int32_t attocore_signed_write(
+    void *core, uint16_t handle, const void *value, size_t length, uint32_t counter,
+    const uint8_t *key);
+int32_t attocore_exchange_mtu(void *core, uint32_t mtu, int64_t now, uint64_t *id);
+int32_t attocore_discover_primary_services(
+    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
+int32_t attocore_discover_primary_services_by_uuid(
+    void *core, atto_uuid uuid, int64_t now, uint64_t *id);
+int32_t attocore_discover_secondary_services(void *core, int64_t now, uint64_t *id);
+int32_t attocore_find_included_services(
+    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
+int32_t attocore_discover_characteristics(
+    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
+int32_t attocore_discover_characteristics_by_uuid(
+    void *core, atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
+int32_t attocore_discover_descriptors(
+    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
+int32_t attocore_discover_all(void *core, int64_t now, uint64_t *id);
+int32_t attocore_read(void *core, uint16_t handle, int64_t now, uint64_t *id);
+int32_t attocore_read_long(void *core, uint16_t handle, uint16_t offset, int64_t now, uint64_t *id);
+int32_t attocore_read_blob(void *core, uint16_t handle, uint16_t offset, int64_t now, uint64_t *id);
+int32_t attocore_read_by_uuid(
+    void *core, atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
+int32_t attocore_read_multiple(
+    void *core, const uint16_t *handles, size_t count, int64_t now, uint64_t *id);
+int32_t attocore_read_multiple_variable(
+    void *core, const uint16_t *handles, size_t count, int64_t now, uint64_t *id);
+int32_t attocore_write(
+    void *core, uint16_t handle, const void *value, size_t length, int64_t now, uint64_t *id);
+int32_t attocore_write_long(
+    void *core, uint16_t handle, uint16_t offset, const void *value, size_t length, int64_t now,
+    uint64_t *id);
+int32_t attocore_reliable_writes(
+    void *core, const atto_value *values, size_t count, int64_t now, uint64_t *id);
+int32_t attocore_prepare_write(
+    void *core, uint16_t handle, uint16_t offset, const void *part, size_t length, int64_t now,
+    uint64_t *id);
+int32_t attocore_execute_write(void *core, bool execute, int64_t now, uint64_t *id);
+int32_t attocore_subscribe(
+    void *core, uint16_t value_handle, uint16_t configuration, uint8_t kinds, int64_t now,
+    uint64_t *id);
+
+#endif

@@ -1,0 +1,93 @@
+"""The processors, and how the library and a program are built and run for each."""
+
+import pathlib
+import platform
+import shutil
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+LIBRARY = ROOT / "Sources" / "C"
+FLAGS = ["-std=c11", "-Os", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
+
+
+class Target:
+    def __init__(self, triple, emulator=None, sanitizes=False):
+        self.triple, self.sanitizes = triple, sanitizes
+        self.name = triple.partition("-")[0] + (" with AddressSanitizer" if sanitizes else "")
+        self.folder = ROOT / ".build" / "embedded" / (triple + ("-address" if sanitizes else ""))
+        self.prefix = self.folder / "installed"
+        self.tools = "" if emulator is None else triple + "-"
+        self.emulator = [] if emulator is None else [emulator, "-L", f"/usr/{triple}"]
+        self.flags = FLAGS + (["-fsanitize=address", "-g"] if sanitizes else [])
+
+    def missing(self):
+        """The programs that the target needs and this machine lacks."""
+        wanted = [f"{self.tools}gcc", *self.emulator[:1]]
+        return [name for name in wanted if shutil.which(name) is None]
+
+    def install(self):
+        """Builds and installs the library; its output if that fails."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.prefix.mkdir(parents=True)
+        done = subprocess.run(
+            [LIBRARY / "install", "--prefix", self.prefix, "--host", self.triple,
+             "--build", self.folder / "build", *["--sanitize"][:self.sanitizes]],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return None if done.returncode == 0 else done.stdout
+
+    def pkg_config(self):
+        """What pkg-config prints, without the program: the file is simple."""
+        lines = (self.prefix / "lib" / "pkgconfig" / "atto.pc").read_text().splitlines()
+        words = dict(line.split(": ", 1) for line in lines if ": " in line)
+        variables = dict(line.split("=", 1) for line in lines if "=" in line and ": " not in line)
+        text = words["Cflags"] + " " + words["Libs"]
+        for _ in range(2):
+            for name, value in variables.items():
+                text = text.replace("${" + name + "}", value)
+        return text.split()
+
+    def compile(self, program, *sources, static=True, output=None):
+        """Compiles a program against the installed library; its messages if that fails."""
+        library = [self.prefix / "lib" / "libatto.a", "-lm"] if static else self.pkg_config()
+        done = subprocess.run(
+            [f"{self.tools}gcc", *self.flags, "-ffunction-sections", "-fdata-sections",
+             "-I", self.prefix / "include", *sources, *library, "-Wl,--gc-sections",
+             "-o", self.folder / program],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return None if done.returncode == 0 else done.stdout
+
+    def command(self, program, *words):
+        """The words that run a program of the target."""
+        return [*self.emulator, *(["-E", self.library_path()] if self.emulator else []),
+                str(self.folder / program), *map(str, words)]
+
+    def library_path(self):
+        return f"LD_LIBRARY_PATH={self.prefix}/lib"
+
+    def run(self, program, *words, **more):
+        return subprocess.run(
+            self.command(program, *words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=120, env={"LD_LIBRARY_PATH": f"{self.prefix}/lib", "PATH": "/usr/bin:/bin"},
+            **more)
+
+    def instructions(self, program, *words):
+        """How many instructions a program executes, counted by the emulator one by one."""
+        emulator = self.emulator or [f"qemu-{platform.machine()}"]
+        process = subprocess.Popen(
+            [*emulator, "-singlestep", "-d", "exec,nochain", str(self.folder / program), *words],
+            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        count = sum(line.startswith(b"Trace") for line in process.stderr)
+        return count if process.wait() == 0 else None
+
+
+def targets(is_quick):
+    machine = platform.machine()
+    native = {"armv7l": "arm-linux-gnueabihf"}.get(machine, f"{machine}-linux-gnu")
+    all = [Target(native), Target(native, sanitizes=True)]
+    for triple, emulator in [("aarch64-linux-gnu", "qemu-aarch64"),
+                             ("arm-linux-gnueabihf", "qemu-arm"),
+                             ("riscv64-linux-gnu", "qemu-riscv64")]:
+        if triple != native and not is_quick:
+            all.append(Target(triple, emulator))
+    return all
