@@ -33,7 +33,7 @@ struct WireTests {
   @Test(
     arguments: [
       ("01 0000", .encryptingClient), ("47 45 54", .preamble(0x47)),
-      ("00 ffffffffff", .number), ("00 01 ffffffffff", .number),
+      ("00 ffffffffff", .number), ("00 ffffffffff45", .number), ("00 01 ffffffffff", .number),
       ("00 8140 07", .tooLong(8193, limit: 8192)),
       ("00 ffffffff0f 07", .tooLong(0xFFFF_FFFF, limit: 8192)),
     ] as [(String, WireError)])

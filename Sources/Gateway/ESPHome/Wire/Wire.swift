@@ -164,16 +164,16 @@ extension Wire {
     return Message(type: type, body: body)
   }
 
-  /// Nil if the octets end within the number.
+  /// Nil if the octets end within the number. Nobody needs more than 32 bits here, so a longer one is
+  /// not awaited.
   private static func number(_ rest: inout ArraySlice<UInt8>) throws(WireError) -> UInt64? {
+    let first = rest.prefix(5)
+    guard first.count < 5 || first.contains(where: { $0 < 0x80 }) else { throw .number }
     do throws(ProtobufError) {
-      if let value = try ProtobufReader.varint(&rest) { return value }
+      return try ProtobufReader.varint(&rest)
     } catch {
       throw .number
     }
-    // Nobody needs more than 32 bits here: the rest of such a number is not awaited.
-    guard rest.count < 5 else { throw .number }
-    return nil
   }
 
   private mutating func nextFrame() throws(WireError) -> ArraySlice<UInt8>? {
