@@ -7,6 +7,9 @@
 /// Seconds since 1 January 2001, as in Core Foundation.
 public typealias CFAbsoluteTime = Double
 
+/// A number of seconds, as in Core Foundation.
+public typealias CFTimeInterval = Double
+
 /// The time now, as in Core Foundation.
 public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime {
   Date().timeIntervalSinceReferenceDate

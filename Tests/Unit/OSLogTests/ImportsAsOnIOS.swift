@@ -17,6 +17,7 @@ enum Imports {
   static func note(_ peripheral: CBPeripheral, _ service: CBUUID) {
     log.info("\(service.uuidString) of \(peripheral.identifier)")
     let began: CFAbsoluteTime = CFAbsoluteTimeGetCurrent()
-    log.debug("\(CFAbsoluteTimeGetCurrent() - began)")
+    let elapsed: CFTimeInterval = CFAbsoluteTimeGetCurrent() - began
+    log.debug("\(elapsed)")
   }
 }

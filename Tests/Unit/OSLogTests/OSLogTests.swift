@@ -86,6 +86,19 @@ import Testing
     #expect(plain.withLock { 5 } == 5)
   }
 
+  @Test func unfairLocks() async {
+    let lock = UnfairLock()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask { for _ in 0..<5000 { lock.increment() } }
+      }
+    }
+    #expect(lock.count == 40_000)
+    #expect(lock.triesTwice() == (true, false))
+    await #expect(processExitsWith: .failure) { UnfairLock().locksTwice() }
+    await #expect(processExitsWith: .failure) { UnfairLock().unlocks() }
+  }
+
   @Test func countsInASession() {
     let session = Session()
     #expect(session.count("a") == 1)
