@@ -47,6 +47,7 @@ extension RemotePeripheral {
   }
 
   /// Runs an operation. If the peer requires more security, raises it and runs the operation again.
+  /// Where the radio may not pair, the peer's refusal is the result.
   static func secured<Output>(
     _ connection: Connection, _ remote: RemotePeripheral, _ work: Work<Output>
   ) async throws(AttoError) -> Output {
@@ -57,9 +58,11 @@ extension RemotePeripheral {
         guard case .refused(let response) = error,
           response.code == .insufficientEncryption
             || response.code == .insufficientAuthentication,
-          connection.securityNow.level < level
+          connection.securityNow.level < level, remote.manager.choice.isPairable
         else { throw error }
+        remote.refusal = (remote.current, ErrorMapping.attError(response.code))
         try await connection.raiseSecurity(to: level)
+        remote.refusal = nil
       }
     }
     return try await work(connection, remote)

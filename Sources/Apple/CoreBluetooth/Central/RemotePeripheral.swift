@@ -30,6 +30,9 @@ import Foundation
   var underWay: [UInt64: Task<Void, Never>] = [:]
   /// The number of the operation that runs.
   var current: UInt64 = 0
+  /// The operation for which the security of the link is being raised, and the peer's refusal. It gets
+  /// this error if pairing fails, which ends the link.
+  var refusal: (call: UInt64, error: CBATTError)?
 
   // Subscriptions.
   /// The active subscriptions; after a restoration, those to repeat.
@@ -59,12 +62,14 @@ import Foundation
 
   /// Fails all pending calls of the peripheral, then calls the app as ``post(_:)`` does. Without a
   /// manager the delegate is not called, but awaited results arrive.
-  nonisolated private func postEnd(
-    _ error: CBError, isReconnecting: Bool = false,
+  private func postEnd(
+    _ error: CBError, refusal: (call: UInt64, error: CBATTError)? = nil,
+    isReconnecting: Bool = false,
     _ body: @escaping @Sendable (CBCentralManager, CBPeripheral) -> Void = { _, _ in }
   ) {
     queue.async { [object] in
       guard let peripheral = object.value.object else { return }
+      if let refusal { peripheral.removeCall(refusal.call)?.fail(peripheral, refusal.error) }
       peripheral.endConnection(failing: error, isReconnecting: isReconnecting)
       if let manager = peripheral.manager { body(manager, peripheral) }
     }
@@ -127,6 +132,7 @@ import Foundation
     delay = nil
     isConnected = false
     reconnects = false
+    refusal = nil
     dropOperations()
     subscriptions = []
     appSubscriptions = []
@@ -190,11 +196,11 @@ extension RemotePeripheral: LinkUser {
   }
 
   func disconnected(_ error: CBError) {
-    let wasReconnecting = reconnects
+    let (wasReconnecting, refusal) = (reconnects, refusal)
     let isReconnecting = reconnects && manager.radio?.state == .poweredOn
     leave()
     if !isReconnecting { manager.forget(self) }
-    postEnd(error, isReconnecting: isReconnecting) { manager, peripheral in
+    postEnd(error, refusal: refusal, isReconnecting: isReconnecting) { manager, peripheral in
       manager.delegate?.centralManager(
         manager, didDisconnectPeripheral: peripheral, timestamp: CFAbsoluteTimeGetCurrent(),
         isReconnecting: isReconnecting, error: error)

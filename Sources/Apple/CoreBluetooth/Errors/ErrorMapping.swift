@@ -37,6 +37,17 @@ enum ErrorMapping {
     }
   }
 
+  /// Maps the end of a connection by a pairing that failed.
+  static func disconnection(_ failure: PairingFailure) -> CBError {
+    let code: CBError.Code =
+      switch failure {
+      case .keyMissing: .peerRemovedPairingInformation
+      case .timeout: .encryptionTimedOut
+      default: .peripheralDisconnected
+      }
+    return CBError(code, userInfo: [NSDebugDescriptionErrorKey: "pairing failed: \(failure)"])
+  }
+
   /// Maps the failure of a connection attempt.
   static func connecting(_ error: RadioError) -> CBError {
     switch error {

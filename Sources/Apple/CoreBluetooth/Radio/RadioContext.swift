@@ -18,6 +18,9 @@ import Foundation
     return context
   }
 
+  /// The context of a radio in use.
+  static func existing(_ choice: CBRadio) -> RadioContext? { contexts[choice]?.object }
+
   nonisolated static var kernelHasAdapters: Bool {
     let names = try? FileManager.default.contentsOfDirectory(atPath: "/sys/class/bluetooth")
     return names?.contains { $0.hasPrefix("hci") } ?? false
@@ -28,6 +31,8 @@ import Foundation
   private(set) var state: CBManagerState = .unknown
   private(set) var adapter: Adapter?
   private(set) var address = BluetoothAddress(0)
+  /// Whether the adapter has an agent that refuses to pair.
+  private var isRefusing = false
   private struct WeakObserver {
     weak var object: (any RadioObserver)?
   }
@@ -63,12 +68,25 @@ import Foundation
     case .opened(let adapter):
       self.adapter = adapter
       address = adapter.address
+      await applyPairing()
       await addBaseServices(name: adapter.name)
       let states = await adapter.states()
       set(Self.managerState(await adapter.state))
       Task { @RadioLoop [weak self] in
         for await state in states.dropFirst() { self?.set(Self.managerState(state)) }
       }
+    }
+  }
+
+  /// Tells the adapter whether it may pair.
+  func applyPairing() async {
+    let agent: (any PairingAgent)? = choice.isPairable ? nil : RefusingAgent()
+    guard agent != nil || isRefusing, let adapter else { return }
+    isRefusing = agent != nil
+    do throws(RadioError) {
+      try await adapter.setAgent(agent)
+    } catch {
+      Warning.log("cannot set whether \(adapter.label) may pair: \(error)")
     }
   }
 

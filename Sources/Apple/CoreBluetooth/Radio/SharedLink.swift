@@ -149,10 +149,13 @@ import Foundation
       let octets = Data(value.owned)
       RadioLoop.assumeIsolated { bound.value.object?.receive(handle, octets) }
     }
-    Task { @RadioLoop [weak self] in
+    Task { @RadioLoop [weak self, peer, adapter] in
       try? await connection.closed()
       let reason = await connection.endReason
-      self?.connectionEnded(connection, reason)
+      // Only then: the kernel tells it late.
+      let isRefused = if case .link(let error) = reason { error.errno == EACCES } else { false }
+      let failure = isRefused ? await adapter?.pairingFailure(of: peer, within: .seconds(1)) : nil
+      self?.connectionEnded(connection, reason, failure)
     }
     users = waiting
     waiting = []
@@ -164,13 +167,19 @@ import Foundation
 
   // MARK: The end
 
-  private func connectionEnded(_ ended: Connection, _ reason: AttoError?) {
+  private func connectionEnded(
+    _ ended: Connection, _ reason: AttoError?, _ failure: PairingFailure?
+  ) {
     guard connection === ended else { return }
-    end(reason ?? .disconnected(peer: ended.peerName))
+    end(reason ?? .disconnected(peer: ended.peerName), failure)
   }
 
-  /// Ends the link for all users. nil: none is left.
-  func end(_ reason: AttoError?) {
+  /// Ends the link for all users.
+  ///
+  /// - Parameters:
+  ///   - reason: nil: no user is left.
+  ///   - failure: how pairing failed, if that has ended the link.
+  func end(_ reason: AttoError?, _ failure: PairingFailure? = nil) {
     attempt?.cancel()
     attempt = nil
     let (left, failed) = (users, waiting)
@@ -186,7 +195,8 @@ import Foundation
       KnownPeers.disconnected(radio.identifier(of: peer))
       radio.tellConnectionEvent(.peerDisconnected, peer)
     }
-    let error = ErrorMapping.disconnection(reason)
+    let error =
+      failure.map { ErrorMapping.disconnection($0) } ?? ErrorMapping.disconnection(reason)
     for user in left { user.disconnected(error) }
     for user in failed { user.failedToConnect(error) }
   }
