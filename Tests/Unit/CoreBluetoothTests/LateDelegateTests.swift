@@ -106,6 +106,21 @@ import Testing
     }
   }
 
+  /// As with Apple's framework: libraries go on to prepare, on several threads, what the callback needs.
+  @Test func theFirstStateLeavesTime() async throws {
+    let radio = Sandbox.radio()
+    let anchor = CBCentralManager(delegate: nil, queue: .global(), options: nil, radio: radio)
+    await shown(.poweredOn, anchor)
+    let listener = Listener()
+    let clock = ContinuousClock()
+    let began = clock.now
+    let central = CBCentralManager(
+      delegate: listener, queue: .global(), options: nil, radio: radio)
+    try await listener.log.next("state poweredOn", within: 20)
+    #expect(clock.now - began >= .milliseconds(10))
+    #expect(central.state == .poweredOn)
+  }
+
   /// A restored state waits for the delegate too, and comes first.
   @Test func restoredStateComesFirst() async throws {
     let radio = Sandbox.radio()

@@ -91,6 +91,33 @@ import Testing
     while SavedState.shared.read(key(.central)) != nil { await Task.yield() }
   }
 
+  /// An app that was killed after it had subscribed, however slow the disk was.
+  @Test func subscriptionsAreSavedBeforeTheirCallback() async throws {
+    let strap = Strap(Sandbox.radio(), name: identifier)
+    let watch = Watch(radio, for: identifier, restoring: identifier)
+    let other = Watch(radio, for: identifier)
+    try await watch.getReady()
+    try await other.getReady()
+    let isWritable = DispatchSemaphore(value: 0)
+    SavedState.shared.write(to: SavedState.Key(kind: .limit, name: identifier)) {
+      isWritable.wait()
+      return nil
+    }
+    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await strap.log.next("subscribed 2A37")
+    // Later calls on the same link have ended.
+    other.peripheral.setNotifyValue(true, for: other.characteristic("2A37"))
+    try await other.log.next("notifying 2A37 true well")
+    other.peripheral.readValue(for: other.characteristic("2A38"))
+    try await other.log.next("value 2A38")
+    #expect(!watch.log.all.contains("notifying 2A37 true well"))
+    isWritable.signal()
+    try await watch.log.next("notifying 2A37 true well")
+    let state = try #require(saved(SavedCentral.self, .central))
+    let characteristics = state.peers[0].services?.flatMap { $0.characteristics ?? [] }
+    #expect(characteristics?.contains(where: \.isNotifying) == true)
+  }
+
   @Test func centralsWithAChangedPeer() async throws {
     let strap = Strap(Sandbox.radio(), name: identifier)
     var watch: Watch? = Watch(radio, for: identifier, restoring: identifier)

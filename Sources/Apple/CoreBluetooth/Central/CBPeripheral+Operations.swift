@@ -100,6 +100,8 @@ extension CBPeripheral {
       try await Self.subscribe(enabled, found, connection, remote)
       remote.setSubscribedByApp(found.valueHandle, enabled)
       remote.note(found.valueHandle, enabled)
+      // An app that was killed after its callback is subscribed when it is restored.
+      await remote.manager.saved()
     } _: { peripheral, result in
       if case .success = result {
         characteristic.state.withLock { $0.isNotifying = enabled }

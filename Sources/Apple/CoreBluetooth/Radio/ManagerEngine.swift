@@ -1,8 +1,14 @@
 internal import Atto
+import AttoEventLoop
 import Foundation
 
 /// The loop's side of a manager. It restores the saved state, if the app gave a restore identifier, and
 /// then follows the state of the radio.
+///
+/// # The time of the first state
+/// A radio that another manager of the process uses is open already, and its state could be told at once,
+/// while the app's thread still prepares what the callback needs. Apple's daemon takes longer, and there
+/// are libraries that rely on it. See ``startTime``.
 @RadioLoop class ManagerEngine<Manager: CBManager, Saved: Codable & Sendable>: RadioObserver {
   /// The app's side.
   nonisolated let object = Locked(WeakReference<Manager>())
@@ -11,9 +17,13 @@ import Foundation
   nonisolated let queue: DispatchQueue
   private(set) var radio: RadioContext?
   private(set) var isShutDown = false
+  private var beginning: LoopTimer?
   let record: RestorationRecord?
   /// Continues the work of a former run.
   private var resumption: (() -> Void)?
+
+  /// The time between the creation of a manager and its use of the radio.
+  nonisolated static var startTime: Duration { .milliseconds(10) }
 
   nonisolated init(_ choice: CBRadio, _ queue: DispatchQueue?, _ record: RestorationRecord?) {
     self.choice = choice
@@ -33,7 +43,16 @@ import Foundation
     }
   }
 
+  /// Begins after ``startTime``.
   final func start() {
+    guard !isShutDown else { return }
+    beginning = LoopTimer(after: Self.startTime, on: RadioLoop.loop) { [weak self] in
+      RadioLoop.assumeIsolated { self?.begin() }
+    }
+  }
+
+  private func begin() {
+    beginning = nil
     guard let record else { return use(RadioContext.of(choice)) }
     record.load(Saved.self) { [self] saved in
       guard !isShutDown else { return }
@@ -51,6 +70,8 @@ import Foundation
   /// The app has released the manager.
   final func shutDown() {
     isShutDown = true
+    beginning?.cancel()
+    beginning = nil
     end()
     radio?.forget(self)
     radio = nil
@@ -70,6 +91,12 @@ import Foundation
   final func save(_ content: @escaping @Sendable () -> Saved) {
     guard let record, !isShutDown else { return }
     record.save(content)
+  }
+
+  /// Waits until the saved state is on the disk.
+  final func saved() async {
+    guard record != nil, !isShutDown else { return }
+    await SavedState.shared.written()
   }
 
   /// Continues the work of a former run as soon as the radio is on.

@@ -69,6 +69,11 @@ final class SavedState: Sendable {
     if isFirst { queue.async { [self] in writePending() } }
   }
 
+  /// Waits until the changes that were requested before are on the disk, or were dropped.
+  func written() async {
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+  }
+
   private func readNow(_ key: Key) -> Data? {
     reporting("read") { (store) throws(StoreError) in
       try store.record(key.kind.rawValue, key.name).map { Data($0) }

@@ -47,8 +47,10 @@ final class HeartRateMonitor: NSObject, CBCentralManagerDelegate, CBPeripheralDe
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
     print("connected")
     peripheral.delegate = self
-    // After a restoration, the services are known and the subscription is active.
-    if peripheral.services == nil { peripheral.discoverServices([heartRate]) }
+    // After a restoration, the services are known. The subscription is active, unless the former
+    // process was killed before it subscribed.
+    let known = (peripheral.services ?? []).flatMap { $0.characteristics ?? [] }
+    if !known.contains(where: \.isNotifying) { peripheral.discoverServices([heartRate]) }
   }
 
   func centralManager(
