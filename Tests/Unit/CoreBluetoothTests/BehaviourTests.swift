@@ -224,6 +224,29 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
+  /// A wrapper of a manager, as in libraries.
+  private final class Wrapper: NSObject {
+    var manager: CBCentralManager?
+    var observation: NSKeyValueObservation?
+  }
+
+  @Test func observesStatesThroughAnObjectOfTheApp() async throws {
+    let log = EventLog()
+    let wrapper = Wrapper()
+    wrapper.manager = watch.manager
+    wrapper.observation = wrapper.observe(\.manager?.isScanning, options: [.old, .new]) {
+      _, change in
+      log.add("\(change.oldValue! ?? false) \(change.newValue! ?? false)")
+    }
+    try await watch.log.next("state poweredOn")
+    watch.manager.scanForPeripherals(withServices: nil)
+    watch.manager.stopScan()
+    #expect(log.all == ["false true", "true false"])
+    wrapper.observation = nil
+    watch.manager.scanForPeripherals(withServices: nil)
+    #expect(log.all.count == 2)
+  }
+
   /// Objects are arguments of `%@`.
   @Test func formatsObjects() {
     let uuid = CBUUID(string: "180D")

@@ -213,13 +213,7 @@ open class CBPeripheral: CBPeer {
   }
 }
 
-extension CBPeripheral: _KeyValueObservable {
-  public func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation {
-    let observation = NSKeyValueObservation(observers)
-    observers.add(observation, check)
-    return observation
-  }
-}
+extension CBPeripheral: ObservedObject {}
 
 /// A notified value in the queue of a sequence. The peer is held back while too many of them exist.
 struct NotifiedValue {

@@ -70,13 +70,7 @@ open class CBManager: NSObject {
   func tellState(_ delegate: AnyObject) {}
 }
 
-extension CBManager: _KeyValueObservable {
-  public func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation {
-    let observation = NSKeyValueObservation(observers)
-    observers.add(observation, check)
-    return observation
-  }
-}
+extension CBManager: ObservedObject {}
 
 /// The delegate of a manager, and what it has not been told.
 ///

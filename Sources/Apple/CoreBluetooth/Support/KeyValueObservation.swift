@@ -43,6 +43,9 @@ public final class NSKeyValueObservation: NSObject {
 
 /// The observations of one object.
 final class ObserverList: Sendable {
+  /// Those of objects of the app, whose key paths lead to objects of this module.
+  static let ofTheApp = ObserverList()
+
   private let checks = Locked<[(id: ObjectIdentifier, check: () -> Void)]>([])
 
   func add(_ observation: NSKeyValueObservation, _ check: @escaping () -> Void) {
@@ -58,18 +61,36 @@ final class ObserverList: Sendable {
   }
 
   /// Reports the properties that have changed since the last call.
-  func check() { for observer in checks.value { observer.check() } }
+  func check() {
+    for observer in checks.value { observer.check() }
+    if self !== Self.ofTheApp { Self.ofTheApp.check() }
+  }
 }
 
 /// An object of this module with observable properties.
+protocol ObservedObject: NSObject {
+  var observers: ObserverList { get }
+}
+
+/// An object with observable properties, or with a way to one.
 public protocol _KeyValueObservable: NSObject {
   /// Adds an observation. Not for apps.
   func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation
 }
 
+extension NSObject: _KeyValueObservable {
+  public func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation {
+    let observers = (self as? any ObservedObject)?.observers ?? ObserverList.ofTheApp
+    let observation = NSKeyValueObservation(observers)
+    observers.add(observation, check)
+    return observation
+  }
+}
+
 extension _KeyValueObservable {
   /// Calls a handler for each change of a property that changes with callbacks or calls: `state` and
-  /// `isScanning` of a manager, `state` of a peripheral. The handler runs on the thread of the change.
+  /// `isScanning` of a manager, `state` of a peripheral, and key paths of an app's object that lead
+  /// there, as `\.manager.isScanning`. The handler runs on the thread of the change.
   public func observe<Value: Equatable>(
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
     changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
