@@ -268,7 +268,12 @@ let package = Package(
     .unitTests(
       "GatewayTests", ["AttoGateway", "AttoTesting", "Atto", "AttoEventLoop", "AttoFormats"]),
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
-    .unitTests("ESPHomeTests", ["AttoESPHome", "AttoStreams", "AttoEventLoop", "AttoLinks"]),
+    .unitTests(
+      "ESPHomeTests",
+      [
+        "AttoESPHome", "AttoGateway", "AttoTesting", "AttoEventLoop", "AttoLinks", "AttoRadio",
+        "CAttoLinux",
+      ]),
     // Like the examples, these are built without our settings, as applications are.
     .testTarget(
       name: "OSLogTests", dependencies: ["os", "OSLog", "CoreBluetooth"],

@@ -583,12 +583,13 @@ def varint(value: int) -> bytes:
 
 async def bleak(bench: Bench) -> None:
     """A BleakClient of habluetooth, as the integrations of Home Assistant use it."""
+    import bleak as bleak_module
     import bleak_esphome
     import habluetooth
     from bleak.exc import BleakError
     from bleak_retry_connector import BleakSlotManager
     from bluetooth_adapters import BluetoothAdapters
-    from habluetooth.wrappers import HaBleakClientWrapper
+    from habluetooth.usage import install_multiple_bleak_catcher
 
     class NoAdapters(BluetoothAdapters):
         adapters, history, default_adapter = {}, {}, "hci0"
@@ -602,6 +603,8 @@ async def bleak(bench: Bench) -> None:
     await bench.gateway(limits={"connections": 3})
     manager = Manager(NoAdapters(), BleakSlotManager())
     habluetooth.set_manager(manager)
+    # From here on bleak's own names use the proxy.
+    install_multiple_bleak_catcher()
     await manager.async_setup()
     client = await bench.client()
     info = await client.device_info()
@@ -628,7 +631,7 @@ async def bleak(bench: Bench) -> None:
     for round in range(2):
         gone = asyncio.Event()
         ble_device = manager.async_ble_device_from_address(found.address, True)
-        peer = HaBleakClientWrapper(ble_device, disconnected_callback=lambda _: gone.set())
+        peer = bleak_module.BleakClient(ble_device, disconnected_callback=lambda _: gone.set())
         # The second time with what bleak-esphome has in its cache.
         await asyncio.wait_for(peer.connect(dangerous_use_bleak_cache=round == 1), PATIENCE)
         tally.equal(slots(), (source, 3, 2, [found.address]), "slots while connected")

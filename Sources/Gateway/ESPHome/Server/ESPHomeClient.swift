@@ -49,7 +49,8 @@ actor ESPHomeClient {
 
   let id: UInt64
   nonisolated let loop: Loop
-  unowned let server: ESPHomeServer
+  /// Until ``end(_:)`` the two hold each other.
+  let server: ESPHomeServer
   private let stream: ByteStream
   private var wire: Wire
   private var phase = Phase.greeting
