@@ -77,6 +77,10 @@ import Testing
     (
       #"{"name": "a", "esphome": {"encryption": false, "listen": "localhost:1"}}"#, "esphome.listen"
     ),
+    (
+      #"{"name": "a", "esphome": {"encryption": false, "listen": "unix:/a"}}"#,
+      "esphome.listen: expected an address and a port"
+    ),
     (#"{"name": "a", "mqtt": {}}"#, #"mqtt: expected the key "url""#),
     (#"{"name": "a", "mqtt": {"url": "http://a"}}"#, "mqtt.url: expected"),
     (#"{"name": "a", "mqtt": {"url": "mqtt://u:p@a"}}"#, "found both in the URL"),

@@ -2,6 +2,7 @@ import Atto
 import AttoATT
 import AttoEventLoop
 import AttoTesting
+import Synchronization
 import Testing
 
 @testable import AttoGateway
@@ -133,6 +134,32 @@ import Testing
     #expect((20...120).contains(failures), "\(failures)")
     #expect(await device.counters.links == 0)
     await gateway.stop()
+  }
+
+  @Test func anAdapterThatCannotScanIsTriedWithGrowingPauses() async throws {
+    let clock = TestClock()
+    let air = TestAir()
+    let openings = Mutex(0)
+    let messages = Mutex<[String]>([])
+    let hub = Hub(Configuration(name: "test"), loop: clock.loop) { _, loop throws(RadioError) in
+      openings.withLock { $0 += 1 }
+      let adapter = try air.adapter(loop: loop)
+      await adapter.close()
+      return adapter
+    } log: { _, text in
+      messages.withLock { $0.append(text) }
+    }
+    let task = Task(executorPreference: clock.loop.tasks) { await hub.run() }
+    await clock.advance(by: .seconds(3600))
+    let count = openings.withLock { $0 }
+    #expect((30...80).contains(count), "\(count)")
+    #expect(messages.withLock { $0.count } == 1)
+    guard case .failed = await hub.scanner.phase else {
+      Issue.record("scans")
+      return
+    }
+    task.cancel()
+    await task.value
   }
 
   @Test func aSequenceRunsOnTheLink() async throws {

@@ -125,7 +125,10 @@ extension Configuration.ESPHome {
   fileprivate init(_ field: ProfileField) throws(ProfileError) {
     let object = try ProfileObject(field, keys: Self.keys)
     self.init()
-    if let field = object["listen"] { listen = try field.listeningPlace }
+    if let field = object["listen"] {
+      listen = try field.listeningPlace
+      if case .unix = listen { throw field.mistake("an address and a port") }
+    }
     friendlyName = try object["friendlyName"]?.text(limit: 120)
     clients = try object["clients"]?.integer(1...256) ?? clients
     let isEncrypted = try object["encryption"]?.bool ?? true

@@ -27,6 +27,8 @@ extension Hub {
     }
     reconsider()
     slotsChanged()
+    // Whether there are passkeys decides how devices pair.
+    for adapter in openAdapters { try? await adapter.setAgent(GatewayAgent(self)) }
   }
 
   private func change(_ new: DeviceConfiguration) {

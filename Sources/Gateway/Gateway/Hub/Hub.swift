@@ -186,16 +186,20 @@ package actor Hub {
     guard let radio = radios[name] else { return }
     var pause = Self.adapterPauses.lowerBound
     while !Task.isCancelled {
+      let began = loop.now
       do throws(RadioError) {
         radio.phase = .starting
         let adapter = try await opening(radio.name, loop)
         radio.adapter = adapter
         try? await adapter.setAgent(GatewayAgent(self))
-        pause = Self.adapterPauses.lowerBound
-        radio.failure = nil
         try await scan(radio, adapter)
       } catch {
         guard !Task.isCancelled else { break }
+        // An adapter that may be opened and cannot scan fails again and again.
+        if loop.now - began > Self.adapterPauses.upperBound.inNanoseconds {
+          pause = Self.adapterPauses.lowerBound
+          radio.failure = nil
+        }
         if radio.failure != error { log(.error, "adapter \(radio.name): \(error)") }
         radio.failure = error
         radio.phase = .failed(error)
