@@ -125,8 +125,10 @@ actor CommandSession {
 
   /// Waits until a request has ended or delivers values.
   func hasBegun(_ id: RequestID) async {
-    guard waiting[id] != nil else { return }
-    await withCheckedContinuation { waiting[id]?.append($0) }
+    await withCheckedContinuation { continuation in
+      // Looked up only here: the task may have been suspended before.
+      if waiting[id] == nil { continuation.resume() } else { waiting[id]?.append(continuation) }
+    }
   }
 
   /// Cancels a body after a time. That is a normal end of commands that do not end by themselves.
