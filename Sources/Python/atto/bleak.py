@@ -269,7 +269,7 @@ class AttoClient(BaseBleakClient):
         self._name = self._device.name if self._device else None
         self._cache: dict[int, bytes] = {}
         self._subscriptions: dict[int, Subscription] = {}
-        self._written: set[asyncio.Future[Any]] = set()
+        self._window = asyncio.Semaphore(_WINDOW)
         self._write_error: BaseException | None = None
 
     # The connection
@@ -423,19 +423,21 @@ class AttoClient(BaseBleakClient):
         if response:
             with _raising(self.address):
                 return await client.write(handle, bytes(data))
-        while len(self._written) >= _WINDOW:
-            await asyncio.wait(self._written, return_when=asyncio.FIRST_COMPLETED)
-        error, self._write_error = self._write_error, None
-        if isinstance(error, AttoError):
-            raise _bleak_error(error, self.address) from error
-        with _raising(self.address):
-            request = await client._session.begin(
-                "write", handle, bytes(data).hex(), options={"no-response": True})
-        self._written.add(request.done)
+        await self._window.acquire()
+        try:
+            error, self._write_error = self._write_error, None
+            if isinstance(error, AttoError):
+                raise _bleak_error(error, self.address) from error
+            with _raising(self.address):
+                request = await client._session.begin(
+                    "write", handle, bytes(data).hex(), options={"no-response": True})
+        except BaseException:
+            self._window.release()
+            raise
         request.done.add_done_callback(self._was_written)
 
     def _was_written(self, done: asyncio.Future[Any]) -> None:
-        self._written.discard(done)
+        self._window.release()
         if not done.cancelled() and (error := done.exception()):
             self._write_error = error
 

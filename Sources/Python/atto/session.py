@@ -88,6 +88,7 @@ class Session:
         self._requests: dict[int, _Request] = {}
         self._next = 0
         self._end: ProcessError | None = None
+        self._ends: set[str] = set()
         self._noted: collections.deque[str] = collections.deque(maxlen=20)
         self._version = ""
         #: Called for each event that belongs to no request, such as the end of a connection.
@@ -152,9 +153,9 @@ class Session:
             self._input, _ = await loop.connect_write_pipe(
                 lambda: _Writer(self), self._process.stdin)
             self._output, _ = await loop.connect_read_pipe(
-                lambda: _Lines(self._read, self._ended), self._process.stdout)
+                lambda: _Lines(self._read, lambda: self._ended("output")), self._process.stdout)
             self._errors, _ = await loop.connect_read_pipe(
-                lambda: _Lines(self._note, lambda error: None), self._process.stderr)
+                lambda: _Lines(self._note, lambda: self._ended("errors")), self._process.stderr)
             async with asyncio.timeout(_START):
                 await asyncio.shield(self._greeting)
         except TimeoutError:
@@ -203,7 +204,15 @@ class Session:
                 pipe.close()
         _live.discard(self)
 
-    def _ended(self, error: Exception | None) -> None:
+    def _ended(self, pipe: str) -> None:
+        # What the process wrote last to standard error says why it ended.
+        self._ends.add(pipe)
+        if self._ends == {"output", "errors"}:
+            self._lost()
+        elif pipe == "output":
+            self._loop.call_later(1, self._lost)
+
+    def _lost(self) -> None:
         process = self._process
         if process is None or self._end is not None:
             return
@@ -396,9 +405,7 @@ async def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
 class _Lines(asyncio.Protocol):
     """Splits a pipe into lines."""
 
-    def __init__(
-        self, line: Callable[[bytes], None], end: Callable[[Exception | None], None]
-    ) -> None:
+    def __init__(self, line: Callable[[bytes], None], end: Callable[[], None]) -> None:
         self._line = line
         self._end = end
         self._rest = b""
@@ -410,10 +417,10 @@ class _Lines(asyncio.Protocol):
             self._line(line)
         if len(self._rest) > _LINE_LIMIT:
             self._rest = b""
-            self._end(None)
+            self._end()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._end(error)
+        self._end()
 
 
 class _Writer(asyncio.BaseProtocol):
