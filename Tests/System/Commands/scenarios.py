@@ -1,5 +1,6 @@
 """bench --scenario: packets of bumble-bench between two ends."""
 
+import select
 import time
 import zlib
 
@@ -105,6 +106,27 @@ def repeated(b):
     server.end()
 
 
+@test("scenarios: a channel at a PSM of the user's choice")
+def chosen_psm(b):
+    server, at = listen(b, "receive", "--over", "channel", "--psm", 200, endpoint="air:Chosen")
+    ended = b.run("bench", at, "--scenario", "send", "--over", "channel", "--count", 3)
+    equal(ended.code, 3)
+    contains(ended.err, "nothing is published there")
+    ended = b.run("bench", at, "--scenario", "send", "--over", "channel", "--psm", 200, "--count", 3)
+    equal((ended.code, server.end().code), (0, 0))
+
+
+@test("scenarios: a response to each value halves the rate of a link, and its limit")
+def responses(b):
+    server, _ = listen(b, "receive", endpoint="air:Responses")
+    row = b.run("bench", "air:Responses?phy=2M&interval=30ms", "--scenario", "send", "--count", 5,
+                "--response", "--json").json[0]
+    equal(server.end().code, 0)
+    model = b.run("link", "--phy", "2M", "--interval", "30ms", "--size", 20, "--json").json[0]["tests"]
+    limit = next(test["limitBytesPerSecond"] for test in model if test["test"] == "write")
+    equal(row["link"]["limitBytesPerSecond"], limit)
+
+
 @test("scenarios: a peer that leaves, or does not answer")
 def leaving(b):
     server, at = listen(b, "receive")
@@ -136,6 +158,9 @@ def endless(b):
     for number in range(3000):
         send(b"\0")
         send(b"\1\1" + bytes(8))
+        # A server holds back a client that does not read.
+        while select.select([client.link], [], [], 0)[0] and client.link.recv(1000):
+            pass
     client.close()
     ended = server.end(within=120)
     # Its acknowledgements may find nobody.

@@ -191,11 +191,12 @@ struct BenchResult: Codable, Sendable {
 
   /// Sets what limits the measurement.
   mutating func setLimit(
-    _ measured: Measurement, over link: LinkParameters?, scenario: ScenarioPlan?, acknowledged: Bool
+    _ measured: Measurement, as test: BenchTest, over link: LinkParameters?,
+    scenario: ScenarioPlan?
   ) async {
     guard count > 0, measured.window > 0 else { return }
     var figures = BenchLimit.Figures(
-      test: acknowledged && measured.test == .send ? .write : measured.test, rate: rate, size: size,
+      test: test, rate: rate, size: size,
       mtu: mtu,
       cpu: measured.cpu / measured.window, peerCPU: measured.peerCPU.map { $0 / measured.window },
       link: link)

@@ -33,14 +33,14 @@ extension ScenarioPlan {
       let peer = try await RadioPeer(arguments, on: loop)
       let waiting = WaitingNote(connectingTo: connecting.endpoint, on: loop)
       defer { waiting.end() }
-      let (channel, link) = try await peer.openChannel(psm, timeout: timeout)
+      let (channel, link) = try await peer.openChannel(psm ?? 128, timeout: timeout)
       waiting.end()
       try await use(channel, body)
       await peer.radio.close()
       withExtendedLifetime(link) {}
     case (.channel, true):
       let radio = try await Radios.open(connecting.endpoint, on: loop)
-      let published = try await radio.publishChannel()
+      let published = try await radio.publishChannel(psm: psm)
       let advertisement = try await radio.advertise(Self.advertising)
       // The links have no server, but releasing them would close them.
       let retaining = Task(executorPreference: loop.tasks) {

@@ -28,7 +28,8 @@ struct ScenarioPlan: Sendable {
   let scenario: Scenario
   let carrier: Carrier
   let listens: Bool
-  let psm: UInt16
+  /// Without it, the default of `bumble-bench` to connect to, and any to listen on.
+  let psm: UInt16?
   /// The octets of each packet, with the length before it on a channel.
   let size: Int
   let time: Duration?
@@ -54,7 +55,8 @@ struct ScenarioPlan: Sendable {
   private static let listen = Option.flag(
     "listen", "Wait at ENDPOINT for a peer that connects, instead of connecting.")
   private static let psm = Option.integer(
-    "psm", "N", in: 1...255, default: 128, "The PSM of the peer's channel, 1 to 255.")
+    "psm", "N", in: 1...255,
+    "The PSM of the channel, 1 to 255 (default: 128; with --listen, any from 128 to 255).")
   private static let startDelay = Option.value(
     "start-delay", "SECONDS", "The time before each run.", default: Duration.zero, shown: "0",
     expected: "seconds, at most 1000000", read: seconds)
@@ -92,7 +94,7 @@ struct ScenarioPlan: Sendable {
     self.scenario = scenario
     carrier = arguments[Self.over]
     listens = arguments[Self.listen]
-    psm = UInt16(arguments[Self.psm])
+    psm = arguments[Self.psm].map { UInt16($0) }
     size = plan.size
     (time, count) = (plan.time, plan.count)
     startDelay = arguments[Self.startDelay]
@@ -116,9 +118,6 @@ struct ScenarioPlan: Sendable {
     if carrier == .gatt { try arguments.forbid([Self.psm], "requires --over channel") }
     if carrier == .channel || listens {
       try arguments.forbid([Self.response], "is for a GATT client")
-    }
-    if listens {
-      try arguments.forbid([Self.psm], "cannot be combined with --listen, which prints it")
     }
   }
 

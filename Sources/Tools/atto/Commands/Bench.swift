@@ -220,10 +220,12 @@ enum BenchCommand: Command {
         result.run = runCount
         runCount += 1
       }
-      if let known { result.set(link: known, of: measured.test) }
+      // With a response to each value, a scenario has the timing of writes.
+      let isAcknowledged = carrier?.isAcknowledged == true && measured.test == .send
+      let test = isAcknowledged ? .write : measured.test
+      if let known { result.set(link: known, of: test) }
       await result.setLimit(
-        measured, over: known?.parameters(of: measured.test), scenario: scenario,
-        acknowledged: carrier?.isAcknowledged ?? false)
+        measured, as: test, over: known?.parameters(of: test), scenario: scenario)
       let before = earlier.last { $0.title == result.title }
       if let before {
         result.compare(with: before)
