@@ -40,7 +40,8 @@ def answers(b):
     equal(ask(b, "completion", "f"), ["fish"])
     equal(ask(b, "man", "unp"), ["unpair"])
     for words in (["read", "--capture", ""], ["read", "--capture=x"], ["serve", ""], ["decode", "x"],
-                  ["play", "air:Strap", "a.att", ""], ["play", "--listen", "unix:x", ""], ["bonds", "--store", ""]):
+                  ["btp", "-s", ""], ["play", "air:Strap", "a.att", ""],
+                  ["play", "--listen", "unix:x", ""], ["bonds", "--store", ""]):
         equal(ask(b, *words), ["files"], " ".join(words))
     equal(ask(b, "read", "air:"), ["air:Strap"])
     equal(ask(b, "read", ""), ["air:Strap", "unix:", "le:", "fd:"])

@@ -498,7 +498,10 @@ def frames(b):
     for service, opcode in ((CORE, 0x02), (CORE, 0x77), (GAP, 0x0A), (0x99, 0x01)):
         expect(tester.status(service, opcode, b"\xff" * 0xFFFF) in (FAIL, UNKNOWN), "64 KB")
     tester.ask(CORE, 0x05, value(b"\n" * 0xFFFD))
-    tester.running.stop(signal.SIGTERM)
+    equal(tester.running.stop(signal.SIGTERM).code, 0, "SIGTERM")
+    tester.closed()
+    b.start("btp", "air:Brief", "-s", path, "--max-time", "0.2")
+    listener.accept().closed()
 
 
 @test("btp: a tester that does not read, and one that sends anything")

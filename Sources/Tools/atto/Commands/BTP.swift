@@ -60,7 +60,12 @@ enum BTPCommand: Command {
       radio, index: UInt8(arguments[index]), options: options, store: bonds.store,
       isVerbose: arguments[verbose])
     let result: Result<Void, any Error>
-    do { result = .success(try await tester.run(path)) } catch { result = .failure(error) }
+    do {
+      result = .success(try await tester.run(path))
+    } catch {
+      // Testers end the program by a signal, which is no failure.
+      result = ExitStatus(error).isInterruption ? .success(()) : .failure(error)
+    }
     await bonds.end(on: loop)
     await radio.close()
     try result.get()

@@ -138,6 +138,9 @@ private struct Before {
   static func option(
     _ word: some StringProtocol, _ options: [OptionDescription]
   ) -> OptionDescription? {
+    if let short = options.first(where: { $0.short.map { "-" + $0 == word } ?? false }) {
+      return short
+    }
     let near = options.filter { "--\($0.name)".hasPrefix(word) && word.count > 2 }
     return near.first { $0.name.count == word.count - 2 } ?? (near.count == 1 ? near[0] : nil)
   }
