@@ -156,6 +156,17 @@ let package = Package(
         "AttoStore", "AttoStreams",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
+    // Loads libmosquitto at run time; nothing links with it.
+    .target(
+      name: "CAttoMosquitto", path: "Sources/Gateway/CMosquitto",
+      linkerSettings: [.linkedLibrary("dl")]),
+    .target(
+      name: "AttoMQTT",
+      dependencies: [
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoGateway", "AttoStore",
+        "CAttoLinux", "CAttoMosquitto",
+      ],
+      path: "Sources/Gateway/MQTT", swiftSettings: common + inheriting),
     .target(
       name: "AttoStreams",
       dependencies: ["AttoEventLoop", "AttoLinks", "CAttoLinux"], path: "Sources/Gateway/Streams",
@@ -174,7 +185,7 @@ let package = Package(
       name: "AttoGatewayCLI",
       dependencies: [
         "Atto", "AttoESPHome", "AttoEventLoop", "AttoFormats", "AttoGateway", "AttoLinks",
-        "AttoStore", "AttoStreams", "CAttoLinux",
+        "AttoMQTT", "AttoStore", "AttoStreams", "CAttoLinux",
       ],
       path: "Sources/Gateway/atto-gateway", exclude: ["Packaging"],
       swiftSettings: common + inheriting),
@@ -267,6 +278,8 @@ let package = Package(
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
     .unitTests(
       "GatewayTests", ["AttoGateway", "AttoTesting", "Atto", "AttoEventLoop", "AttoFormats"]),
+    .unitTests(
+      "MQTTTests", ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoStore", "Atto", "AttoTesting"]),
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
     .unitTests(
       "ESPHomeTests",

@@ -149,3 +149,11 @@ package struct SQLiteRow: ~Copyable {
   /// Returns a column as text.
   package func text(_ column: Int32) -> String { String(decoding: octets(column), as: UTF8.self) }
 }
+
+extension SQLiteDatabase {
+  /// Opens a file for this user only, and creates it if it is missing. Its folder must exist.
+  package init(creating path: String) throws(StoreError) {
+    let (path, _) = try StorePlace.prepare(path, isNamed: true, creates: true)
+    try self.init(path: path)
+  }
+}

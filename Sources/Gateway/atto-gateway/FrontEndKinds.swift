@@ -1,5 +1,6 @@
 import AttoESPHome
 import AttoGateway
+import AttoMQTT
 
 extension FrontEndKind {
   /// The front ends of this program, in the order in which they start.
@@ -10,6 +11,18 @@ extension FrontEndKind {
         configuration.esphome.map {
           ESPHomeServer($0, name: configuration.name, loop: hub.loop, log: hub.logging)
         }
-      })
+      }),
+    FrontEndKind(
+      "mqtt",
+      isSame: {
+        $0.mqtt == $1.mqtt && $0.name == $1.name && $0.fleet == $1.fleet && $0.state == $1.state
+          && $0.advertisements == $1.advertisements
+          && $0.limits.connections == $1.limits.connections
+      },
+      make: { configuration, hub in
+        configuration.mqtt.map { _ in
+          MQTTFrontEnd(configuration, loop: hub.loop, log: hub.logging)
+        }
+      }),
   ]
 }

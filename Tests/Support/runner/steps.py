@@ -287,7 +287,7 @@ def interoperability():
 
 @step(600, after=["release"], load=0.75)
 def gateway():
-    """The gateway: as a service, and with Home Assistant's Bluetooth clients."""
+    """The gateway: as a service, with Home Assistant's Bluetooth clients, and with MQTT."""
     run(SYSTEM / "Gateway" / "run", atto().parent)
 
 

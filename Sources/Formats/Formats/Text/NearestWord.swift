@@ -42,7 +42,7 @@ package enum NearestWord {
 
 /// The text in quotation marks for a message, truncated after 40 characters, with control characters
 /// escaped.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
   var result = "\""
   for (count, scalar) in text.unicodeScalars.enumerated() {
     if count == 40 { return result + "…\"" }

@@ -4,7 +4,7 @@ extension Configuration.MQTT {
   static let keys = [
     "url", "version", "user", "passwordFile", "caFile", "certificateFile", "keyFile", "alpn",
     "clientID", "topic", "homeAssistant", "homeAssistantPrefix", "qos", "keepAliveSeconds",
-    "queue", "queueLimit",
+    "queue", "queueLimit", "values",
   ]
   /// Brokers that can be given.
   static let brokerLimit = 16
@@ -29,6 +29,10 @@ extension Configuration.MQTT {
     homeAssistantPrefix = try object["homeAssistantPrefix"]?.topic ?? homeAssistantPrefix
     qos = try object["qos"]?.integer(0...1) ?? qos
     keepAlive = try object["keepAliveSeconds"]?.integer(5...3600, unit: " of seconds") ?? keepAlive
+    if let field = object["values"] {
+      let word = try field.word(ValueStyle.allCases.map(\.rawValue))
+      values = ValueStyle(rawValue: word) ?? values
+    }
     queue = try object["queue"]?.filePath
     queueLimit = try object["queueLimit"]?.integer(0...10_000_000) ?? queueLimit
     try checkCombinations(object)

@@ -26,6 +26,8 @@ extension Configuration {
     package var homeAssistantPrefix = "homeassistant"
     /// The quality of service of values, 0 or 1.
     package var qos = 1
+    /// How values are written.
+    package var values = ValueStyle.json
     /// The seconds between keep-alive messages, 5 to 3600.
     package var keepAlive = 30
     /// The file of the values that wait for the broker; nil: `queue.sqlite` in the state folder, or in
@@ -53,6 +55,16 @@ extension Configuration {
         "mqtt\(usesTLS ? "s" : "")://"
           + "\(ListeningPlace.internet(host: host, port: port))"
       }
+    }
+
+    /// How a value is written in the payload of its topic.
+    package enum ValueStyle: String, CaseIterable, Equatable, Sendable {
+      /// An object with the value in hexadecimal, its fields if they are known, and the time.
+      case json
+      /// Hexadecimal digits.
+      case hex
+      /// The octets.
+      case raw
     }
 
     package enum Version: String, CaseIterable, Equatable, Sendable {

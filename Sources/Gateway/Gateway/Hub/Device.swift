@@ -120,7 +120,9 @@ package actor Device {
 
   /// Whether a link should exist.
   var isWanted: Bool {
-    !isOver && (users.values.contains { !$0.isPassive } || configuration?.isHeld ?? false)
+    // The gateways of a fleet agree which one holds a device, and that one uses it.
+    let isHeld = (configuration?.isHeld ?? false) && hub.here { $0.configuration.fleet == nil }
+    return !isOver && (users.values.contains { !$0.isPassive } || isHeld)
   }
   /// Whether the hub has dropped the device.
   var isOver = false

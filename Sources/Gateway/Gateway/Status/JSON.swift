@@ -34,3 +34,7 @@ package indirect enum JSON: Sendable {
     return quoted.printableJSON + "\""
   }
 }
+
+extension JSON: Equatable {
+  package static func == (a: JSON, b: JSON) -> Bool { a.text == b.text }
+}

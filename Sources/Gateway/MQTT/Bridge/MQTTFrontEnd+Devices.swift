@@ -1,0 +1,195 @@
+import Atto
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoGateway
+
+/// Devices and their values.
+extension MQTTFrontEnd {
+  /// Compares the sessions with the hub's devices, which a reload changes.
+  func refresh() async {
+    guard let hub else { return }
+    var found: [String: (Device, DeviceConfiguration)] = [:]
+    for device in await hub.devices {
+      if let configuration = await device.configuration {
+        found[configuration.name] = (device, configuration)
+      }
+    }
+    for (name, session) in sessions
+    where found[name].map({ $0.0 !== session.device || $0.1 != session.configuration }) ?? true {
+      remove(session)
+    }
+    for (name, (device, configuration)) in found where sessions[name] == nil {
+      let session = DeviceSession(device, configuration)
+      sessions[name] = session
+      announce(session, at: configuration.match.address)
+      if fleet != nil {
+        if configuration.isHeld { fleet?.add(name) }
+      } else {
+        publishStatus(of: session)
+        if configuration.isHeld { await hold(session) }
+      }
+    }
+    tickFleet()
+  }
+
+  private func remove(_ session: DeviceSession) {
+    fleet?.remove(session.name)
+    session.end()
+    sessions[session.name] = nil
+    session.isConnected = false
+    publishStatus(of: session)
+    for topic in session.announced.keys {
+      publisher?.send(Outgoing(topic: topic, payload: [], retained: true))
+    }
+  }
+
+  /// Uses the device, which connects it, until ``release(_:)``.
+  @discardableResult func hold(_ session: DeviceSession) async -> DeviceUse {
+    if let use = session.use { return use }
+    let use = await session.device.use(as: name)
+    if let other = session.use {
+      use.release()
+      return other
+    }
+    session.use = use
+    session.tasks = [
+      Task { await self.follow(session, use) }
+    ]
+    for read in session.configuration.read {
+      session.tasks.append(
+        Task { await self.repeatedly(read, session, use) })
+    }
+    return use
+  }
+
+  /// Ends the use.
+  func release(_ session: DeviceSession) {
+    let wasConnected = session.isConnected
+    session.end()
+    session.isConnected = false
+    if wasConnected { publishStatus(of: session) }
+  }
+
+  private func follow(_ session: DeviceSession, _ use: DeviceUse) async {
+    while let batch = await use.events.next() {
+      missed += batch.missed
+      for event in batch.elements {
+        switch event {
+        case .value(let handle, let value): publish(value, of: handle, session)
+        case .connected(let mtu):
+          session.isConnected = true
+          session.mtu = mtu
+          session.problem = nil
+          publishStatus(of: session)
+          linked(session.name, true)
+          configure(session, use)
+        case .disconnected(let error):
+          session.isConnected = false
+          session.problem = "\(error)"
+          publishStatus(of: session)
+          linked(session.name, false)
+        case .databaseChanged:
+          session.topics = [:]
+          configure(session, use)
+        }
+      }
+    }
+  }
+
+  private func publish(_ value: [UInt8], of handle: AttributeHandle, _ session: DeviceSession) {
+    guard let topic = session.topics[handle] else { return }
+    publisher?.publish(topic.value(value, at: clock.now()))
+  }
+
+  // MARK: - Characteristics
+
+  /// Subscribes to what the configuration names.
+  private func configure(_ session: DeviceSession, _ use: DeviceUse) {
+    session.setup?.cancel()
+    session.setup = Task {
+      for reference in session.configuration.subscribe {
+        do throws(GatewayError) {
+          let (handle, _) = try await self.topic(reference, session, use)
+          try await use.subscribe(handle)
+        } catch {
+          if Task.isCancelled { return }
+          self.failed(session, "cannot subscribe to \(reference): \(error)")
+        }
+      }
+    }
+  }
+
+  func failed(_ session: DeviceSession, _ problem: String) {
+    guard session.problem != problem else { return }
+    log(.warning, "mqtt: \(session.name): \(problem)")
+    session.problem = problem
+    publishStatus(of: session)
+  }
+
+  /// Finds a characteristic, and makes its topic.
+  func topic(
+    _ reference: CharacteristicReference, _ session: DeviceSession, _ use: DeviceUse
+  ) async throws(GatewayError) -> (AttributeHandle, ValueTopic) {
+    let characteristic = try await use.characteristic(reference)
+    let handle = characteristic.valueHandle
+    if let topic = session.topics[handle] { return (handle, topic) }
+    let name = session.name(of: characteristic, in: try await use.database())
+    let topic = ValueTopic(
+      names.value(name, of: session.name), of: characteristic.uuid,
+      decodes: session.decodes(characteristic), style: settings.values, via: gateway)
+    session.topics[handle] = topic
+    if let homeAssistant {
+      let address = await session.device.address
+      announce(
+        homeAssistant.values(characteristic.uuid, name, of: session.name, at: address), session)
+    }
+    return (handle, topic)
+  }
+
+  private func repeatedly(
+    _ read: DeviceConfiguration.PeriodicRead, _ session: DeviceSession, _ use: DeviceUse
+  ) async {
+    while !Task.isCancelled {
+      if session.isConnected {
+        do throws(GatewayError) {
+          let (handle, topic) = try await topic(read.characteristic, session, use)
+          let value = try await use.read(handle)
+          publisher?.publish(topic.value(value, at: clock.now()))
+        } catch {
+          if session.isConnected { failed(session, "cannot read \(read.characteristic): \(error)") }
+        }
+      }
+      // A new link is read from soon after it was made.
+      let pause = session.isConnected ? read.period : min(read.period, .seconds(1))
+      do { try await loop.sleep(for: pause) } catch { return }
+    }
+  }
+
+  // MARK: - Status
+
+  func publishStatus(of session: DeviceSession) {
+    let (address, rssi) = session.device.assumeIsolated { ($0.address, $0.rssi) }
+    var members: [(name: String, value: JSON)] = [
+      ("state", .string(session.isConnected ? "connected" : "waiting"))
+    ]
+    if session.isConnected { members.append(("mtu", .integer(session.mtu))) }
+    if let address { members.append(("address", .string(address.digits))) }
+    if let rssi { members.append(("rssi", .integer(Int(rssi)))) }
+    if let problem = session.problem { members.append(("error", .string(problem))) }
+    members.append(("via", .string(gateway)))
+    publish(names.status(of: session.name), JSON.object(members).octets)
+  }
+
+  private func announce(_ session: DeviceSession, at address: BluetoothAddress?) {
+    guard let homeAssistant else { return }
+    announce([homeAssistant.connection(of: session.name, at: address)], session)
+  }
+
+  private func announce(_ messages: [Outgoing], _ session: DeviceSession) {
+    for message in messages where session.announced[message.topic] != message {
+      session.announced[message.topic] = message
+      publisher?.send(message)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Atto
+import AttoEventLoop
+import AttoFormats
+import AttoGateway
+
+/// Joins the ``Fleet`` with the broker and the devices.
+extension MQTTFrontEnd {
+  private static let busyTime: Duration = .milliseconds(500)
+  private static let idleTime: Duration = .seconds(5)
+
+  func startFleet() {
+    guard fleetName != nil else { return }
+    fleet = Fleet(name: gateway, slots: slotLimit)
+    scheduleFleet()
+  }
+
+  func stopFleet() {
+    fleetTimer?.cancel()
+    guard let topic = names.fleet, fleet != nil else { return }
+    fleet = nil
+    publish("\(topic)/\(gateway)", Fleet.Digest(gateway: gateway).payload)
+  }
+
+  private var milliseconds: Int64 { loop.now / 1_000_000 }
+
+  private func scheduleFleet() {
+    fleetTimer?.cancel()
+    isFleetBusy = fleet?.isBusy ?? false
+    fleetTimer = LoopTimer(after: isFleetBusy ? Self.busyTime : Self.idleTime, on: loop) {
+      [weak self] in
+      guard let self else { return }
+      self.assumeIsolated {
+        $0.tickFleet()
+        $0.scheduleFleet()
+      }
+    }
+  }
+
+  /// Something has come in that may have to be decided soon.
+  private func hurryFleet() {
+    if !isFleetBusy, fleet?.isBusy ?? false { scheduleFleet() }
+  }
+
+  func tickFleet() {
+    for action in fleet?.tick(at: milliseconds) ?? [] {
+      switch action {
+      case .connect(let device):
+        guard let session = sessions[device] else { continue }
+        Task { await self.hold(session) }
+      case .release(let device):
+        if let session = sessions[device] { release(session) }
+      case .publish(let digest):
+        if let topic = names.fleet { publish("\(topic)/\(gateway)", digest.payload) }
+      }
+    }
+  }
+
+  /// The link of a device was made or lost.
+  func linked(_ device: String, _ isLinked: Bool) {
+    fleet?.linked(device, isLinked, at: milliseconds)
+    tickFleet()
+  }
+
+  /// An advertisement.
+  func heardInFleet(_ device: Discovery) {
+    guard fleet != nil, device.isConnectable, device.rssi != 127 else { return }
+    for session in sessions.values
+    where session.configuration.match.matches(device, onAir: true) {
+      fleet?.heard(session.name, Int(device.rssi), at: milliseconds)
+    }
+    hurryFleet()
+  }
+
+  // MARK: - The broker
+
+  func fleetConnected() {
+    guard let topic = names.fleet, fleet != nil else { return }
+    publisher?.subscribe([topic + "/+", settings.topic + "/+/status"])
+    fleet?.announce()
+    tickFleet()
+  }
+
+  func fleetDisconnected() {
+    fleet?.alone()
+    offlineGateways = []
+  }
+
+  /// Whether the message was for the fleet.
+  func receiveInFleet(_ message: BrokerMessage) -> Bool {
+    guard let topic = names.fleet, fleet != nil else { return false }
+    if message.topic.hasPrefix(topic + "/") {
+      guard let digest = Fleet.Digest(message.payload), digest.gateway != gateway else {
+        return true
+      }
+      // A retained digest may be that of a dead gateway, whose last will comes before or after it.
+      guard !message.isRetained || !offlineGateways.contains(digest.gateway) else { return true }
+      offlineGateways.remove(digest.gateway)
+      fleet?.receive(digest, at: milliseconds)
+      hurryFleet()
+      return true
+    }
+    guard message.topic.hasSuffix("/status"), let (name, isOffline) = Self.status(message.payload)
+    else { return false }
+    if name == gateway { return true }
+    if isOffline {
+      if offlineGateways.count < Fleet.gatewayLimit { offlineGateways.insert(name) }
+      // Until one takes them over, the best placed of the others tells that they are not connected.
+      for device in fleet?.gone(name) ?? [] where fleet?.answers(for: device) == true {
+        if let session = sessions[device] { publishStatus(of: session) }
+      }
+      hurryFleet()
+    } else {
+      offlineGateways.remove(name)
+    }
+    return true
+  }
+
+  /// The gateway of a status, and whether it is the last will.
+  private static func status(_ payload: [UInt8]) -> (gateway: String, isOffline: Bool)? {
+    guard payload.count <= 1024, let node = try? JSONParser.parse(payload),
+      case .object(let members) = node.content
+    else { return nil }
+    var texts: [String: String] = [:]
+    for member in members {
+      if case .string(let text) = member.value.content { texts[member.name] = text }
+    }
+    guard let gateway = texts["gateway"], let state = texts["state"] else { return nil }
+    return (gateway, state == "offline")
+  }
+}

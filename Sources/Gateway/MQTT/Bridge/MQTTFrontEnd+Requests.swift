@@ -1,0 +1,114 @@
+import Atto
+import AttoATT
+import AttoEventLoop
+import AttoFormats
+import AttoGateway
+
+/// Requests of the broker's clients.
+extension MQTTFrontEnd {
+  func receive(_ message: BrokerMessage) {
+    guard let topic = RequestTopic(message.topic, in: names) else { return }
+    // A retained request would be carried out again at each connection.
+    guard !message.isRetained else {
+      refused += 1
+      return answer(message, nil) { $0.error(.usage, "a retained request is not carried out") }
+    }
+    let request: Request
+    do throws(Request.Mistake) {
+      request = try Request(topic, message.payload, isRaw: settings.values == .raw)
+    } catch {
+      refused += 1
+      return answer(message, error.id) { $0.error(error.kind, error.message) }
+    }
+    guard requests < Self.requestLimit else {
+      refused += 1
+      return answer(message, request.id) {
+        $0.error(.limit, "too many requests under way: the limit is \(Self.requestLimit)")
+      }
+    }
+    // In a fleet the gateway that holds the device answers.
+    if fleet != nil, let device = topic.device, sessions[device] != nil,
+      fleet?.answers(for: device) == false
+    {
+      return
+    }
+    requests += 1
+    Task { await self.carryOut(request, message) }
+  }
+
+  private func carryOut(_ request: Request, _ message: BrokerMessage) async {
+    defer { requests -= 1 }
+    var answer = Answer(id: request.id, via: gateway)
+    do throws(GatewayError) {
+      try await perform(request, &answer)
+    } catch {
+      answer.error(error)
+    }
+    send(answer, to: message)
+  }
+
+  private func perform(_ request: Request, _ answer: inout Answer) async throws(GatewayError) {
+    if case .scan(let isActive) = request.action {
+      await hub?.setScanning(active: isActive)
+      return answer.done()
+    }
+    let name = request.topic.device ?? ""
+    guard let session = sessions[name] else { throw .unknownDevice(name) }
+    let use = try await connected(session)
+    switch (request.topic, request.action) {
+    case (.get(_, let characteristic), _):
+      let (handle, topic) = try await topic(try reference(characteristic), session, use)
+      answer.value(try await use.read(handle), topic.format)
+    case (.set(_, let characteristic), .write(let value, let withResponse)):
+      let found = try await use.characteristic(try reference(characteristic))
+      try await use.write(value, to: found.valueHandle, withResponse: withResponse)
+      answer.done()
+    case (.subscribe(_, let characteristic), .subscribe(let isOn)):
+      let (handle, _) = try await topic(try reference(characteristic), session, use)
+      if isOn { try await use.subscribe(handle) } else { try await use.unsubscribe(handle) }
+      answer.done()
+    case (.sequence, .named(let name)): answer.values(try await use.perform(sequence: name))
+    case (.sequence, .steps(let steps)): answer.values(try await use.perform(steps))
+    default: answer.error(.usage, "unexpected request")
+    }
+  }
+
+  private func reference(_ text: String) throws(GatewayError) -> CharacteristicReference {
+    do throws(Request.Mistake) {
+      return try RequestObject.reference(text)
+    } catch { throw .unknownCharacteristic(device: "the device", text) }
+  }
+
+  /// The link of a device, which is made if the device is used on demand.
+  private func connected(_ session: DeviceSession) async throws(GatewayError) -> DeviceUse {
+    if let use = session.use, session.configuration.isHeld { return use }
+    let use = await hold(session)
+    session.timer?.cancel()
+    let name = session.name
+    session.timer = LoopTimer(after: Self.lingerTime, on: loop) { [weak self] in
+      guard let self else { return }
+      self.assumeIsolated { if let session = $0.sessions[name] { $0.release(session) } }
+    }
+    try await use.connected(within: Self.connectTime)
+    return use
+  }
+
+  // MARK: - Answers
+
+  private func answer(_ message: BrokerMessage, _ id: JSON?, _ fill: (inout Answer) -> Void) {
+    var answer = Answer(id: id, via: gateway)
+    fill(&answer)
+    send(answer, to: message)
+  }
+
+  private func send(_ answer: Answer, to message: BrokerMessage) {
+    var topic = message.topic + "/answer"
+    // A client that names a topic with wildcards gets its answer at the usual one.
+    if let named = message.responseTopic, !named.isEmpty, !named.contains("+"), !named.contains("#")
+    {
+      topic = named
+    }
+    publisher?.send(
+      Outgoing(topic: topic, payload: answer.payload, correlation: message.correlation))
+  }
+}

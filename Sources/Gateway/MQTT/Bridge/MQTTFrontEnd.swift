@@ -1,0 +1,198 @@
+import AttoEventLoop
+import AttoGateway
+import Atto
+import AttoATT
+import AttoStore
+import Glibc
+
+/// The gateway's interface to an MQTT broker: values of devices are published, and the broker's clients
+/// ask for more.
+///
+/// Runs on the hub's loop. Only the queue file and connecting to a broker have threads of their own.
+package actor MQTTFrontEnd: FrontEnd {
+  /// Requests that are carried out at one time.
+  package static let requestLimit = 256
+  /// The time for a device on demand to connect, and how long it stays connected after a request.
+  static let connectTime: Duration = .seconds(20)
+  static let lingerTime: Duration = .seconds(30)
+  /// How often the list of devices is compared with the hub's.
+  static let refreshTime: Duration = .seconds(5)
+
+  package nonisolated let name = "mqtt"
+  nonisolated let loop: Loop
+  nonisolated let gateway: String
+  let settings: Configuration.MQTT
+  let names: TopicNames
+  let homeAssistant: HomeAssistant?
+  let log: Hub.Logging
+  let fleetName: String?
+  let slotLimit: Int
+  var advertisements: Configuration.Advertisements
+  var hub: Hub?
+  var publisher: Publisher?
+  var sessions: [String: DeviceSession] = [:]
+  var clock = WallTime.Clock()
+  var requests = 0
+  /// Values that a slow gateway has missed, and requests that were refused.
+  var missed = 0
+  var refused = 0
+  var fleet: Fleet?
+  var fleetTimer: LoopTimer?
+  var isFleetBusy = false
+  /// Gateways whose last will was published.
+  var offlineGateways: Set<String> = []
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// A front end that does nothing until ``run(_:)``.
+  ///
+  /// - Parameters:
+  ///   - configuration: with `mqtt`.
+  ///   - loop: the hub's.
+  package init(
+    _ configuration: Configuration, loop: Loop, log: @escaping Hub.Logging = { _, _ in }
+  ) {
+    self.loop = loop
+    self.log = log
+    gateway = configuration.name
+    settings = configuration.mqtt ?? Configuration.MQTT(brokers: [])
+    fleetName = configuration.fleet
+    slotLimit = configuration.limits.connections
+    advertisements = configuration.advertisements
+    names = TopicNames(
+      prefix: settings.topic, gateway: gateway, fleet: configuration.fleet)
+    homeAssistant =
+      settings.homeAssistant && settings.values == .json
+      ? HomeAssistant(
+        prefix: settings.homeAssistantPrefix, names: names,
+        owner: configuration.fleet ?? gateway, gateway: gateway,
+        isFleet: configuration.fleet != nil) : nil
+    let folder = configuration.state ?? getenv("STATE_DIRECTORY").map { String(cString: $0) }
+    queuePath = settings.queue ?? folder.map { "\($0)/queue.sqlite" }
+  }
+  private let queuePath: String?
+
+  /// Serves until the task is cancelled. A broker that is away is waited for.
+  ///
+  /// - Throws: if libmosquitto or the queue file cannot be used.
+  package func run(_ hub: Hub) async throws {
+    self.hub = hub
+    let publisher = Publisher(
+      brokerSettings, queue: try await openQueue(), on: loop
+    ) { [weak self] event in
+      guard let self else { return }
+      self.assumeIsolated { $0.happened(event) }
+    }
+    self.publisher = publisher
+    startFleet()
+    publisher.start()
+    let heard = advertisements.forward || fleetName != nil ? await hub.heard() : nil
+    let hearing = heard.map { heard in
+      Task {
+        while let batch = await heard.next() { self.heard(batch.elements) }
+      }
+    }
+    while !Task.isCancelled {
+      await refresh()
+      do { try await loop.sleep(for: Self.refreshTime) } catch { break }
+    }
+    hearing?.cancel()
+    stopFleet()
+    await stop()
+  }
+
+  private func stop() async {
+    for session in sessions.values {
+      session.end()
+      guard session.isConnected else { continue }
+      session.isConnected = false
+      publishStatus(of: session)
+    }
+    sessions = [:]
+    guard let publisher else { return }
+    self.publisher = nil
+    let last = Outgoing(
+      topic: names.status, payload: gatewayStatus("offline"), retained: true)
+    await withCheckedContinuation { continuation in
+      publisher.stop(last: last) { continuation.resume() }
+    }
+  }
+
+  private var brokerSettings: BrokerSettings {
+    BrokerSettings(
+      mqtt: settings, clientID: settings.clientID ?? "atto-\(gateway)", willTopic: names.status,
+      willPayload: String(decoding: gatewayStatus("offline"), as: UTF8.self))
+  }
+
+  private func openQueue() async throws -> (file: QueueFile, stored: Outbox.Stored)? {
+    guard let queuePath else {
+      log(.warning, "mqtt: no queue file: values are kept in memory while no broker can be reached")
+      return nil
+    }
+    let loop = loop
+    let opened: Result<(file: QueueFile, stored: Outbox.Stored), StoreError>? =
+      await withCheckedContinuation { continuation in
+        Blocking.run(on: loop) {
+          Result { () throws(StoreError) in
+            let file = try QueueFile(path: queuePath)
+            return (file, try file.stored())
+          }
+        } done: {
+          continuation.resume(returning: $0)
+        }
+      }
+    guard let opened else { throw GatewayError.tooManyRequests(limit: 0) }
+    return try opened.get()
+  }
+
+  // MARK: - The broker
+
+  private func happened(_ event: Publisher.Event) {
+    switch event {
+    case .connected:
+      log(.notice, "mqtt: connected to \(publisher?.broker.map { "\($0)" } ?? "the broker")")
+      publisher?.subscribe(names.requestFilters)
+      publish(names.status, gatewayStatus("online"))
+      for session in sessions.values {
+        if fleet == nil || session.use != nil { publishStatus(of: session) }
+        for message in session.announced.values { publisher?.send(message) }
+      }
+      fleetConnected()
+    case .disconnected(let fault):
+      log(.warning, "mqtt: \(fault)")
+      fleetDisconnected()
+    case .subscriptionRefused: log(.error, "mqtt: the broker refuses a subscription")
+    case .disk(let fault?): log(.error, "mqtt: the queue: \(fault)")
+    case .disk(nil): log(.notice, "mqtt: the queue accepts values again")
+    case .message(let message):
+      if receiveInFleet(message) { return }
+      receive(message)
+    }
+  }
+
+  func publish(_ topic: String, _ payload: [UInt8]) {
+    publisher?.send(Outgoing(topic: topic, payload: payload, retained: true))
+  }
+
+  func gatewayStatus(_ state: String) -> [UInt8] {
+    JSON.object([("state", .string(state)), ("gateway", .string(gateway))]).octets
+  }
+
+  package func status() async -> FrontEndStatus {
+    guard let publisher else { return FrontEndStatus(state: "not running", isHealthy: false) }
+    let counts = publisher.counts
+    let state =
+      publisher.broker.map { "connected to \($0)" } ?? publisher.fault.map { "\($0)" }
+      ?? "connecting"
+    return FrontEndStatus(
+      state: state, isHealthy: publisher.isConnected,
+      numbers: [
+        ("queue_length", Double(counts.waiting)),
+        ("dropped_total", Double(counts.dropped + missed)),
+        ("kept_total", Double(counts.kept)), ("published_total", Double(publisher.published)),
+        ("messages_dropped_total", Double(publisher.droppedMessages)),
+        ("values_refused_total", Double(publisher.refused)),
+        ("requests_refused_total", Double(refused)),
+      ])
+  }
+}

@@ -1,0 +1,111 @@
+import AttoEventLoop
+import AttoGateway
+
+/// Keeps a connection to one of several brokers. Used on the loop's thread.
+///
+/// The brokers are tried in their order, from the first. When all have failed, there is a pause, which
+/// doubles from one round to the next up to ``longestPause`` and is varied by half, so that many
+/// gateways do not come back at one moment. A connection that has lasted for ``goodTime`` resets it. A
+/// broker whose connecting thread still blocks, in the name server for instance, is skipped.
+final class BrokerConnection {
+  static let shortestPause = 1.0
+  static let longestPause = 60.0
+  static let goodTime: Duration = .seconds(30)
+
+  private let settings: BrokerSettings
+  private let loop: Loop
+  /// Receives what happens on the connection; `.ended` also for each attempt that fails.
+  private let report: (BrokerLink.Event) -> Void
+  private(set) var link: BrokerLink?
+  /// Why there is no connection; nil while there is one, and before the first attempt.
+  private(set) var fault: BrokerFault?
+  private var next = 0
+  private var pause = BrokerConnection.shortestPause
+  private var busy: Set<Int> = []
+  private var timer: LoopTimer?
+  private var connectedSince: Int64?
+  private var isStopped = false
+
+  init(
+    _ settings: BrokerSettings, on loop: Loop, report: @escaping (BrokerLink.Event) -> Void
+  ) {
+    (self.settings, self.loop, self.report) = (settings, loop, report)
+  }
+
+  /// Whether there is a broker to publish to.
+  var isConnected: Bool { link?.isConnected ?? false }
+
+  /// Starts to connect.
+  func start() { attempt() }
+
+  /// Ends the connection for good.
+  func stop() {
+    isStopped = true
+    timer?.cancel()
+    link?.disconnect()
+    link = nil
+  }
+
+  private func attempt() {
+    guard !isStopped else { return }
+    let brokers = settings.mqtt.brokers
+    while busy.contains(next), next < brokers.count { next += 1 }
+    guard next < brokers.count else { return rest() }
+    let index = next
+    next += 1
+    busy.insert(index)
+    let link = BrokerLink(to: brokers[index], settings, on: loop) { [weak self] event in
+      self?.happened(event)
+    }
+    self.link = link
+    link.connect { [weak self] in self?.busy.remove(index) }
+  }
+
+  /// Waits, then begins with the first broker again.
+  private func rest() {
+    next = 0
+    let time = pause * Double.random(in: 0.5...1.5)
+    pause = min(pause * 2, Self.longestPause)
+    timer = LoopTimer(after: .seconds(time), on: loop) { [weak self] in self?.attempt() }
+  }
+
+  private func happened(_ event: BrokerLink.Event) {
+    switch event {
+    case .connected:
+      fault = nil
+      connectedSince = loop.now
+    case .ended(let fault):
+      self.fault = fault
+      // The link is in a call of its own.
+      loop.execute(LoopBound(self, loop)) { $0.ended() }
+    default: break
+    }
+    report(event)
+  }
+
+  private func ended() {
+    link = nil
+    if let since = connectedSince {
+      connectedSince = nil
+      next = 0
+      if LoopTimer.seconds(from: since, to: loop.now) >= Self.goodTime.components.seconds {
+        pause = Self.shortestPause
+      }
+      return rest()
+    }
+    attempt()
+  }
+}
+
+extension LoopTimer {
+  fileprivate static func seconds(from start: Int64, to end: Int64) -> Int64 {
+    (end - start) / 1_000_000_000
+  }
+}
+
+extension Loop {
+  /// Runs `body` in one of the next turns, with a value of the loop.
+  func execute<Value>(_ value: LoopBound<Value>, _ body: @escaping @Sendable (Value) -> Void) {
+    execute { body(value.value) }
+  }
+}

@@ -1,0 +1,238 @@
+import AttoEventLoop
+import AttoGateway
+import AttoStore
+import CAttoLinux
+
+/// Publishes what the gateway has to say: values, which the ``Outbox`` keeps until the broker has them,
+/// and messages of the moment, which are dropped if no broker is there. Used on the loop's thread.
+final class Publisher {
+  /// Messages of the moment that wait for the network.
+  static let messageLimit = 1024
+  /// Values that wait if there is no queue file.
+  static let memoryLimit = 10_000
+  /// The pause after a failure of the disk.
+  static let diskPause: Duration = .seconds(1)
+
+  /// What the owner learns.
+  enum Event {
+    case connected
+    case disconnected(BrokerFault)
+    case subscriptionRefused
+    case message(BrokerMessage)
+    /// The disk does not accept values, or does so again (nil).
+    case disk(StoreError?)
+  }
+
+  private let loop: Loop
+  private let qos: Int
+  private let file: QueueFile?
+  private var outbox: Outbox
+  private var connection: BrokerConnection?
+  private let report: (Event) -> Void
+  private var window = 0
+  private var messages: [Outgoing] = []
+  private var diskTimer: LoopTimer?
+  private var diskFault: StoreError?
+  /// Messages of the moment that were dropped, and values sent.
+  private(set) var droppedMessages = 0
+  private(set) var published = 0
+  /// Values that the broker has refused.
+  private(set) var refused = 0
+  private var isStopped = false
+
+  /// - Parameter queue: the open file and what it holds; nil: values are kept in memory only.
+  init(
+    _ settings: BrokerSettings, queue: (file: QueueFile, stored: Outbox.Stored)?, on loop: Loop,
+    report: @escaping (Event) -> Void
+  ) {
+    self.loop = loop
+    self.report = report
+    qos = settings.mqtt.qos
+    file = queue?.file
+    let limit = settings.mqtt.queueLimit
+    outbox = Outbox(
+      limit: queue == nil ? min(limit, Self.memoryLimit) : limit, stored: queue?.stored)
+    connection = BrokerConnection(settings, on: loop) { [weak self] in self?.happened($0) }
+  }
+
+  /// Starts to connect.
+  func start() {
+    connection?.start()
+    disk()
+  }
+
+  /// Ends the connection; `last` is published before, if there is a broker. Values that wait are on
+  /// disk when `done` is called, unless the disk refuses them.
+  func stop(last: Outgoing, done: @escaping () -> Void) {
+    if connection?.isConnected == true { _ = connection?.link?.publish(last) }
+    connection?.stop()
+    connection = nil
+    isStopped = true
+    outbox.connectionLost()
+    whenStored = done
+    disk()
+  }
+  private var whenStored: (() -> Void)?
+
+  var isConnected: Bool { connection?.isConnected ?? false }
+  var broker: Configuration.MQTT.Broker? { isConnected ? connection?.link?.broker : nil }
+  var fault: BrokerFault? { connection?.fault }
+  /// Values that wait, that were dropped, and that are or were on disk.
+  var counts: (waiting: Int, dropped: Int, kept: Int) {
+    (outbox.count, outbox.dropped, outbox.kept)
+  }
+
+  func subscribe(_ filters: [String]) {
+    for filter in filters { connection?.link?.subscribe(filter) }
+  }
+
+  /// Publishes a value, now or when the broker can be reached.
+  func publish(_ value: KeptValue) {
+    if qos == 0, !outbox.hasWaiting, let link = connection?.link, link.isConnected, !link.isFull {
+      // A broker that refuses its size refuses it always.
+      let message = Outgoing(topic: value.topic, payload: value.payload, qos: 0)
+      if link.publish(message) != nil { return published += 1 }
+    }
+    outbox.append(value, at: now)
+    pump()
+  }
+
+  /// Publishes a message of the moment.
+  func send(_ message: Outgoing) {
+    guard let link = connection?.link, link.isConnected else { return droppedMessages += 1 }
+    if link.isFull || !messages.isEmpty {
+      guard messages.count < Self.messageLimit else { return droppedMessages += 1 }
+      messages.append(message)
+    } else if link.publish(message) == nil {
+      droppedMessages += 1
+    }
+  }
+
+  private var now: Int64 { loop.now / 1_000_000 }
+
+  // MARK: - The broker
+
+  private func happened(_ event: BrokerLink.Event) {
+    switch event {
+    case .connected(let window):
+      self.window = window
+      report(.connected)
+      pump()
+    case .published(let id, let reason):
+      guard outbox.acknowledged(id) else { return }
+      // Refused for good, for instance because the user may not publish there.
+      if reason >= 128 { refused += 1 }
+      pump()
+    case .writable:
+      while let message = messages.first, let link = connection?.link, !link.isFull {
+        messages.removeFirst()
+        if link.publish(message) == nil { droppedMessages += 1 }
+      }
+      pump()
+    case .ended(let fault):
+      messages = []
+      outbox.connectionLost()
+      report(.disconnected(fault))
+      disk()
+    case .subscriptionRefused: report(.subscriptionRefused)
+    case .message(let message): report(.message(message))
+    }
+  }
+
+  /// Publishes values as the window and the network allow.
+  private func pump() {
+    if let link = connection?.link, link.isConnected {
+      let now = now
+      while !link.isFull, outbox.inFlight < window, let (value, isLate) = outbox.next(at: now) {
+        guard let id = link.publish(message(value, isLate: isLate)) else {
+          guard link.isConnected else { break }
+          outbox.refused()
+          continue
+        }
+        published += 1
+        outbox.sent(as: id)
+      }
+    }
+    disk()
+  }
+
+  private func message(_ value: KeptValue, isLate: Bool) -> Outgoing {
+    var message = Outgoing(topic: value.topic, payload: value.payload)
+    guard isLate else { return message }
+    if value.isJSON, value.payload.last == UInt8(ascii: "}") {
+      message.payload.removeLast()
+      message.payload += ",\"late\":true}".utf8
+    } else {
+      message.properties = [Outgoing.Property(name: "late", value: "true")]
+    }
+    return message
+  }
+
+  // MARK: - The disk
+
+  private func disk() {
+    guard let file else { return stored() }
+    guard diskTimer == nil || diskFault == nil else { return }
+    let call = outbox.diskCall(at: now, isConnected: isConnected && !isStopped)
+    guard let call else { return waitForDisk() }
+    diskTimer?.cancel()
+    diskTimer = nil
+    let publisher = LoopBound(self, loop)
+    switch call {
+    case .read(let first):
+      Blocking.run(on: loop) { () -> Result<[KeptValue], StoreError> in
+        do throws(StoreError) {
+          return .success(try file.read(from: first))
+        } catch { return .failure(error) }
+      } done: { result in
+        publisher.value.outbox.read((try? result?.get()) ?? [])
+        if case .failure(let error)? = result { publisher.value.report(.disk(error)) }
+        publisher.value.pump()
+      }
+    case .write(let values, let through):
+      Blocking.run(on: loop) { () -> StoreError? in
+        do throws(StoreError) {
+          try file.write(values, removeThrough: through)
+          return nil
+        } catch { return error }
+      } done: { fault in
+        // Without a thread: again later, as after a failure.
+        publisher.value.wrote(fault ?? .full(path: file.path), through)
+      }
+    }
+  }
+
+  private func wrote(_ fault: StoreError?, _ through: UInt64) {
+    outbox.wrote(fault == nil, removedThrough: through)
+    if fault != diskFault { report(.disk(fault)) }
+    diskFault = fault
+    guard fault == nil else {
+      if isStopped { return stored() }
+      diskTimer = LoopTimer(after: Self.diskPause, on: loop) { [weak self] in
+        self?.diskTimer = nil
+        self?.disk()
+      }
+      return
+    }
+    pump()
+  }
+
+  /// Sets the timer for the values that the broker does not acknowledge in time.
+  private func waitForDisk() {
+    guard diskTimer == nil, let time = outbox.nextDiskTime else {
+      if outbox.nextDiskTime == nil { stored() }
+      return
+    }
+    let delay = Duration.milliseconds(max(1, time - now))
+    diskTimer = LoopTimer(after: delay, on: loop) { [weak self] in
+      self?.diskTimer = nil
+      self?.disk()
+    }
+  }
+
+  private func stored() {
+    guard isStopped, let done = whenStored else { return }
+    whenStored = nil
+    done()
+  }
+}

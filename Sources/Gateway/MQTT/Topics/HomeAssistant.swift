@@ -1,0 +1,154 @@
+import Atto
+import AttoATT
+import AttoGateway
+
+/// Discovery messages of Home Assistant: one retained message for each decoded field that it has a
+/// class for, and one for the connection of each device.
+///
+/// The topics are `homeassistant/sensor/ID/OBJECT/config` and `homeassistant/binary_sensor/...`, where ID
+/// is `atto_` and the device's name, with the fleet's or gateway's name before it.
+struct HomeAssistant: Sendable {
+  let prefix: String
+  let names: TopicNames
+  /// The fleet's or the gateway's name.
+  let owner: String
+  let gateway: String
+  /// In a fleet a device is available when the device's topic says so, whichever gateway lives.
+  let isFleet: Bool
+
+  /// A sensor that Home Assistant knows.
+  struct Sensor {
+    var uuid: UInt16
+    var field: String
+    var name: String
+    /// `device_class`; nil: none fits.
+    var kind: String?
+    var unit: String?
+    /// The factor and the subtrahend for values in the other unit that the format allows.
+    var other: (minus: String, times: String)?
+
+    /// The template for the value.
+    var template: String {
+      let value = "value_json.decoded.\(field)"
+      guard let other, let unit else { return "{{ \(value) }}" }
+      return "{{ \(value) if value_json.units.\(field) == '\(unit)' else "
+        + "((\(value) - \(other.minus)) * \(other.times)) | round(2) }}"
+    }
+
+    init(
+      _ uuid: UInt16, _ field: String, _ name: String, _ kind: String? = nil, _ unit: String?,
+      other: (minus: String, times: String)? = nil
+    ) {
+      (self.uuid, self.field, self.name, self.kind) = (uuid, field, name, kind)
+      (self.unit, self.other) = (unit, other)
+    }
+  }
+
+  /// Fields and their classes; the units are those of `formats.txt`.
+  static let sensors: [Sensor] = [
+    Sensor(0x2A19, "level", "Battery", "battery", "%"),
+    Sensor(0x2A37, "heartRate", "Heart rate", nil, "bpm"),
+    Sensor(0x2A6D, "pressure", "Pressure", "pressure", "Pa"),
+    Sensor(0x2A6E, "temperature", "Temperature", "temperature", "°C"),
+    Sensor(0x2A6F, "humidity", "Humidity", "humidity", "%"),
+    Sensor(
+      0x2A1C, "temperature", "Temperature", "temperature", "°C",
+      other: (minus: "32", times: "0.5556")),
+    Sensor(0x2A77, "irradiance", "Irradiance", "irradiance", "W/m²"),
+    Sensor(0x2AFB, "illuminance", "Illuminance", "illuminance", "lx"),
+    Sensor(0x2A9D, "weight", "Weight", "weight", "kg", other: (minus: "0", times: "0.45359237")),
+    Sensor(0x2B18, "voltage", "Voltage", "voltage", "V"),
+    Sensor(0x2AEE, "current", "Current", "current", "A"),
+    Sensor(0x2B8C, "concentration", "CO₂", "carbon_dioxide", "ppm"),
+  ]
+
+  /// The messages for the connection of a device.
+  func connection(of device: String, at address: BluetoothAddress?) -> Outgoing {
+    message(
+      "binary_sensor", "connection", of: device, at: address,
+      [
+        ("name", .string("Connection")), ("device_class", .string("connectivity")),
+        ("entity_category", .string("diagnostic")),
+        ("state_topic", .string(names.status(of: device))),
+        (
+          "value_template",
+          .string("{{ 'ON' if value_json.state == 'connected' else 'OFF' }}")
+        ),
+      ], availability: isFleet ? [] : [gatewayAvailability])
+  }
+
+  /// The messages for a characteristic: as many as it has fields that Home Assistant knows.
+  func values(
+    _ uuid: BluetoothUUID, _ characteristic: String, of device: String,
+    at address: BluetoothAddress?
+  ) -> [Outgoing] {
+    Self.sensors.filter { $0.uuid == uuid.short }.map { sensor in
+      var fields: [(String, JSON)] = [
+        ("name", .string(sensor.name)),
+        ("state_topic", .string(names.value(characteristic, of: device))),
+        ("value_template", .string(sensor.template)),
+        ("state_class", .string("measurement")),
+      ]
+      if let kind = sensor.kind { fields.append(("device_class", .string(kind))) }
+      if let unit = sensor.unit { fields.append(("unit_of_measurement", .string(unit))) }
+      let availability = (isFleet ? [] : [gatewayAvailability]) + [availability(of: device)]
+      return message(
+        "sensor", "\(characteristic)_\(sensor.field)", of: device, at: address, fields,
+        availability: availability)
+    }
+  }
+
+  private var gatewayAvailability: JSON {
+    availability(names.status, "{{ value_json.state }}")
+  }
+
+  private func availability(of device: String) -> JSON {
+    availability(
+      names.status(of: device),
+      "{{ 'online' if value_json.state == 'connected' else 'offline' }}")
+  }
+
+  private func availability(_ topic: String, _ template: String) -> JSON {
+    .object([("topic", .string(topic)), ("value_template", .string(template))])
+  }
+
+  private func message(
+    _ component: String, _ object: String, of device: String, at address: BluetoothAddress?,
+    _ fields: [(String, JSON)], availability: [JSON]
+  ) -> Outgoing {
+    let node = Self.identifier("atto_\(owner)_\(device)")
+    let id = "\(node)_\(Self.identifier(object))"
+    var described: [(name: String, value: JSON)] = [
+      ("identifiers", .array([.string(node)])), ("name", .string(device)),
+    ]
+    if let address {
+      described.append(
+        ("connections", .array([.array([.string("bluetooth"), .string(address.digits)])])))
+    }
+    var members: [(name: String, value: JSON)] = [
+      ("unique_id", .string(id)), ("object_id", .string(id)),
+    ]
+    members += fields.map { (name: $0.0, value: $0.1) }
+    if !availability.isEmpty {
+      members += [("availability_mode", .string("all")), ("availability", .array(availability))]
+    }
+    members += [
+      ("device", .object(described)),
+      ("origin", .object([("name", .string("Atto"))])),
+    ]
+    return Outgoing(
+      topic: "\(prefix)/\(component)/\(node)/\(Self.identifier(object))/config",
+      payload: JSON.object(members).octets, retained: true)
+  }
+
+  /// Home Assistant allows letters, digits, `_` and `-` in identifiers.
+  private static func identifier(_ text: String) -> String {
+    String(
+      text.unicodeScalars.map { scalar -> Character in
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "_", "-": Character(scalar)
+        default: "_"
+        }
+      })
+  }
+}

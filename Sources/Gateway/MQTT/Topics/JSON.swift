@@ -1,0 +1,38 @@
+import AttoFormats
+import AttoGateway
+
+extension JSON {
+  /// The text in UTF-8.
+  var octets: [UInt8] { Array(text.utf8) }
+}
+
+extension JSON {
+  /// The value of a request, to be repeated in its answer.
+  init(_ node: JSONNode) {
+    self =
+      switch node.content {
+      case .null: .null
+      case .bool(let value): .bool(value)
+      case .number(let text): .number(text)
+      case .string(let text): .string(text)
+      case .array(let nodes): .array(nodes.map { JSON($0) })
+      case .object(let members): .object(members.map { ($0.name, JSON($0.value)) })
+      }
+  }
+
+  /// The content of a field of a decoded value, in the form of the command's `--json`.
+  init(_ content: DecodedValue.Content) {
+    self =
+      switch content {
+      case .number(let number):
+        number.integer.map { .number("\($0)") } ?? .number("\(number.double)")
+      case .double(let number): .number("\(number)")
+      case .hex(let number, _): .number("\(number)")
+      case .word(let word): .string(word)
+      case .words(let words): .array(words.map { .string($0) })
+      case .text(let text): .string(text)
+      case .list(let contents): .array(contents.map { JSON($0) })
+      case .unknown: .null
+      }
+  }
+}

@@ -1,0 +1,530 @@
+"""The gateway with a real MQTT broker.
+
+    Tests/System/Gateway/run PROGRAMS mqtt[:NAME]
+
+The broker is Debian's mosquitto, with TLS and passwords, and is killed; mosquitto_sub, mosquitto_pub and
+paho-mqtt judge. Devices are `atto serve` on the virtual air.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import random
+import resource
+import signal
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "Fixtures"
+# Seconds until something counts as hanging.
+PATIENCE = 60
+SEED = int(os.environ.get("ATTO_SEED", "1"))
+PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def counting(milliseconds: int) -> dict:
+    """A device whose values count."""
+    return {
+        "services": [{"uuid": "A000", "characteristics": [
+            {"uuid": "A001", "properties": ["notify"], "value": "hex:00000000",
+             "behaviour": {"counter": 4, "notifyEveryMilliseconds": milliseconds}}]}]}
+
+
+class Tally:
+    def __init__(self) -> None:
+        self.passed = 0
+        self.failed = 0
+        self.where = ""
+
+    def check(self, passed: bool, what: str, detail: object = "") -> None:
+        if passed:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"FAILED mqtt {self.where}: {what}" + (f": {detail}" if detail != "" else ""))
+
+    def equal(self, found, expected, what: str) -> None:
+        self.check(found == expected, what, f"found {found!r}, expected {expected!r}")
+
+
+class Listener:
+    """A subscriber of everything; messages arrive in order."""
+
+    def __init__(self, port: int, filters=("atto/#", "homeassistant/#")) -> None:
+        self.messages = queue.Queue()
+        self.seen = []
+        self.filters = filters
+        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
+        self.client.on_connect = self.connected
+        self.client.on_subscribe = lambda *_: self.ready.put(True)
+        self.client.on_message = lambda client, _, message: self.messages.put(message)
+        self.ready = queue.Queue()
+        self.client.connect("127.0.0.1", port)
+        self.client.loop_start()
+        self.ready.get(timeout=PATIENCE)
+
+    def connected(self, client, *_) -> None:
+        client.subscribe([(name, 1) for name in self.filters])
+
+    def end(self) -> None:
+        self.client.disconnect()
+        self.client.loop_stop()
+
+    def until(self, found, what: str):
+        """The first message, from the last one found on, for which `found` is true."""
+        limit = time.monotonic() + PATIENCE
+        while True:
+            try:
+                message = self.messages.get(timeout=max(0.01, limit - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError(what) from None
+            self.seen.append(message)
+            if found(message):
+                return message
+
+    def on(self, topic: str, what=lambda message: True):
+        return self.until(lambda m: m.topic == topic and what(m), f"no message on {topic}")
+
+    def ask(self, topic: str, payload: str | bytes = "") -> dict:
+        """A request with version 5's response topic; returns the answer."""
+        properties = Properties(PacketTypes.PUBLISH)
+        properties.ResponseTopic = "atto/test/answers"
+        properties.CorrelationData = mark = os.urandom(8)
+        self.client.publish(topic, payload, qos=1, properties=properties)
+        message = self.on(
+            "atto/test/answers", lambda m: getattr(m.properties, "CorrelationData", None) == mark)
+        return json.loads(message.payload)
+
+
+def state(message) -> str:
+    return json.loads(message.payload)["state"] if message.payload else ""
+
+
+class Bench:
+    """A gateway on a virtual air of its own, brokers and devices."""
+
+    def __init__(self, programs: pathlib.Path, tally: Tally) -> None:
+        self.programs = programs
+        self.tally = tally
+        self.folder = tempfile.TemporaryDirectory(prefix="atto-")
+        self.path = pathlib.Path(self.folder.name)
+        (self.path / "air").mkdir(mode=0o700)
+        self.environment = os.environ | {
+            "PATH": PATH, "ATTO_AIR": str(self.path / "air"), "XDG_RUNTIME_DIR": self.folder.name,
+            "XDG_STATE_HOME": self.folder.name}
+        self.running = []
+        self.listeners = []
+        self.port = free_port()
+
+    def start(self, *command, log: str, **options) -> subprocess.Popen:
+        with open(self.path / log, "ab") as output:
+            program = subprocess.Popen(
+                command, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, **options)
+        self.running.append(program)
+        return program
+
+    def log(self, name: str = "gateway.log") -> str:
+        try:
+            return (self.path / name).read_text(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def until(self, found, what: str):
+        limit = time.monotonic() + PATIENCE
+        while not (result := found()):
+            if time.monotonic() > limit:
+                raise TimeoutError(what)
+            time.sleep(0.01)
+        return result
+
+    def logged(self, text: str, count: int = 1, log: str = "gateway.log") -> None:
+        self.until(lambda: self.log(log).count(text) >= count, f"no \"{text}\" logged")
+
+    def broker(self, *lines: str, port: int | None = None) -> subprocess.Popen:
+        port = port or self.port
+        file = self.path / f"mosquitto-{port}.conf"
+        if not file.exists():
+            text = list(lines) or [f"listener {port} 127.0.0.1", "allow_anonymous true"]
+            if os.getuid() == 0:
+                text.append("user root")
+            text += ["max_queued_messages 0", "max_inflight_messages 0"]
+            file.write_text("\n".join(text) + "\n")
+        program = self.start("mosquitto", "-c", file, log="mosquitto.log")
+
+        def listens() -> bool:
+            if program.poll() is not None:
+                raise RuntimeError("mosquitto: " + self.log("mosquitto.log"))
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+        self.until(listens, "mosquitto does not listen")
+        return program
+
+    def listener(self, port: int | None = None) -> Listener:
+        listener = Listener(port or self.port)
+        self.listeners.append(listener)
+        return listener
+
+    def gateway(self, devices=("strap",), name="hall", subscribe="A001", broker=None, others=None,
+                options=None) -> subprocess.Popen:
+        (self.path / name).mkdir(mode=0o700, exist_ok=True)
+        configuration = {
+            "name": name, "adapters": ["air"], "state": str(self.path / name),
+            "mqtt": {"url": f"mqtt://127.0.0.1:{self.port}"} | (broker or {}),
+            "devices": [{"name": device, "match": {"localName": device},
+                         "subscribe": [subscribe]} for device in devices]} | (others or {})
+        file = self.path / f"{name}.json"
+        file.write_text(json.dumps(configuration))
+        log = "gateway.log" if name == "hall" else f"{name}.log"
+        return self.start(
+            self.programs / "atto-gateway", file, "--control", self.path / f"{name}.control", log=log,
+            **(options or {}))
+
+    def device(self, profile: str | dict, name: str = "strap") -> subprocess.Popen:
+        text = json.loads((FIXTURES / profile).read_text()) if isinstance(profile, str) else profile
+        text = text | {"name": name, "advertising": {"localName": name}}
+        file = self.path / f"{name}.profile.json"
+        file.write_text(json.dumps(text))
+        return self.start(
+            self.programs / "atto", "serve", file, "--listen", "air:", log=f"{name}.device")
+
+    def kill(self, program: subprocess.Popen, number=signal.SIGKILL) -> None:
+        program.send_signal(number)
+        program.wait(PATIENCE)
+        self.running.remove(program)
+
+    def run(self, *command) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, timeout=PATIENCE, text=True)
+
+    def end(self) -> None:
+        for listener in self.listeners:
+            listener.end()
+        for program in self.running:
+            program.kill()
+            program.wait()
+        self.folder.cleanup()
+
+
+def numbers(messages: list, topic: str) -> list:
+    """The counts in the values of a topic, in the order of arrival."""
+    return [struct.unpack("<I", bytes.fromhex(json.loads(m.payload)["value"][:8]))[0]
+            for m in messages if m.topic == topic]
+
+
+def first_arrivals(counts: list) -> list:
+    return list(dict.fromkeys(counts))
+
+
+def everything(bench: Bench) -> None:
+    """Values, requests, discovery and the ends of the gateway."""
+    tally = bench.tally
+    bench.broker()
+    bench.device("heart-rate.json")
+    listener = bench.listener()
+    gateway = bench.gateway(
+        subscribe="2A37", broker={"homeAssistant": True},
+        others={"advertisements": {"forward": True}})
+    value = listener.on("atto/hall/strap/2a37")
+    found = json.loads(value.payload)
+    tally.equal(
+        (found["value"], found["decoded"]["heartRate"], found["via"], "late" in found),
+        ("0048", 72, "hall", False), "a value")
+    ask = lambda topic, payload="": listener.ask(f"atto/hall/{topic}", payload)  # noqa: E731
+    tally.equal(ask("strap/2a28/get")["value"], b"1.0.0, built for a demonstration of long reads".hex(),
+                "a long value")
+    tally.equal(ask("strap/2a39/set", "01").get("done"), True, "a write")
+    error = ask("strap/2a39/set", '{"value":"0102","id":[1]}')
+    tally.equal((error["id"], error["error"]["kind"], error["error"]["code"]), ([1], "att", 13),
+                "the device's error")
+    tally.equal(ask("strap/sequence", json.dumps({"steps": [
+        {"read": "2a28"}, {"write": "2a39", "value": "01"}, {"pauseMilliseconds": 1},
+        {"expect": "2a37"}]}))["values"][1], "0048", "a sequence")
+    for topic, payload, kind in [
+            ("nobody/2a37/get", "", "usage"), ("strap/ffff/get", "", "usage"),
+            ("strap/2a39/set", "0", "usage"), ("strap/2a39/set", b"{\xff\x00", "usage"),
+            ("strap/2a39/set", "{" + '"a":[' * 5000, "usage"),
+            ("strap/2a39/set", "00" * 513, "usage"), ("strap/2a39/set", "0" * 100_000, "limit"),
+            ("strap/sequence", "none", "usage"), ("scan", "", "usage")]:
+        tally.equal(ask(topic, payload).get("error", {}).get("kind"), kind, f"{topic} {payload[:20]!r}")
+    # Larger than any packet that the gateway accepts: the broker drops it, and the rest goes on.
+    listener.client.publish("atto/hall/strap/2a39/set", b"0" * 1_000_000, qos=1)
+    tally.equal(ask("strap/2a39/subscribe", "off").get("done"), True, "after a giant message")
+    for _ in range(2000):
+        listener.client.publish("atto/hall/strap/2a28/get", '{"id":"flood"}', qos=0)
+    answers = [json.loads(listener.on("atto/hall/strap/2a28/get/answer").payload) for _ in range(2000)]
+    tally.check(all(a["id"] == "flood" and ("value" in a or a["error"]["kind"] == "limit")
+                    for a in answers), "each request of a flood is answered")
+    config = [m for m in listener.seen if m.topic.startswith("homeassistant/sensor/")]
+    tally.equal([json.loads(m.payload)["unit_of_measurement"] for m in config], ["bpm"], "discovery")
+    tally.check(any(m.topic.startswith("atto/hall/advertisement/") for m in listener.seen),
+                "advertisements")
+
+    # Debian's clients.
+    port = str(bench.port)
+    judge = subprocess.Popen(
+        ["mosquitto_sub", "-p", port, "-t", "atto/hall/strap/2a39/set/answer", "-C", "1", "-W", "60"],
+        env=bench.environment, stdout=subprocess.PIPE, text=True)
+    while judge.poll() is None:
+        bench.run("mosquitto_pub", "-p", port, "-t", "atto/hall/strap/2a39/set", "-m",
+                  '{"value":"01","id":5}')
+        try:
+            judge.wait(0.2)
+        except subprocess.TimeoutExpired:
+            continue
+    tally.equal(json.loads(judge.stdout.read())["id"], 5, "an answer without version 5")
+    retained = bench.run("mosquitto_sub", "-p", port, "-t", "atto/hall/+/status", "-t",
+                         "atto/hall/status", "--retained-only", "-C", "2", "-W", "60").stdout
+    tally.equal(sorted(json.loads(line)["state"] for line in retained.splitlines()),
+                ["connected", "online"], "retained states")
+    bench.run("mosquitto_pub", "-p", port, "-r", "-t", "atto/hall/strap/2a39/set", "-m", "01")
+    bench.kill(gateway)
+    tally.equal(state(listener.on("atto/hall/status", lambda m: state(m) == "offline")), "offline",
+                "the last will")
+    gateway = bench.gateway(subscribe="2A37")
+    answer = json.loads(listener.on("atto/hall/strap/2a39/set/answer",
+                                    lambda m: b"retained" in m.payload).payload)
+    tally.equal(answer["error"]["kind"], "usage", "a retained request is refused")
+    listener.on("atto/hall/strap/2a37")
+    bench.kill(gateway, signal.SIGTERM)
+    listener.on("atto/hall/status", lambda m: state(m) == "offline")
+    tally.equal(gateway.returncode, 0, "the end")
+
+
+def certificates(path: pathlib.Path) -> None:
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=path, check=True, capture_output=True)
+    for name in ("ca", "other"):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2")
+    (path / "names").write_text("subjectAltName=IP:127.0.0.1")
+    for name in ("server", "client"):
+        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-CAcreateserial", "-out", f"{name}.pem", "-days", "2", "-extfile", "names")
+
+
+def security(bench: Bench) -> None:
+    """TLS with certificates, passwords, version 3.1.1, several brokers, and clear errors."""
+    tally = bench.tally
+    certificates(bench.path)
+    path = bench.path
+    (path / "passwords").touch()
+    bench.run("mosquitto_passwd", "-b", path / "passwords", "atto", "secret")
+    (path / "password").write_text("secret\n")
+    (path / "wrong").write_text("guess\n")
+    plain, secure, dead = free_port(), free_port(), free_port()
+    bench.port = plain
+    bench.broker(
+        "per_listener_settings true", f"listener {plain} 127.0.0.1", "allow_anonymous true",
+        f"listener {secure} 127.0.0.1", f"cafile {path}/ca.pem", f"certfile {path}/server.pem",
+        f"keyfile {path}/server.key", "require_certificate true", f"password_file {path}/passwords")
+    bench.device("heart-rate.json")
+    listener = bench.listener()
+    good = {
+        "url": [f"mqtts://127.0.0.1:{dead}", f"mqtts://127.0.0.1:{secure}"], "user": "atto",
+        "passwordFile": str(path / "password"), "caFile": str(path / "ca.pem"), "alpn": "mqtt",
+        "certificateFile": str(path / "client.pem"), "keyFile": str(path / "client.key")}
+    for version in ("5", "3.1.1"):
+        gateway = bench.gateway(subscribe="2A37", broker=good | {"version": version})
+        listener.on("atto/hall/strap/2a37")
+        answer = None
+        listener.client.publish("atto/hall/strap/2a39/set", '{"value":"01","id":1}', qos=1)
+        answer = json.loads(listener.on("atto/hall/strap/2a39/set/answer").payload)
+        tally.equal(answer.get("done"), True, f"version {version}")
+        bench.kill(gateway, signal.SIGTERM)
+    tally.check(f"cannot connect to mqtts://127.0.0.1:{dead}" in bench.log(), "the dead broker is named",
+                bench.log())
+    for change, text in [
+            ({"passwordFile": str(path / "wrong")}, "refuses the connection: Not authorized"),
+            ({"caFile": str(path / "other.pem")}, "certificate verify failed"),
+            ({"url": f"mqtt://127.0.0.1:{secure}", "caFile": None}, "127.0.0.1")]:
+        mqtt_settings = {key: value for key, value in (good | change).items() if value is not None}
+        if "caFile" not in mqtt_settings:
+            for key in ("certificateFile", "keyFile", "alpn"):
+                mqtt_settings.pop(key)
+        before = bench.log().count(text)
+        gateway = bench.gateway(subscribe="2A37", broker=mqtt_settings)
+        bench.logged(text, before + 1)
+        tally.check(True, text)
+        bench.kill(gateway, signal.SIGTERM)
+
+
+def kept(folder: pathlib.Path) -> list:
+    """The payloads in the queue of a dead gateway."""
+    found = []
+    # The gateway locks its queue, and the connection is closed at the end of the block.
+    with contextlib.closing(sqlite3.connect(folder / "queue.sqlite")) as database:
+        for (content,) in database.execute("SELECT content FROM segment ORDER BY first"):
+            at = 0
+            while at < len(content):
+                topic, payload = struct.unpack_from("<HI", content, at + 16)
+                start = at + 23 + topic
+                found.append(content[start:start + payload])
+                at = start + payload
+    return found
+
+
+def gateway_dies(bench: Bench) -> None:
+    """The gateway is killed at random moments, with and without a broker: what it has kept arrives."""
+    tally = bench.tally
+    random.seed(SEED)
+    bench.device(counting(2))
+    topic = "atto/hall/strap/a001"
+    expected, counts = [], []
+    broker = bench.broker()
+    listener = bench.listener()
+    for round in range(6):
+        gateway = bench.gateway()
+        listener.on(topic)
+        if round % 2:
+            bench.kill(broker)
+            listener.end()
+            while not listener.messages.empty():
+                listener.seen.append(listener.messages.get())
+            counts += numbers(listener.seen, topic)
+        time.sleep(random.random() * 0.7)
+        bench.kill(gateway)
+        expected += [int.from_bytes(bytes.fromhex(json.loads(p)["value"][:8]), "little")
+                     for p in kept(bench.path / "hall")]
+        if round % 2:
+            broker = bench.broker()
+            listener = bench.listener()
+    bench.gateway()
+    listener.on(topic, lambda m: numbers([m], topic)[0] > max(expected, default=0))
+    counts += numbers(listener.seen, topic)
+    tally.check(len(expected) > 100, "values were kept", len(expected))
+    missing = set(expected) - set(counts)
+    tally.check(not missing, f"kept values arrive (seed {SEED})", sorted(missing)[:10])
+    first = first_arrivals(counts)
+    tally.check(first == sorted(first), f"in order (seed {SEED})",
+                [pair for pair in zip(first, first[1:]) if pair[0] > pair[1]][:5])
+
+
+def broker_restarts(bench: Bench) -> None:
+    """While the broker is away nothing is lost; late values are marked; links stay."""
+    tally = bench.tally
+    broker = bench.broker()
+    bench.device(counting(2))
+    topic = "atto/hall/strap/a001"
+    listener = bench.listener()
+    bench.gateway()
+    for _ in range(100):
+        listener.on(topic)
+    listener.end()
+    while not listener.messages.empty():
+        listener.seen.append(listener.messages.get())
+    before = numbers(listener.seen, topic)
+    bench.kill(broker)
+    bench.logged("lost the connection")
+    # A value is late after a second.
+    time.sleep(1.5)
+    broker = bench.broker()
+    listener = bench.listener()
+    message = listener.on(topic, lambda m: "late" not in json.loads(m.payload))
+    for _ in range(100):
+        listener.on(topic)
+    after = numbers(listener.seen, topic)
+    first = first_arrivals(after)
+    tally.equal(first, list(range(first[0], first[0] + len(first))), "no value is missing")
+    # What the first broker had accepted and not passed on died with it.
+    tally.check(first[0] <= before[-1] + 200, "the gateway kept values", (before[-1], first[0]))
+    late = [m for m in listener.seen if m.topic == topic and "late" in json.loads(m.payload)]
+    tally.check(len(late) > 100, "late values are marked", len(late))
+    status = bench.run(bench.programs / "atto-gateway", "status", "--control",
+                       bench.path / "hall.control", "--json")
+    tally.equal(json.loads(status.stdout)["devices"][0].get("links", 1), 1, "the link stays")
+
+
+def full_disk(bench: Bench) -> None:
+    """A full disk costs neither links nor what is in memory, and is told."""
+    tally = bench.tally
+    broker = bench.broker()
+    bench.device(counting(1))
+    topic = "atto/hall/strap/a001"
+    listener = bench.listener()
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    bench.gateway(options={"preexec_fn": small_files, "restore_signals": False})
+    last = numbers([listener.on(topic)], topic)[0]
+    listener.end()
+    bench.kill(broker)
+    bench.logged("mqtt: the queue: ")
+    broker = bench.broker()
+    listener = bench.listener()
+    listener.on(topic, lambda m: "late" not in json.loads(m.payload))
+    first = first_arrivals(numbers(listener.seen, topic))
+    tally.equal(first, list(range(first[0], first[0] + len(first))), "no value is missing")
+    tally.check(first[0] <= last + 400, "from the beginning", (last, first[0]))
+
+
+def fleet(bench: Bench) -> None:
+    """Two gateways share devices; when one dies, the other takes its devices over."""
+    tally = bench.tally
+    bench.broker()
+    names = ["one", "two", "three"]
+    for name in names:
+        bench.device(counting(50), name)
+    listener = bench.listener()
+    gateways = {name: bench.gateway(names, name=name, others={"fleet": "home"})
+                for name in ("hall", "attic")}
+    via = {}
+    while set(via) != set(names):
+        message = listener.until(lambda m: m.topic.endswith("/a001"), "no values of all devices")
+        via[message.topic.split("/")[2]] = json.loads(message.payload)["via"]
+    holder = via["one"]
+    other = "attic" if holder == "hall" else "hall"
+    bench.kill(gateways[holder])
+    began = time.monotonic()
+    listener.on("atto/home/one/a001", lambda m: json.loads(m.payload)["via"] == other)
+    if os.environ.get("ATTO_TIMES"):
+        print(f"taken over after {time.monotonic() - began:.1f} s")
+    answer = listener.ask("atto/home/one/a001/subscribe", "on")
+    tally.equal((answer.get("done"), answer["via"]), (True, other), "the other answers")
+    gateways[holder] = bench.gateway(names, name=holder, others={"fleet": "home"})
+    status = listener.on(f"atto/{holder}/status", lambda m: state(m) == "online")
+    tally.check(status is not None, "back")
+
+
+TESTS = [everything, security, gateway_dies, broker_restarts, full_disk, fleet]
+
+
+def main(programs: pathlib.Path, names: list) -> tuple:
+    tally = Tally()
+    for test in TESTS:
+        if names and not any(name in test.__name__ for name in names):
+            continue
+        tally.where = test.__name__
+        bench = Bench(programs, tally)
+        began = time.monotonic()
+        try:
+            test(bench)
+        except Exception as error:
+            logs = "".join(path.read_text(errors="replace")[-3000:]
+                           for path in sorted(bench.path.glob("*.log")))
+            tally.check(False, type(error).__name__, f"{error}\n{logs}")
+        finally:
+            bench.end()
+        if os.environ.get("ATTO_TIMES"):
+            print(f"{test.__name__}: {time.monotonic() - began:.1f} s")
+    return tally.passed, tally.failed

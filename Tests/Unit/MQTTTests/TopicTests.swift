@@ -1,0 +1,154 @@
+import AttoFormats
+import AttoGateway
+import Testing
+
+@testable import Atto
+@testable import AttoMQTT
+
+@Suite struct TopicTests {
+  let names = TopicNames(prefix: "atto", gateway: "hall", fleet: nil)
+
+  @Test func names_of_others_are_one_level() {
+    #expect(TopicNames.level("a/b+c#d") == "a%2Fb%2Bc%23d")
+    #expect(TopicNames.level("") == "%")
+    #expect(TopicNames.level("\0") == "%00")
+    #expect(TopicNames.level("$SYS$") == "%24SYS$")
+    #expect(TopicNames.level(String(repeating: "é", count: 100)).utf8.count == 64)
+    for scalar in (0...0x2FF).compactMap(Unicode.Scalar.init) {
+      let level = TopicNames.level("a" + String(scalar))
+      #expect(!level.contains("/") && !level.contains("+") && !level.contains("#"))
+      #expect(level.unicodeScalars.allSatisfy { $0.value >= 0x20 })
+    }
+  }
+
+  @Test func a_fleet_hides_the_gateway() {
+    let names = TopicNames(prefix: "atto", gateway: "hall", fleet: "home")
+    #expect(names.status == "atto/hall/status")
+    #expect(names.value("2a37", of: "strap") == "atto/home/strap/2a37")
+    #expect(RequestTopic("atto/home/strap/2a37/set", in: names) != nil)
+    #expect(RequestTopic("atto/hall/strap/2a37/set", in: names) == nil)
+  }
+
+  @Test func requests_by_topic() {
+    #expect(RequestTopic("atto/hall/scan", in: names) == .scan)
+    #expect(
+      RequestTopic("atto/hall/strap/2a37/get", in: names)
+        == .get(device: "strap", characteristic: "2a37"))
+    #expect(RequestTopic("atto/hall/strap/sequence", in: names) == .sequence(device: "strap"))
+    for topic in [
+      "atto/hall/strap/2a37", "atto/hall/a/b/c/set", "atto/hal/strap/2a37/set", "", "/",
+    ] {
+      #expect(RequestTopic(topic, in: names) == nil)
+    }
+  }
+
+  private func action(_ topic: String, _ payload: String) -> Result<Request.Action, Request.Mistake>
+  {
+    Result { () throws(Request.Mistake) in
+      try Request(RequestTopic("atto/hall/" + topic, in: names)!, Array(payload.utf8)).action
+    }
+  }
+
+  @Test func payloads() {
+    #expect(action("strap/2a39/set", "0a ff") == .success(.write([10, 255], withResponse: true)))
+    #expect(
+      action("strap/2a39/set", #"{"text":"ab","response":false,"id":7}"#)
+        == .success(.write([0x61, 0x62], withResponse: false)))
+    #expect(
+      action("strap/2a39/set", #" {"base64":"AQI="}"#)
+        == .success(.write([1, 2], withResponse: true)))
+    #expect(action("strap/2a39/get", "") == .success(.read))
+    #expect(action("strap/2a39/subscribe", "off") == .success(.subscribe(false)))
+    #expect(action("scan", "active") == .success(.scan(isActive: true)))
+    #expect(
+      action(
+        "strap/sequence",
+        #"{"steps":[{"write":"2a39","value":"01"},{"pauseMilliseconds":5},{"expect":"0x0013"}]}"#)
+        == .success(
+          .steps([
+            .write(.uuid(BluetoothUUID(0x2A39), service: nil), [1], withResponse: true),
+            .pause(.milliseconds(5)),
+            .expect(.handle(0x13), beginning: [], within: .seconds(5)),
+          ])))
+  }
+
+  @Test(arguments: [
+    ("strap/2a39/set", "0", "expected hexadecimal digits or a JSON object"),
+    ("strap/2a39/set", #"{"valeu":"00"}"#, #"unknown key "valeu""#),
+    ("strap/2a39/set", #"{"value":"00","text":"a"}"#, "value and text cannot be combined"),
+    ("strap/2a39/set", #"{"value":"zz"}"#, "value: expected hexadecimal digits"),
+    ("strap/2a39/set", "{\"value\":\"00\"", "invalid JSON at octet 13"),
+    ("strap/2a39/set", "{\u{0}", "invalid JSON at octet 1"),
+    ("strap/sequence", #"{"steps":[]}"#, "steps: expected a list of steps"),
+    ("strap/sequence", #"{"steps":[{"pauseMilliseconds":-1}]}"#, "step 1: pauseMilliseconds"),
+    ("strap/sequence", #"{"steps":[7]}"#, "step 1: expected an object"),
+    ("scan", "often", "expected active, passive or a JSON object"),
+  ])
+  func mistakes(_ topic: String, _ payload: String, _ message: String) throws {
+    guard case .failure(let mistake) = action(topic, payload) else {
+      Issue.record("\(payload) was accepted")
+      return
+    }
+    #expect(mistake.message.hasPrefix(message), "\(mistake.message)")
+  }
+
+  @Test func limits() {
+    let long = String(repeating: "00", count: 513)
+    guard case .failure(let mistake) = action("strap/2a39/set", long) else { fatalError() }
+    #expect(mistake.message == "value too long: 513 octets (the limit is 512)")
+    let giant = String(repeating: " ", count: Request.payloadLimit + 1)
+    guard case .failure(let other) = action("strap/2a39/set", giant) else { fatalError() }
+    #expect(other.kind == .limit)
+    let deep = "{\"id\":" + String(repeating: "[", count: 10_000)
+    guard case .failure = action("strap/2a39/get", deep) else { fatalError() }
+  }
+
+  @Test func an_answer_repeats_the_id() throws {
+    let topic = RequestTopic("atto/hall/strap/2a39/get", in: names)!
+    let request = try Request(topic, Array(#"{"id":{"a":[1,"x"]}}"#.utf8))
+    var answer = Answer(id: request.id, via: "hall")
+    answer.error(
+      .device(.refused(ErrorResponse(request: .readRequest, handle: 3, code: .readNotPermitted))))
+    let text = String(decoding: answer.payload, as: UTF8.self)
+    #expect(text.hasPrefix(#"{"id":{"a":[1,"x"]},"via":"hall","error":{"kind":"att","message":"#))
+    #expect(text.hasSuffix(#""code":2,"name":"Read Not Permitted","handle":3}}"#))
+  }
+
+  @Test func values() {
+    var clock = WallTime.Clock()
+    let time = clock.at(1_795_384_896_007)
+    func text(_ uuid: UInt16, _ octets: [UInt8], _ style: Configuration.MQTT.ValueStyle) -> String {
+      let topic = ValueTopic(
+        "t", of: BluetoothUUID(uuid), decodes: true, style: style, via: "hall")
+      return String(decoding: topic.value(octets, at: time).payload, as: UTF8.self)
+    }
+    #expect(
+      text(0x2A19, [0x64], .json)
+        == #"{"value":"64","decoded":{"level":100},"units":{"level":"%"},"#
+        + #""time":"2026-11-22T22:01:36.007Z","via":"hall"}"#)
+    #expect(text(0x2A37, [0], .json).contains(#""fault":"ends in heart rate""#))
+    #expect(text(0xFFF0, [0xAB], .hex) == "ab")
+    #expect(text(0xFFF0, [0x41], .raw) == "A")
+  }
+
+  @Test func discovery_messages_are_JSON() throws {
+    let assistant = HomeAssistant(
+      prefix: "homeassistant", names: names, owner: "hall", gateway: "hall", isFleet: false)
+    let messages =
+      HomeAssistant.sensors.flatMap {
+        assistant.values(BluetoothUUID($0.uuid), "name", of: "strap", at: BluetoothAddress(1))
+      } + [assistant.connection(of: "strap", at: nil)]
+    #expect(messages.count == HomeAssistant.sensors.count + 1)
+    for message in messages {
+      #expect(throws: Never.self) { try JSONParser.parse(message.payload) }
+      #expect(message.retained && message.topic.hasSuffix("/config"))
+    }
+    // Each field exists in the format.
+    for sensor in HomeAssistant.sensors {
+      let format = try #require(ValueFormat(of: BluetoothUUID(sensor.uuid)))
+      let value = try format.decode([UInt8](repeating: 0, count: 20))
+      let field = value.fields.first { $0.name == sensor.field }
+      #expect(field?.unit == sensor.unit, "\(sensor.name)")
+    }
+  }
+}
