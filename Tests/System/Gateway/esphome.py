@@ -22,10 +22,9 @@ import aioesphomeapi as api
 from aioesphomeapi.core import BluetoothGATTAPIError
 from noise.connection import NoiseConnection
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "Fixtures"
+from support import FIXTURES, PATIENCE, Tally, free_port
+
 KEY = bytes(range(32))
-# Seconds until something counts as hanging.
-PATIENCE = 60
 RATE = "00002a37"
 POINT = "00002a39"
 VERSION = "00002a28"
@@ -38,29 +37,6 @@ FLOOD = {
         {"uuid": "A001", "properties": ["notify"], "maxLength": 512,
          "behaviour": {"burst": {"count": 20000, "size": 500, "on": "subscribe"}}}]}],
 }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Tally:
-    def __init__(self) -> None:
-        self.passed = 0
-        self.failed = 0
-        self.where = ""
-
-    def check(self, passed: bool, what: str, detail: object = "") -> None:
-        if passed:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED esphome {self.where}: {what}" + (f": {detail}" if detail != "" else ""))
-
-    def equal(self, found, expected, what: str) -> None:
-        self.check(found == expected, what, f"found {found!r}, expected {expected!r}")
 
 
 class Bench:
@@ -670,7 +646,7 @@ TESTS = [
 
 
 async def run(programs: pathlib.Path, names: list) -> Tally:
-    tally = Tally()
+    tally = Tally("esphome")
     for test in TESTS:
         if names and not any(name in test.__name__ for name in names):
             continue

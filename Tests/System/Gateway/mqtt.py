@@ -26,17 +26,10 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "Fixtures"
-# Seconds until something counts as hanging.
-PATIENCE = 60
+from support import FIXTURES, PATIENCE, Tally, free_port
+
 SEED = int(os.environ.get("ATTO_SEED", "1"))
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def counting(milliseconds: int) -> dict:
@@ -45,23 +38,6 @@ def counting(milliseconds: int) -> dict:
         "services": [{"uuid": "A000", "characteristics": [
             {"uuid": "A001", "properties": ["notify"], "value": "hex:00000000",
              "behaviour": {"counter": 4, "notifyEveryMilliseconds": milliseconds}}]}]}
-
-
-class Tally:
-    def __init__(self) -> None:
-        self.passed = 0
-        self.failed = 0
-        self.where = ""
-
-    def check(self, passed: bool, what: str, detail: object = "") -> None:
-        if passed:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED mqtt {self.where}: {what}" + (f": {detail}" if detail != "" else ""))
-
-    def equal(self, found, expected, what: str) -> None:
-        self.check(found == expected, what, f"found {found!r}, expected {expected!r}")
 
 
 class Listener:
@@ -510,7 +486,7 @@ TESTS = [everything, security, gateway_dies, broker_restarts, full_disk, fleet]
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:
-    tally = Tally()
+    tally = Tally("mqtt")
     for test in TESTS:
         if names and not any(name in test.__name__ for name in names):
             continue

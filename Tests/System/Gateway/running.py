@@ -11,10 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "Fixtures"
-# Seconds until something counts as hanging.
-PATIENCE = 60
-
+from support import FIXTURES, PATIENCE, free_port
 
 class Failed(Exception):
     pass
@@ -23,12 +20,6 @@ class Failed(Exception):
 def expect(condition, what) -> None:
     if not condition:
         raise Failed(what)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Bench:
