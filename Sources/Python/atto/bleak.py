@@ -10,7 +10,6 @@ import os
 import re
 import runpy
 import sys
-from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import bleak

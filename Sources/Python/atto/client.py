@@ -8,9 +8,9 @@ import inspect
 import os
 import uuid as uuids
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from .errors import LinkError, ProcessError, UsageError, error_from
 from .session import Option, Result, Session, _Request

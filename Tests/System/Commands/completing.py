@@ -4,7 +4,6 @@ import os
 import pathlib
 import pty
 import select
-import subprocess
 import time
 
 from harness import PATIENCE, Failed, contains, equal, expect, test

@@ -18,7 +18,6 @@ import socket
 import sqlite3
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
