@@ -23,7 +23,7 @@ struct SubscribeCommand: ConnectionCommand {
       the value's. It finds the Client Characteristic Configuration with Find Information, writes it, and
       clears it at the end; in a session, once no other command subscribes. A characteristic that is
       given by its UUID and only indicates is subscribed to with --indicate. With --resume the command
-      leaves the configuration unchanged and prints the values that arrive.
+      sends nothing and prints the values of HANDLE that arrive.
       """,
     options: [indicate, count, time, resume, cccd, showsTime], groups: Connecting.options,
     timeLimit: .open(unless: [count, time]),
@@ -136,13 +136,15 @@ struct SubscribeCommand: ConnectionCommand {
     {
       subscription.kind = .indication
     }
-    if configuration != nil { return subscription }
-    if let output = try await search(found.handle, connection) {
+    if isResuming || configuration != nil { return subscription }
+    if let search = FindConfiguration(of: found.handle),
+      let output = try await connection.perform(search)
+    {
       subscription.value = output.value
-      subscription.configuration = isResuming ? nil : output.configuration
+      subscription.configuration = output.configuration
       subscription.type = output.type
     }
-    guard isResuming || subscription.configuration != nil else {
+    guard subscription.configuration != nil else {
       throw AttoError.misuse(.cannotSubscribe(found.handle))
     }
     if subscription.value != found.handle {
@@ -152,28 +154,22 @@ struct SubscribeCommand: ConnectionCommand {
     return subscription
   }
 
-  /// Finds what a handle means. With `--resume` a peer need not tell it.
-  private func search(
-    _ handle: AttributeHandle, _ connection: Connection
-  ) async throws -> FindConfiguration.Found? {
-    guard let search = FindConfiguration(of: handle) else { return nil }
-    do throws(AttoError) {
-      return try await connection.perform(search)
-    } catch {
-      guard isResuming, case .refused = error else { throw error }
-      return nil
-    }
-  }
-
   /// Shows values up to the limit or until the task is cancelled. Returns their number.
   private func show(
     _ values: ReceivedValues, _ types: [AttributeHandle: BluetoothUUID?], longest: Int,
     _ peer: ConnectedPeer, whenFirst: @Sendable () -> Void
   ) async throws -> Int {
     var count = 0
+    var others: Set<AttributeHandle> = []
     do throws(AttoError) {
       for try await value in values {
-        guard let type = types[value.handle] else { continue }
+        guard let type = types[value.handle] else {
+          // HANDLE may be that of a declaration: a command that resumes does not ask.
+          if isResuming, others.count < 16, others.insert(value.handle).inserted {
+            Terminal.note("values of \(value.handle) arrive too, and are not shown")
+          }
+          continue
+        }
         if count == 0 { whenFirst() }
         let shown = ShownValue(value.value, of: type, isCut: value.value.count >= longest)
         await peer.received(value)
