@@ -43,6 +43,31 @@ struct ServerTests {
     #expect(try client.rest() == octets("00 00 07"))
   }
 
+  @Test func aClientThatDoesNotReadIsHeldBackAndThenDropped() async throws {
+    let bench = try await ServerBench()
+    let client = try bench.connect()
+    client.send(octets("00 00 01"))
+    _ = try client.receive(5)
+    let served = try #require(await bench.server.clients.values.first)
+    let content = [UInt8](repeating: 7, count: 500)
+    let value = AttributeReport.value(.init(address: 1, handle: 3), content)
+    let sending = Task {
+      for count in 0..<10_000 {
+        await served.room()
+        guard await served.send(value) else { return count }
+      }
+      return 10_000
+    }
+    while await served.behindSince == nil { await bench.clock.advance(by: .zero) }
+    await bench.clock.advance(by: .seconds(59))
+    #expect(await bench.server.clients.count == 1)
+    await bench.clock.advance(by: .seconds(10))
+    #expect(await bench.server.clients.isEmpty)
+    // What waited for it was more than values wait behind, and less than is ever kept.
+    let sent = await sending.value * 500
+    #expect(ESPHomeClient.valueLimit..<ESPHomeClient.outputLimit * 2 ~= sent)
+  }
+
   @Test func messagesBeforeHelloAreRefused() async throws {
     let bench = try await ServerBench()
     let client = try bench.connect()

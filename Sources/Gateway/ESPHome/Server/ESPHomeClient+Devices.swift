@@ -110,6 +110,7 @@ extension ESPHomeClient {
       for event in batch.elements {
         switch event {
         case .value(let handle, let octets):
+          await room()
           pass(octets, of: handle.rawValue, use, at: address)
         case .disconnected(let reason):
           return gone(use, at: address, ESPError(end: reason))

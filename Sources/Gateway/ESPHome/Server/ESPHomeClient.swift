@@ -13,8 +13,10 @@ import AttoStreams
 /// does not read the answers, nothing more is received from it until that has changed. So whatever a
 /// client sends, it costs a bounded amount.
 ///
-/// A client that does not read gets no more advertisements, which can be missed, and is dropped when
-/// ``outputLimit`` octets of values wait for it.
+/// A client that does not read gets no more advertisements, which can be missed. When ``valueLimit`` octets
+/// wait for it, values wait in the hub, where the oldest give way and are counted; so one that reads more
+/// slowly than a device sends loses values of its own only. One that has not read what waits for
+/// ``readingTime`` is dropped.
 ///
 /// Everything ends with the client: the uses of devices are released, so that links that nobody else
 /// wants are closed.
@@ -23,14 +25,18 @@ actor ESPHomeClient {
   static let requestLimit = 64
   /// Devices that one client uses.
   static let deviceLimit = 64
-  /// Octets that may wait for a client, and those beyond which it gets no answers and advertisements.
+  /// Octets that may wait for a client, and those beyond which it gets no values, and no answers and
+  /// advertisements.
   static let outputLimit = 1 << 20
+  static let valueLimit = 1 << 18
   static let advertisementLimit = 1 << 16
   /// How long a client may take to say hello.
   static let greetingTime: Duration = .seconds(15)
   /// A client that was silent for so long is asked whether it is there, and dropped after the second.
   static let pingTime: Duration = .seconds(60)
   static let silenceTime: Duration = .seconds(150)
+  /// How long a client may take to read what values wait behind.
+  static let readingTime: Duration = .seconds(60)
 
   /// Why a client was dropped.
   enum End: Equatable {
@@ -57,6 +63,9 @@ actor ESPHomeClient {
   private let began: Int64
   private var lastHeard: Int64
   private var hasAsked = false
+  private let roomWaiters = WaiterList<Void, Void, GatewayError>()
+  /// Since when values wait for the client to read; nil if none do.
+  private(set) var behindSince: Int64?
   private var isReceiving = false
   private var clientName = ""
   /// The minor version of the interface that the client has.
@@ -90,7 +99,20 @@ actor ESPHomeClient {
   func start() {
     stream.onOctets = { [weak self] octets in self?.assumeIsolated { $0.received(octets) } }
     stream.onEnd = { [weak self] end in self?.assumeIsolated { $0.end(.stream(end)) } }
-    stream.onDrained = { [weak self] in self?.assumeIsolated { $0.carryOut() } }
+    stream.onDrained = { [weak self] in self?.assumeIsolated { $0.drained() } }
+  }
+
+  private func drained() {
+    behindSince = nil
+    roomWaiters.resumeAll(.success(()))
+    carryOut()
+  }
+
+  /// Waits until there is room for a value. Returns at once if the task is cancelled.
+  func room() async {
+    guard stream.waiting > Self.valueLimit else { return }
+    behindSince = behindSince ?? loop.now
+    let _: Void? = try? await loop.withLocalWaiter { roomWaiters.append($0, for: ()) }
   }
 
   private func received(_ octets: [UInt8]) {
@@ -185,6 +207,9 @@ actor ESPHomeClient {
     case .greeting:
       if now - began >= Self.greetingTime.nanoseconds { end(.noHello) }
     case .established:
+      if let behindSince, now - behindSince >= Self.readingTime.nanoseconds {
+        return end(.stream(.notReading))
+      }
       let silence = now - lastHeard
       if silence >= Self.silenceTime.nanoseconds {
         end(.silence)
@@ -206,6 +231,7 @@ actor ESPHomeClient {
     }
     flush()
     phase = .ended
+    roomWaiters.resumeAll(.failure(.cancelled))
     if case .stream = reason { stream.close() } else { stream.finish() }
     for device in devices.values { device.release() }
     devices = [:]
@@ -220,7 +246,7 @@ extension ESPHomeClient.End: CustomStringConvertible {
     case .stream(.closedByPeer): "the client closed the connection"
     case .stream(.lost(let errno)): "the connection was lost (errno \(errno))"
     case .stream(.notReading):
-      "dropped: it does not read, and \(ESPHomeClient.outputLimit) octets waited"
+      "dropped: it does not read what it asked for"
     case .wire(let error): "refused: \(error)"
     case .message(let type, let error): "refused: malformed message \(type): \(error)"
     case .noHello: "dropped: it did not say hello"
