@@ -26,11 +26,7 @@ let package = Package(
     .target(
       name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI"],
       path: "Sources/Formats/Formats",
-      exclude: ["AssignedNumbers/generate.py"],
-      resources: [
-        .embedInCode("AssignedNumbers/names.txt"), .embedInCode("Values/formats.txt"),
-      ],
-      swiftSettings: common),
+      sources: ["JSON", "Layout", "Profile", "Text", "Transcript"], swiftSettings: common),
     .executableTarget(
       name: "witness", dependencies: ["AttoFormats", "AttoSimulation", "AttoATT", "AttoGATT"],
       path: "Sources/Witness", swiftSettings: common),
