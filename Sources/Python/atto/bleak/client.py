@@ -1,18 +1,11 @@
-"""A backend for bleak without bluetoothd and D-Bus: `AttoClient` and `AttoScanner`.
-
-`python -m atto.bleak PROGRAM [ARGUMENTS]` runs a bleak program with this backend as the default one.
-"""
+"""The client."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import runpy
-import sys
-from typing import Any, Literal, cast
+from typing import Any
 
-import bleak
 from bleak import BleakScanner
 from bleak.args import SizedBuffer
 from bleak.assigned_numbers import CharacteristicPropertyName
@@ -20,25 +13,14 @@ from bleak.backends.characteristic import BleakGATTCharacteristic
 from bleak.backends.client import BaseBleakClient, NotifyCallback
 from bleak.backends.descriptor import BleakGATTDescriptor
 from bleak.backends.device import BLEDevice
-from bleak.backends.scanner import (
-    AdvertisementData,
-    AdvertisementDataCallback,
-    BaseBleakScanner,
-)
 from bleak.backends.service import BleakGATTService, BleakGATTServiceCollection
-from bleak.exc import (
-    BleakBluetoothNotAvailableError,
-    BleakBluetoothNotAvailableReason,
-    BleakDeviceNotFoundError,
-    BleakError,
-    BleakGATTProtocolError,
-)
+from bleak.exc import BleakDeviceNotFoundError, BleakError
 
-from .client import IO, Agent, Client, SecurityLevel, Subscription, full_uuid
-from .errors import ATTError, AttoError
-from .session import Option, Result, Session, _Request
-
-__all__ = ["AttoClient", "AttoScanner"]
+from ..client import IO, Agent, Client, SecurityLevel, Subscription, full_uuid
+from ..errors import AttoError
+from ..session import Option, Session
+from .errors import bleak_error, raising
+from .scanner import AttoScanner, chosen_radio, default_radio
 
 # Writes without response whose end nobody waits for.
 _WINDOW = 64
@@ -49,181 +31,6 @@ _PROPERTIES: dict[str, CharacteristicPropertyName] = {
     "authenticatedSignedWrites": "authenticated-signed-writes",
     "extendedProperties": "extended-properties",
 }
-
-
-def _bleak_error(error: AttoError, address: str) -> Exception:
-    """The same failure as bleak names it."""
-    if isinstance(error, ATTError):
-        return BleakGATTProtocolError(error.code)
-    if error.kind == "timeout":
-        return TimeoutError(str(error))
-    if error.kind == "radio":
-        return BleakBluetoothNotAvailableError(
-            str(error), BleakBluetoothNotAvailableReason.NO_BLUETOOTH)
-    return BleakError(str(error))
-
-
-class _raising:
-    """Raises the errors of Atto as those of bleak."""
-
-    def __init__(self, address: str = "") -> None:
-        self._address = address
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, AttoError):
-            raise _bleak_error(error, self._address) from error
-
-
-def _radio(bluez: dict[str, Any], radio: str | None) -> str | None:
-    """The endpoint of the radio: the argument, else the adapter, else what the command chooses."""
-    adapter = bluez.get("adapter")
-    return radio or (f"le:@{adapter}" if adapter else os.environ.get("ATTO_RADIO"))
-
-
-async def _default_radio(session: Session) -> str:
-    """The radio that the command chooses: an adapter that is powered on, else the virtual air."""
-    try:
-        adapters = await session.request("adapters")
-    except AttoError:
-        # A kernel without Bluetooth.
-        adapters = []
-    for adapter in adapters:
-        if {"powered", "le"} <= set(adapter.get("settings", ())):
-            return f"le:@{adapter['adapter']}"
-    return "air:"
-
-
-# Scanning
-
-
-def _structures(data: bytes) -> list[tuple[int, bytes]]:
-    """The AD structures of advertising data; what is malformed ends them."""
-    found = []
-    while data and data[0]:
-        length = data[0]
-        if len(data) <= length:
-            break
-        found.append((data[1], data[2:1 + length]))
-        data = data[1 + length:]
-    return found
-
-
-def _uuids(data: bytes, size: int) -> list[str]:
-    return [
-        _uuid(data[start:start + size]) for start in range(0, len(data) - size + 1, size)]
-
-
-def _uuid(octets: bytes) -> str:
-    text = octets[::-1].hex()
-    if len(octets) == 16:
-        text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-    return full_uuid(text)
-
-
-def _advertisement(found: Result) -> AdvertisementData:
-    name: str | None = None
-    services: list[str] = []
-    manufacturers: dict[int, bytes] = {}
-    service_data: dict[str, bytes] = {}
-    power: int | None = None
-    for field in ("advertisement", "scanResponse"):
-        for kind, data in _structures(bytes.fromhex(found.get(field) or "")):
-            match kind:
-                case 0x02 | 0x03:
-                    services += _uuids(data, 2)
-                case 0x04 | 0x05:
-                    services += _uuids(data, 4)
-                case 0x06 | 0x07:
-                    services += _uuids(data, 16)
-                case 0x09:
-                    name = data.decode(errors="replace")
-                case 0x08:
-                    name = name or data.decode(errors="replace")
-                case 0x0A if len(data) == 1:
-                    power = int.from_bytes(data, signed=True)
-                case 0x16 if len(data) >= 2:
-                    service_data[_uuid(data[:2])] = data[2:]
-                case 0x20 if len(data) >= 4:
-                    service_data[_uuid(data[:4])] = data[4:]
-                case 0x21 if len(data) >= 16:
-                    service_data[_uuid(data[:16])] = data[16:]
-                case 0xFF if len(data) >= 2:
-                    manufacturers[int.from_bytes(data[:2], "little")] = data[2:]
-                case _:
-                    pass
-    strength = found.get("rssi")
-    return AdvertisementData(
-        local_name=name, manufacturer_data=manufacturers, service_data=service_data,
-        service_uuids=list(dict.fromkeys(services)), tx_power=power,
-        rssi=-127 if strength is None else int(strength), platform_data=(found,))
-
-
-class AttoScanner(BaseBleakScanner):
-    """Scans with `atto`. `BleakScanner(backend=AttoScanner)`.
-
-    `bluez={"adapter": "hci1"}` chooses the adapter, `radio="air:"` any radio of the command, as does
-    `$ATTO_RADIO`. Without them it is the kernel's adapter if one is powered on, else the virtual air.
-    """
-
-    def __init__(
-        self, detection_callback: AdvertisementDataCallback | None,
-        service_uuids: list[str] | None, scanning_mode: Literal["active", "passive"],
-        *, bluez: Any = None, cb: Any = None, radio: str | None = None,
-        atto: str | None = None, **kwargs: Any,
-    ) -> None:
-        super().__init__(detection_callback, service_uuids)
-        if self._service_uuids is not None:
-            self._service_uuids = [full_uuid(uuid) for uuid in self._service_uuids]
-        self._radio = _radio(bluez or {}, radio)
-        self._is_passive = scanning_mode == "passive"
-        self._atto = atto
-        self._session: Session | None = None
-        self._scan: _Request | None = None
-
-    async def start(self) -> None:
-        if self._session is not None:
-            raise BleakError("Scanner is already started")
-        self.seen_devices = {}
-        session = Session(atto=self._atto)
-        options: dict[str, Option] = {"duplicates": True, "passive": self._is_passive}
-        try:
-            with _raising():
-                await session.start()
-                radio = self._radio or await _default_radio(session)
-                self._chosen = radio
-                self._scan = await session.begin(
-                    "scan", radio, options=options,
-                    receive=self._found)
-                # Requests begin in the order of their lines, so a scan that cannot be has failed then.
-                await session.request("requests")
-                if self._scan.done.done():
-                    self._scan.done.result()
-        except BaseException:
-            await session.close()
-            raise
-        self._session = session
-
-    async def stop(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-
-    def _found(self, result: Result) -> None:
-        if result.get("event") not in ("found", "seen"):
-            return
-        address, _, kind = str(result["address"]).partition("/")
-        adv = _advertisement(result)
-        if not self.is_allowed_uuid(adv.service_uuids):
-            return
-        device = self.create_or_update_device(
-            address, address, adv.local_name, {"kind": kind, "radio": self._chosen}, adv)
-        self.call_detection_callbacks(device, adv)
-
-
-# Clients
 
 
 class AttoClient(BaseBleakClient):
@@ -253,7 +60,7 @@ class AttoClient(BaseBleakClient):
     ) -> None:
         super().__init__(address_or_ble_device, **kwargs)
         self._bluez = bluez or {}
-        self._radio = _radio(self._bluez, radio)
+        self._radio = chosen_radio(self._bluez, radio)
         self._device = (
             address_or_ble_device if isinstance(address_or_ble_device, BLEDevice) else None)
         self._requested = services
@@ -305,7 +112,7 @@ class AttoClient(BaseBleakClient):
         radio = details.get("radio") or self._radio
         if radio is None:
             async with Session(atto=self._atto) as session:
-                radio = await _default_radio(session)
+                radio = await default_radio(session)
         if radio.startswith("air:"):
             return f"air:{self.address}"
         kind = f"/{details['kind']}" if details.get("kind") else ""
@@ -317,7 +124,7 @@ class AttoClient(BaseBleakClient):
                 raise BleakError("Client is already connected")
             await self._client.close()
         timeout = float(kwargs.get("timeout", self._timeout))
-        with _raising(self.address):
+        with raising(self.address):
             endpoint = await self._endpoint(timeout)
             arguments = {**self._arguments}
             # The limit below ends an attempt; this one is for each response too.
@@ -384,12 +191,12 @@ class AttoClient(BaseBleakClient):
         was made with `io`, `passkey` or `agent`, else `medium`."""
         level: SecurityLevel = kwargs.get("level") or (
             "high" if self._arguments["io"] else "medium")
-        with _raising(self.address):
+        with raising(self.address):
             await self._connected().security(level)
 
     async def unpair(self) -> None:
         """Removes the bond, and disconnects."""
-        with _raising(self.address):
+        with raising(self.address):
             endpoint = self._client.endpoint if self._client else await self._endpoint(self._timeout)
             await self.disconnect()
             async with Session(atto=self._atto) as session:
@@ -410,7 +217,7 @@ class AttoClient(BaseBleakClient):
     async def _read(self, handle: int, use_cached: bool) -> bytearray:
         client = self._connected()
         if not use_cached or handle not in self._cache:
-            with _raising(self.address):
+            with raising(self.address):
                 self._cache[handle] = await client.read(handle)
         return bytearray(self._cache[handle])
 
@@ -420,14 +227,14 @@ class AttoClient(BaseBleakClient):
         client = self._connected()
         handle = characteristic.obj.handle
         if response:
-            with _raising(self.address):
+            with raising(self.address):
                 return await client.write(handle, bytes(data))
         await self._window.acquire()
         try:
             error, self._write_error = self._write_error, None
             if isinstance(error, AttoError):
-                raise _bleak_error(error, self.address) from error
-            with _raising(self.address):
+                raise bleak_error(error, self.address) from error
+            with raising(self.address):
                 request = await client._session.begin(
                     "write", handle, bytes(data).hex(), options={"no-response": True})
         except BaseException:
@@ -443,7 +250,7 @@ class AttoClient(BaseBleakClient):
     async def write_gatt_descriptor(
         self, descriptor: BleakGATTDescriptor, data: SizedBuffer
     ) -> None:
-        with _raising(self.address):
+        with raising(self.address):
             await self._connected().write(descriptor.handle, bytes(data))
 
     async def start_notify(
@@ -458,7 +265,7 @@ class AttoClient(BaseBleakClient):
             self._cache[handle] = value.data
             callback(bytearray(value.data))
 
-        with _raising(self.address):
+        with raising(self.address):
             self._subscriptions[handle] = await client.subscribe(
                 characteristic.obj, receive, indicate="notify" not in characteristic.properties)
 
@@ -467,31 +274,5 @@ class AttoClient(BaseBleakClient):
         subscription = self._subscriptions.pop(characteristic.obj.handle, None)
         if subscription is None:
             raise BleakError("Characteristic notifications never started")
-        with _raising(self.address):
+        with raising(self.address):
             await subscription.close()
-
-
-# Programs
-
-
-def install() -> None:
-    """Makes this the default backend of bleak in this process."""
-    module = cast(Any, bleak)
-    module.get_platform_client_backend_type = lambda: (AttoClient, AttoClient.__name__)
-    module.get_platform_scanner_backend_type = lambda: (AttoScanner, AttoScanner.__name__)
-
-
-def main() -> None:
-    if len(sys.argv) < 2:
-        sys.exit("usage: python -m atto.bleak PROGRAM [ARGUMENTS]")
-    install()
-    sys.argv = sys.argv[1:]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
-    runpy.run_path(sys.argv[0], run_name="__main__")
-
-
-if __name__ == "__main__":
-    # The classes of the module, not copies of them.
-    from atto.bleak import main as run
-
-    run()

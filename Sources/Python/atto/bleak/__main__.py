@@ -1,0 +1,5 @@
+"""Runs a bleak program with this backend."""
+
+from . import main
+
+main()

@@ -1,0 +1,96 @@
+"""The scanner."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+from bleak.backends.scanner import AdvertisementDataCallback, BaseBleakScanner
+from bleak.exc import BleakError
+
+from ..client import full_uuid
+from ..errors import AttoError
+from ..session import Option, Result, Session, _Request
+from .advertisement import advertisement
+from .errors import raising
+
+
+def chosen_radio(bluez: dict[str, Any], radio: str | None) -> str | None:
+    """The endpoint of the radio: the argument, else the adapter, else what the command chooses."""
+    adapter = bluez.get("adapter")
+    return radio or (f"le:@{adapter}" if adapter else os.environ.get("ATTO_RADIO"))
+
+
+async def default_radio(session: Session) -> str:
+    """The radio that the command chooses: an adapter that is powered on, else the virtual air."""
+    try:
+        adapters = await session.request("adapters")
+    except AttoError:
+        # A kernel without Bluetooth.
+        adapters = []
+    for adapter in adapters:
+        if {"powered", "le"} <= set(adapter.get("settings", ())):
+            return f"le:@{adapter['adapter']}"
+    return "air:"
+
+
+class AttoScanner(BaseBleakScanner):
+    """Scans with `atto`. `BleakScanner(backend=AttoScanner)`.
+
+    `bluez={"adapter": "hci1"}` chooses the adapter, `radio="air:"` any radio of the command, as does
+    `$ATTO_RADIO`. Without them it is the kernel's adapter if one is powered on, else the virtual air.
+    """
+
+    def __init__(
+        self, detection_callback: AdvertisementDataCallback | None,
+        service_uuids: list[str] | None, scanning_mode: Literal["active", "passive"],
+        *, bluez: Any = None, cb: Any = None, radio: str | None = None,
+        atto: str | None = None, **kwargs: Any,
+    ) -> None:
+        super().__init__(detection_callback, service_uuids)
+        if self._service_uuids is not None:
+            self._service_uuids = [full_uuid(uuid) for uuid in self._service_uuids]
+        self._radio = chosen_radio(bluez or {}, radio)
+        self._is_passive = scanning_mode == "passive"
+        self._atto = atto
+        self._session: Session | None = None
+        self._scan: _Request | None = None
+
+    async def start(self) -> None:
+        if self._session is not None:
+            raise BleakError("Scanner is already started")
+        self.seen_devices = {}
+        session = Session(atto=self._atto)
+        options: dict[str, Option] = {"duplicates": True, "passive": self._is_passive}
+        try:
+            with raising():
+                await session.start()
+                radio = self._radio or await default_radio(session)
+                self._chosen = radio
+                self._scan = await session.begin(
+                    "scan", radio, options=options,
+                    receive=self._found)
+                # Requests begin in the order of their lines, so a scan that cannot be has failed then.
+                await session.request("requests")
+                if self._scan.done.done():
+                    self._scan.done.result()
+        except BaseException:
+            await session.close()
+            raise
+        self._session = session
+
+    async def stop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _found(self, result: Result) -> None:
+        if result.get("event") not in ("found", "seen"):
+            return
+        address, _, kind = str(result["address"]).partition("/")
+        adv = advertisement(result)
+        if not self.is_allowed_uuid(adv.service_uuids):
+            return
+        device = self.create_or_update_device(
+            address, address, adv.local_name, {"kind": kind, "radio": self._chosen}, adv)
+        self.call_detection_callbacks(device, adv)
