@@ -9,6 +9,7 @@ struct OutboxBench {
   /// What is on the disk: segments, which survive a crash.
   var disk: [[KeptValue]] = []
   var diskHighest: UInt64 = 0
+  /// A disk that is full is also one that cannot be read.
   var isDiskFull = false
   var pending: Outbox.DiskCall?
   var isConnected = true
@@ -83,6 +84,10 @@ struct OutboxBench {
       }
       outbox.wrote(true, removedThrough: through)
     case .read(let first):
+      guard !isDiskFull else {
+        outbox.readFailed()
+        return
+      }
       let segments = disk.filter { $0.last!.number >= first }.prefix(4)
       outbox.read(segments.joined().filter { $0.number >= first })
     }

@@ -319,6 +319,9 @@ struct Outbox {
     compactTail()
   }
 
+  /// The disk could not be read now; the same call follows.
+  mutating func readFailed() { isCalling = false }
+
   /// The disk has read values. Fewer than there should be, if it is damaged: none means that the
   /// middle is lost.
   mutating func read(_ values: [KeptValue]) {

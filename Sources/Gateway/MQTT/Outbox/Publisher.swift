@@ -185,9 +185,7 @@ final class Publisher {
           return .success(try file.read(from: first))
         } catch { return .failure(error) }
       } done: { result in
-        publisher.value.outbox.read((try? result?.get()) ?? [])
-        if case .failure(let error)? = result { publisher.value.report(.disk(error)) }
-        publisher.value.pump()
+        publisher.value.haveRead(result ?? .failure(.full(path: file.path)))
       }
     case .write(let values, let through):
       Blocking.run(on: loop) { () -> StoreError? in
@@ -202,19 +200,32 @@ final class Publisher {
     }
   }
 
+  private func haveRead(_ result: Result<[KeptValue], StoreError>) {
+    switch result {
+    case .success(let values):
+      outbox.read(values)
+      diskAnswered(nil)
+    case .failure(let fault):
+      outbox.readFailed()
+      diskAnswered(fault)
+    }
+  }
+
   private func wrote(_ fault: StoreError?, _ through: UInt64) {
     outbox.wrote(fault == nil, removedThrough: through)
+    diskAnswered(fault)
+  }
+
+  /// Goes on, after a fault with a pause.
+  private func diskAnswered(_ fault: StoreError?) {
     if fault != diskFault { report(.disk(fault)) }
     diskFault = fault
-    guard fault == nil else {
-      if isStopped { return stored() }
-      diskTimer = LoopTimer(after: Self.diskPause, on: loop) { [weak self] in
-        self?.diskTimer = nil
-        self?.disk()
-      }
-      return
+    guard fault != nil else { return pump() }
+    if isStopped { return stored() }
+    diskTimer = LoopTimer(after: Self.diskPause, on: loop) { [weak self] in
+      self?.diskTimer = nil
+      self?.disk()
     }
-    pump()
   }
 
   /// Sets the timer for the values that the broker does not acknowledge in time.
