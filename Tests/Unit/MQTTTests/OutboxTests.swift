@@ -218,7 +218,8 @@ struct OutboxBench {
       }
     }
     bench.drain()
-    #expect(bench.accepted.isSubset(of: bench.arrived.map(\.number)), "seed \(seed)")
+    let lost = bench.accepted.subtracting(bench.arrived.map(\.number)).sorted().prefix(5)
+    #expect(lost.isEmpty, "seed \(seed)")
     #expect(bench.disk.isEmpty, "seed \(seed)")
     // First arrivals are in order; what arrives again does so after a lost connection.
     var seen: Set<UInt64> = []
