@@ -205,15 +205,15 @@ actor ESPHomeClient {
     let now = loop.now
     switch phase {
     case .greeting:
-      if now - began >= Self.greetingTime.nanoseconds { end(.noHello) }
+      if now - began >= Self.greetingTime.inNanoseconds { end(.noHello) }
     case .established:
-      if let behindSince, now - behindSince >= Self.readingTime.nanoseconds {
+      if let behindSince, now - behindSince >= Self.readingTime.inNanoseconds {
         return end(.stream(.notReading))
       }
       let silence = now - lastHeard
-      if silence >= Self.silenceTime.nanoseconds {
+      if silence >= Self.silenceTime.inNanoseconds {
         end(.silence)
-      } else if silence >= Self.pingTime.nanoseconds, !hasAsked {
+      } else if silence >= Self.pingTime.inNanoseconds, !hasAsked {
         hasAsked = true
         send(SessionAnswer.ping)
       }
@@ -262,12 +262,5 @@ extension ESPHomeClient.End: CustomStringConvertible {
     case .disconnected, .stopped, .stream(.closedByPeer), .stream(.lost): .info
     default: .warning
     }
-  }
-}
-
-extension Duration {
-  /// Whole nanoseconds, of the short times used here.
-  var nanoseconds: Int64 {
-    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
   }
 }

@@ -68,7 +68,7 @@ private struct ExpectedValues {
   mutating func next(
     of handle: AttributeHandle, beginning: [UInt8], within time: Duration, on loop: Loop
   ) async throws(GatewayError) -> [UInt8] {
-    let end = loop.now + Int64(time / .nanoseconds(1))
+    let end = loop.now + time.inNanoseconds
     while true {
       if let index = waiting.firstIndex(where: {
         $0.handle == handle && $0.value.starts(with: beginning)

@@ -196,7 +196,7 @@ extension Hub {
 
 extension Duration {
   /// Whole nanoseconds; saturates.
-  var inNanoseconds: Int64 {
+  package var inNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return isFar ? .max : whole.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue

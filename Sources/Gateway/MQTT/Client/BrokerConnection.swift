@@ -88,18 +88,10 @@ final class BrokerConnection {
     if let since = connectedSince {
       connectedSince = nil
       next = 0
-      if LoopTimer.seconds(from: since, to: loop.now) >= Self.goodTime.components.seconds {
-        pause = Self.shortestPause
-      }
+      if loop.now - since >= Self.goodTime.inNanoseconds { pause = Self.shortestPause }
       return rest()
     }
     attempt()
-  }
-}
-
-extension LoopTimer {
-  fileprivate static func seconds(from start: Int64, to end: Int64) -> Int64 {
-    (end - start) / 1_000_000_000
   }
 }
 
