@@ -9,11 +9,10 @@ import os
 import uuid as uuids
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Literal, Self
 
 from .errors import LinkError, ProcessError, UsageError, error_from
-from .session import Option, Result, Session, _Request
+from .session import Option, Result, Session, _Closing, _Request
 
 _BASE = "-0000-1000-8000-00805f9b34fb"
 # Values of a subscription that wait for their reader; then the oldest is dropped, and counted.
@@ -109,7 +108,7 @@ def _services(database: Result) -> list[Service]:
         for found in database["services"]]
 
 
-class Subscription(AsyncIterator[Value]):
+class Subscription(_Closing, AsyncIterator[Value]):
     """The values of a subscription, as an async iterator; leaving its `async with` ends it.
 
     Up to `QUEUE_LIMIT` values wait. Beyond, the oldest is dropped, and counted in the next one's
@@ -145,12 +144,6 @@ class Subscription(AsyncIterator[Value]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
     def __aiter__(self) -> Self:
         return self
 
@@ -179,7 +172,7 @@ class Subscription(AsyncIterator[Value]):
         await asyncio.wait([self._request.done])
 
 
-class Client:
+class Client(_Closing):
     """A connection to a peer, in a process of its own.
 
     >>> async with Client("air:Strap", mtu=247) as client:
@@ -220,12 +213,6 @@ class Client:
     async def __aenter__(self) -> Self:
         await self.connect()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     @property
     def is_connected(self) -> bool:

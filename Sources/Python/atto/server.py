@@ -12,12 +12,11 @@ import tempfile
 import uuid as uuids
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .client import full_uuid
 from .errors import ATTError, ProcessError, UsageError
-from .session import Option, Result, Session, _Request
+from .session import Option, Result, Session, _Closing, _Request
 
 # Events that wait for their reader; then the oldest is dropped.
 EVENT_LIMIT = 4096
@@ -73,7 +72,7 @@ def _names(characteristic: Mapping[str, Any], target: Target) -> bool:
     return full_uuid(characteristic.get("uuid", "")) == full_uuid(target)
 
 
-class Server:
+class Server(_Closing):
     """A server in a process of its own, from a profile: a file, or the same as a dictionary.
 
     >>> server = Server({"services": [{"uuid": "180F", "characteristics": [
@@ -147,12 +146,6 @@ class Server:
     async def __aenter__(self) -> Self:
         await self.start()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def start(self) -> None:
         """Starts the server. Returns when it listens; raises `AttoError` if it cannot."""

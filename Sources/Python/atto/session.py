@@ -71,7 +71,20 @@ class _Request:
         self.stays = stays
 
 
-class Session:
+class _Closing:
+    """Is closed at the end of `async with`."""
+
+    async def close(self) -> None:
+        raise NotImplementedError
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+class Session(_Closing):
     """A running `atto session --json`.
 
     Use `request` for the commands of its protocol (Session.md), or the classes `Client` and `Server`.
@@ -101,12 +114,6 @@ class Session:
     async def __aenter__(self) -> Self:
         await self.start()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     @property
     def version(self) -> str:
