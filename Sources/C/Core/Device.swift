@@ -215,7 +215,7 @@ func databaseHash(_ device: UnsafeMutableRawPointer, _ hash: UnsafeMutablePointe
   }
 }
 
-/// Copies octets to a C caller who has this much room.
+/// Copies octets into a buffer of a C caller, which has this size.
 func copy(
   _ value: [UInt8], _ room: UnsafeMutableRawPointer?, _ size: Int,
   _ length: UnsafeMutablePointer<Int>

@@ -14,7 +14,7 @@
 ///     waiting --first message--> established (two ciphers)
 ///        '-----anything else---> NoiseError
 ///
-/// Whoever holds a first message can send it again and gets an answer, but not the session's keys.
+/// A recorded first message can be sent again. Its sender gets an answer, but not the session's keys.
 struct NoiseHandshake {
   static let protocolName = "Noise_NNpsk0_25519_ChaChaPoly_SHA256"
   /// An ephemeral key and the tag of an empty payload.

@@ -4,7 +4,7 @@ import AttoEventLoop
 import AttoLinks
 import AttoStore
 
-/// A device, whoever uses it.
+/// One device, which its users share.
 ///
 /// # Theory
 /// The link is wanted while the device is configured to be held, or has a user. Then one task, ``hold()``,
