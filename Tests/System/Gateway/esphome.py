@@ -87,13 +87,13 @@ class Bench:
     async def logged(self, text: str, count: int = 1) -> None:
         await self.until(lambda: self.log("gateway.log").count(text) >= count, f"no \"{text}\" logged")
 
-    async def device(self, profile, name: str) -> subprocess.Popen:
+    async def device(self, profile, name: str, *options) -> subprocess.Popen:
         """A device of its own name. Returns when it advertises."""
         text = json.loads((FIXTURES / profile).read_text()) if isinstance(profile, str) else profile
         text["advertising"]["localName"] = text["name"] = name
         file = self.path / f"{name}.json"
         file.write_text(json.dumps(text))
-        return self.start("atto", "serve", file, "--listen", "air:", log=f"{name}.log")
+        return self.start("atto", "serve", file, "--listen", "air:", *options, log=f"{name}.log")
 
     async def client(self, key: bytes | None = KEY, name: str = "test") -> api.APIClient:
         psk = base64.b64encode(key).decode() if key else None
@@ -305,6 +305,41 @@ async def every_call(bench: Bench) -> None:
     old = api.api_pb2.BluetoothDeviceRequest(address=1, request_type=0)
     client._get_connection().send_message(old)
     tally.equal((await cached.read(BATTERY)), b"\x64", "an obsolete request does no harm")
+
+
+async def passkeys(bench: Bench) -> None:
+    """Pairing with a passkey, which the protocol does not have: an event asks and an action answers."""
+    tally = bench.tally
+    await bench.device("heart-rate.json", "Strap", "--io", "display", "--json")
+    await bench.gateway(askPasskeys=True)
+    client = await bench.client()
+    _, [action] = await client.list_entities_services()
+    tally.equal((action.name, [(argument.name, int(argument.type)) for argument in action.args]),
+                ("answer_pairing", [("question", 3), ("answer", 3)]), "the action")
+    events = asyncio.Queue()
+    client.subscribe_service_calls(events.put_nowait)
+    peer = await bench.connect(client, await bench.find(client, "Strap"))
+    pairing = asyncio.ensure_future(client.bluetooth_device_pair(peer.address))
+    event = await asyncio.wait_for(events.get(), PATIENCE)
+    tally.equal((event.service, event.is_event, event.data["kind"]),
+                ("esphome.atto_pairing", True, "enter"), "the question")
+
+    def shown() -> list:
+        return [line for line in bench.log("Strap.log").splitlines() if '"show"' in line]
+    await bench.until(shown, "the device shows nothing")
+    passkey = json.loads(shown()[-1])["passkey"]
+    asked = event.data["question"]
+    for question, answer, error in [("0" * 16, passkey, "no device asks"), (asked, "yes", "six digits"),
+                                    (asked, "12 34", "six digits"), (asked, passkey, None),
+                                    (asked, passkey, "no device asks")]:
+        done = await client.execute_service(
+            action, {"question": question, "answer": answer}, return_response=False)
+        tally.check(done.success == (error is None) and (error or "") in done.error_message,
+                    f"the answer {answer}", done)
+    paired = await asyncio.wait_for(pairing, PATIENCE)
+    tally.equal((paired.paired, paired.error), (True, 0), "pairing")
+    event = await asyncio.wait_for(events.get(), PATIENCE)
+    tally.equal(event.data["result"], "paired", "the result")
 
 
 async def connections(queue, used: int) -> bool:
@@ -644,7 +679,7 @@ async def bleak(bench: Bench) -> None:
 
 
 TESTS = [
-    every_call, sharing, lost_device, refusals, plaintext, misbehaviour, crowd, slow_client, bleak,
+    every_call, passkeys, sharing, lost_device, refusals, plaintext, misbehaviour, crowd, slow_client, bleak,
 ]
 
 

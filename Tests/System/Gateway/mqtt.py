@@ -42,11 +42,11 @@ def counting(milliseconds: int) -> dict:
 class Listener:
     """A subscriber of everything; messages arrive in order."""
 
-    def __init__(self, port: int, filters=("atto/#", "homeassistant/#")) -> None:
+    def __init__(self, port: int, filters=("atto/#", "homeassistant/#"), protocol=mqtt.MQTTv5) -> None:
         self.messages = queue.Queue()
         self.seen = []
         self.filters = filters
-        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
+        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=protocol)
         self.client.on_connect = self.connected
         self.client.on_subscribe = lambda *_: self.ready.put(True)
         self.client.on_message = lambda client, _, message: self.messages.put(message)
@@ -111,8 +111,8 @@ class Bench:
     def start(self, *command, log: str, **options) -> subprocess.Popen:
         with open(self.path / log, "ab") as output:
             program = subprocess.Popen(
-                command, env=self.environment, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, **options)
+                command, env=self.environment, stdout=output, stderr=subprocess.STDOUT,
+                **{"stdin": subprocess.DEVNULL} | options)
         self.running.append(program)
         return program
 
@@ -172,13 +172,14 @@ class Bench:
             self.programs / "atto-gateway", file, "--control", self.path / f"{name}.control", log=log,
             **(options or {}))
 
-    def device(self, profile: str | dict, name: str = "strap") -> subprocess.Popen:
+    def device(self, profile: str | dict, name: str = "strap", *options, **more) -> subprocess.Popen:
         text = json.loads((FIXTURES / profile).read_text()) if isinstance(profile, str) else profile
         text = text | {"name": name, "advertising": {"localName": name}}
         file = self.path / f"{name}.profile.json"
         file.write_text(json.dumps(text))
         return self.start(
-            self.programs / "atto", "serve", file, "--listen", "air:", log=f"{name}.device")
+            self.programs / "atto", "serve", file, "--listen", "air:", *options, log=f"{name}.device",
+            **more)
 
     def kill(self, program: subprocess.Popen, number=signal.SIGKILL) -> None:
         program.send_signal(number)
@@ -281,6 +282,85 @@ def everything(bench: Bench) -> None:
     bench.kill(gateway, signal.SIGTERM)
     listener.on("atto/hall/status", lambda m: state(m) == "offline")
     tally.equal(gateway.returncode, 0, "the end")
+
+
+GUARDED = {"services": [{"uuid": "A000", "characteristics": [
+    {"uuid": "A001", "properties": ["read"], "value": "hex:07", "permissions": ["readAuthenticated"]}]}]}
+
+
+def passkeys(bench: Bench) -> None:
+    """Devices that pair with a passkey of the configuration, and with one that a person is asked for."""
+    tally = bench.tally
+    bench.broker()
+    listener = bench.listener()
+    named = lambda name, **more: {"name": name, "match": {"localName": name}} | more  # noqa: E731
+    bench.device(GUARDED, "printed", "--io", "keyboard", "--passkey", "123456")
+    bench.device(GUARDED, "other", "--io", "keyboard", "--passkey", "654321")
+    gateway = bench.gateway(others={"devices": [
+        named("printed", security="high", passkey=123456), named("other", security="high", passkey=1)]})
+    listener.on("atto/hall/printed/status", lambda m: state(m) == "connected")
+    tally.equal(listener.ask("atto/hall/printed/a001/get").get("value"), "07", "a configured passkey")
+    bench.logged("pairing with other failed: the passkey entered here differs")
+    bench.kill(gateway, signal.SIGTERM)
+
+    bench.gateway(others={"askPasskeys": True, "devices": [
+        named("shown", security="high"), named("same"), named("typed", security="high")]})
+
+    def question(name: str, kind: str) -> dict:
+        message = listener.on(f"atto/hall/{name}/pairing",
+                              lambda m: json.loads(m.payload).get("kind") == kind)
+        tally.equal((message.retain, message.qos), (False, 1), f"{kind}: the message")
+        return json.loads(message.payload)
+
+    def answer(name: str, question: str, text: object) -> str:
+        found = listener.ask(f"atto/hall/{name}/passkey", json.dumps({"question": question, "answer": text}))
+        return "done" if found.get("done") else found["error"]["message"]
+
+    def result(name: str) -> str:
+        return json.loads(listener.on(f"atto/hall/{name}/pairing",
+                                      lambda m: b"result" in m.payload).payload)["result"]
+
+    def digits(name: str, event: str) -> str:
+        """What the device shows."""
+        lines = bench.until(lambda: [line for line in bench.log(f"{name}.device").splitlines()
+                                     if f'"{event}"' in line], f"{name} shows nothing")
+        return json.loads(lines[-1])["passkey"]
+
+    bench.device(GUARDED, "shown", "--io", "display", "--json")
+    asked = question("shown", "enter")
+    tally.check(20 <= asked["withinSeconds"] <= 25, "the time that is left", asked)
+    asked = asked["question"]
+    passkey = digits("shown", "show")
+    tally.check("expected six digits" in answer("shown", asked, "yes"), "yes is no number")
+    tally.check("no device asks" in answer("shown", "0" * 16, passkey), "another question")
+    tally.check("no device asks" in answer("same", asked, passkey), "another device")
+    for wrong in ("12345x", "", "1234567", 123456, None):
+        tally.check("answer:" in answer("shown", asked, wrong), f"answer {wrong}")
+    tally.equal(listener.ask("atto/hall/shown/passkey", passkey)["error"]["kind"], "usage", "only digits")
+    tally.equal(answer("shown", asked, passkey), "done", "the digits")
+    tally.equal(result("shown"), "paired", "digits that the device shows")
+    listener.on("atto/hall/shown/status", lambda m: state(m) == "connected")
+    tally.check("no device asks" in answer("shown", asked, passkey), "one answer each")
+    tally.equal(listener.ask("atto/hall/shown/a001/get").get("value"), "07", "a guarded value")
+
+    keyboard = bench.device(GUARDED, "typed", "--io", "keyboard", stdin=subprocess.PIPE)
+    asked = question("typed", "show")
+    keyboard.stdin.write(asked["passkey"].encode() + b"\n")
+    keyboard.stdin.flush()
+    tally.equal(result("typed"), "paired", "digits that are entered at the device")
+    tally.check("no device asks" in answer("typed", asked["question"], asked["passkey"]), "nothing to answer")
+
+    # Asked for by a request that the device refuses, and refused at first.
+    bench.device(GUARDED, "same", "--io", "yes-no", "--yes", "--json")
+    for number, text in enumerate(["no", "yes"]):
+        bench.logged("same: connected", number + 1)
+        listener.client.publish("atto/hall/same/a001/get", json.dumps({"id": number}), qos=1)
+        asked = question("same", "compare")
+        tally.equal(digits("same", "compare"), asked["passkey"], "both show the same number")
+        tally.check("expected yes or no" in answer("same", asked["question"], "123456"), "digits")
+        tally.equal(answer("same", asked["question"], text), "done", text)
+        read = json.loads(listener.on("atto/hall/same/a001/get/answer").payload)
+        tally.equal((read["id"], read.get("value")), (number, ["07", None][text == "no"]), f"after {text}")
 
 
 def certificates(path: pathlib.Path) -> None:
@@ -481,7 +561,7 @@ def fleet(bench: Bench) -> None:
     tally.check(status is not None, "back")
 
 
-TESTS = [everything, security, gateway_dies, broker_restarts, full_disk, fleet]
+TESTS = [everything, passkeys, security, gateway_dies, broker_restarts, full_disk, fleet]
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:

@@ -6,7 +6,8 @@ import Testing
 /// Messages as Google's protobuf writes them for aioesphomeapi 46.23.0.
 struct ClientMessageTests {
   static let types: [UInt64] = [
-    1, 3, 5, 6, 7, 8, 9, 11, 20, 28, 36, 37, 66, 68, 70, 73, 75, 76, 77, 78, 80, 87, 127, 145, 149,
+    1, 3, 5, 6, 7, 8, 9, 11, 20, 28, 34, 36, 37, 42, 66, 68, 70, 73, 75, 76, 77, 78, 80, 87, 127,
+    145, 149,
   ]
 
   @Test(
@@ -32,6 +33,11 @@ struct ClientMessageTests {
       (
         145, "08051006180c289003",
         .device(.setParameters(address: 5, minimum: 6, maximum: 12, latency: 0, timeout: 400))
+      ),
+      (34, "", .action(.subscribe)),
+      (
+        42, "0d01000000120722056162636465120322016e1807",
+        .action(.execute(key: 1, arguments: ["abcde", "n"], call: 7))
       ),
       (127, "0801", .advertisements(.setScanning(active: true))),
       (66, "0801", .advertisements(.subscribe(raw: true))),

@@ -35,8 +35,10 @@ import Testing
       RequestTopic("atto/hall/strap/2a37/get", in: names)
         == .get(device: "strap", characteristic: "2a37"))
     #expect(RequestTopic("atto/hall/strap/sequence", in: names) == .sequence(device: "strap"))
+    #expect(RequestTopic("atto/hall/strap/passkey", in: names) == .passkey(device: "strap"))
     for topic in [
-      "atto/hall/strap/2a37", "atto/hall/a/b/c/set", "atto/hal/strap/2a37/set", "", "/",
+      "atto/hall/strap/2a37", "atto/hall/strap/pairing",
+      "atto/hall/strap/passkey/answer", "atto/hall/a/b/c/set", "atto/hal/strap/2a37/set", "", "/",
     ] {
       #expect(RequestTopic(topic, in: names) == nil)
     }
@@ -57,6 +59,12 @@ import Testing
     #expect(
       action("strap/2a39/set", #" {"base64":"AQI="}"#)
         == .success(.write([1, 2], withResponse: true)))
+    #expect(
+      action("strap/passkey", #"{"question":"0f","answer":"012345"}"#)
+        == .success(.answer(.passkey(12345), question: "0f")))
+    for payload in ["012345", #"{"answer":"1"}"#, #"{"question":"a","answer":123456}"#, "yes", ""] {
+      #expect(throws: Request.Mistake.self) { try action("strap/passkey", payload).get() }
+    }
     #expect(action("strap/2a39/get", "") == .success(.read))
     #expect(action("strap/2a39/subscribe", "off") == .success(.subscribe(false)))
     #expect(action("scan", "active") == .success(.scan(isActive: true)))

@@ -4,6 +4,7 @@ package enum ClientMessage: Equatable, Sendable {
   case advertisements(AdvertisementRequest)
   case device(DeviceRequest)
   case attribute(AttributeRequest)
+  case action(ActionRequest)
 
   /// Reads a message. Nil if its type is none of those; it is ignored then, as ESPHome's own server
   /// does.
@@ -17,6 +18,8 @@ package enum ClientMessage: Equatable, Sendable {
       self = .device(request)
     } else if let request = try AttributeRequest(type: type, fields) {
       self = .attribute(request)
+    } else if let request = try ActionRequest(type: type, fields) {
+      self = .action(request)
     } else {
       return nil
     }

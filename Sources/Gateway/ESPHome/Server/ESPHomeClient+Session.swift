@@ -30,7 +30,11 @@ extension ESPHomeClient {
     case .capabilities:
       send(
         SessionAnswer.capabilities(flags: Self.featureFlags, address: identity.addressText))
-    case .listEntities: send(SessionAnswer.entitiesDone)
+    case .listEntities:
+      if let hub = server.here({ $0.hub }), hub.here({ $0.configuration.asksPasskeys }) {
+        send(Self.answerAction)
+      }
+      send(SessionAnswer.entitiesDone)
     case .time: send(SessionAnswer.time(UInt32(truncatingIfNeeded: time(nil))))
     // There are no entities and no logs; answers to what we ask only show that the client is there.
     case .subscribeStates, .subscribeLogs, .pong, .timeIs: break

@@ -72,6 +72,7 @@ actor ESPHomeClient {
   var version: UInt32 = 0
   var wantsAdvertisements = false
   var wantsConnections = false
+  var wantsEvents = false
   /// What the client has asked of the scanner.
   var wishesActiveScan: Bool?
   var devices: [UInt64: ProxiedDevice] = [:]
@@ -162,6 +163,7 @@ actor ESPHomeClient {
       case .advertisements(let request): carryOut(request)
       case .device(let request): carryOut(request)
       case .attribute(let request): carryOut(request)
+      case .action(let request): carryOut(request)
       }
     } catch {
       end(.message(type: message.type, error))

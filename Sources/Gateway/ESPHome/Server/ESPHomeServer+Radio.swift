@@ -80,6 +80,17 @@ extension ESPHomeServer {
     }
   }
 
+  // MARK: Pairing
+
+  func followPairing() async {
+    guard let hub else { return }
+    for await batch in await hub.pairingEvents() {
+      for event in batch.elements {
+        for client in clients.values { client.here { $0.tell(event) } }
+      }
+    }
+  }
+
   // MARK: Connections
 
   func followConnections() async {

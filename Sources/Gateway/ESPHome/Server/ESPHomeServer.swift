@@ -84,6 +84,7 @@ package actor ESPHomeServer: FrontEnd {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followConnections() }
       group.addTask { await self.watch() }
+      group.addTask { await self.followPairing() }
     }
   }
 

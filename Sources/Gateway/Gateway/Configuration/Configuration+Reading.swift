@@ -25,7 +25,7 @@ extension Configuration {
 
   static let keys = [
     "name", "adapters", "esphome", "mqtt", "devices", "advertisements", "fleet", "endpoints",
-    "endpointsGroup", "store", "state", "metrics", "log", "limits",
+    "endpointsGroup", "store", "state", "metrics", "log", "limits", "askPasskeys",
   ]
 
   private init(_ field: ProfileField) throws(ProfileError) {
@@ -35,6 +35,12 @@ extension Configuration {
     esphome = try object["esphome"].map(ESPHome.init)
     mqtt = try object["mqtt"].map(MQTT.init)
     if let field = object["advertisements"] { advertisements = try Advertisements(field) }
+    asksPasskeys = try object["askPasskeys"]?.bool ?? false
+    if asksPasskeys, mqtt == nil, esphome == nil {
+      throw ProfileError(
+        object.path / "askPasskeys", expected: "the key \"mqtt\" or \"esphome\" beside it",
+        found: "none")
+    }
     fleet = try object["fleet"]?.name
     if fleet != nil, mqtt == nil {
       throw ProfileError(

@@ -57,8 +57,17 @@ extension Device {
       } else {
         .air(turn.address.digits)
       }
+    var options = options
+    let security = options.security
+    let asks = hub.here { $0.configuration.asksPasskeys }
+    // A person takes longer than an attempt may.
+    if asks { options.security = .low }
     let connection = try await Connection.connect(
       to: endpoint, options: options, adapter: turn.adapter)
+    if asks, security > .low {
+      hub.here { $0.attemptEnded(turn) }
+      try await connection.raiseSecurity(to: security)
+    }
     // Before anything else: a bonded device may send values at once.
     connection.observeValues { [weak self] handle, value in
       guard let self else { return }

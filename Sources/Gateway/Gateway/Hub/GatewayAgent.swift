@@ -1,39 +1,43 @@
 import Atto
 import AttoLinks
 
-/// Answers when devices pair: with the passkeys of the configuration.
+/// Answers when devices pair: with the passkeys of the configuration, or by asking a person over the
+/// front ends.
 struct GatewayAgent: PairingAgent {
   let hub: Hub
   let capability: PairingCapability
 
   init(_ hub: Hub) {
     self.hub = hub
-    let hasPasskey = hub.here { $0.configuration.devices.contains { $0.passkey != nil } }
-    capability = hasPasskey ? .keyboard : .none
+    let configuration = hub.here { $0.configuration }
+    let hasPasskey = configuration.devices.contains { $0.passkey != nil }
+    capability =
+      configuration.asksPasskeys ? .keyboardDisplay : hasPasskey ? .keyboard : .none
   }
 
   func passkey(shownBy peer: BluetoothAddress) async -> UInt32? {
-    await hub.passkey(of: peer)
+    if let passkey = await hub.device(pairingAs: peer)?.configuration?.passkey { return passkey }
+    guard case .passkey(let passkey) = await hub.ask(.enter, of: peer) else { return nil }
+    return passkey
+  }
+
+  func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool {
+    await hub.ask(.compare(value), of: peer) == .yes
+  }
+
+  func show(_ passkey: UInt32, to peer: BluetoothAddress, entered: Int) async {
+    if entered == 0 { await hub.show(passkey, to: peer) }
   }
 
   func paired(with peer: BluetoothAddress) async {
-    hub.log(.notice, "paired with \(peer.digits)")
+    let device = await hub.label(of: peer)
+    hub.log(.notice, "paired with \(device)")
+    await hub.tell(.ended(device: device, peer, failure: nil))
   }
 
   func failed(_ peer: BluetoothAddress, _ failure: PairingFailure) async {
-    hub.log(.warning, "pairing with \(peer.digits) failed: \(failure)")
-  }
-}
-
-extension Hub {
-  fileprivate func passkey(of peer: BluetoothAddress) -> UInt32? {
-    for device in named.values {
-      let passkey = device.here { device in
-        device.address?.value == peer.value ? device.configuration?.passkey : nil
-      }
-      if let passkey { return passkey }
-    }
-    log(.warning, "\(peer.digits) wants a passkey, and the configuration has none for it")
-    return nil
+    let device = await hub.label(of: peer)
+    hub.log(.warning, "pairing with \(device) failed: \(failure)")
+    await hub.tell(.ended(device: device, peer, failure: "\(failure)"))
   }
 }

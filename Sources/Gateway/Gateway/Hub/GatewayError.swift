@@ -21,6 +21,10 @@ package enum GatewayError: Error, Equatable, Sendable {
   case unknownCharacteristic(device: String, String)
   /// The configuration has no sequence of this name for the device.
   case unknownSequence(device: String, String)
+  /// No device asks this question: it was answered, or its time is over.
+  case unknownQuestion
+  /// The question of a device has other answers.
+  case unsuitableAnswer(expected: String)
   /// The step of a sequence, counted from 1, failed. The steps after it were not carried out.
   case sequence(step: Int, SequenceFault)
   /// An adapter cannot be used.
@@ -60,6 +64,8 @@ extension GatewayError: CustomStringConvertible {
     case .unknownDevice(let name): "no device \"\(name)\" is configured"
     case .unknownCharacteristic(let device, let name): "\(device) has no characteristic \(name)"
     case .unknownSequence(let device, let name): "\(device) has no sequence \"\(name)\""
+    case .unknownQuestion: "no device asks this question: it was answered, or its time is over"
+    case .unsuitableAnswer(let expected): "unsuitable answer: expected \(expected)"
     case .sequence(let step, let fault): "step \(step): \(fault)"
     case .adapter(let name, let error): "adapter \(name): \(error)"
     case .released: "the device was released"

@@ -42,6 +42,9 @@ package actor Hub {
   var listeners: [UInt64: BatchQueue<Heard>] = [:]
   var lastListener: UInt64 = 0
   var slotWatchers: [UInt64: AsyncStream<Slots>.Continuation] = [:]
+  var pairingWatchers: [UInt64: BatchQueue<PairingEvent>] = [:]
+  /// Questions that wait for an answer, by their IDs.
+  var questions: [String: OpenQuestion] = [:]
   /// Whether scan responses are asked for, where the adapter leaves the choice.
   package internal(set) var scansActively: Bool
   var parameters: [BluetoothAddress: PreferredConnectionParameters] = [:]
@@ -101,6 +104,7 @@ package actor Hub {
     (named, addressed, radios, sharing) = ([:], [:], [:], [:])
     for queue in listeners.values { queue.end() }
     for watcher in slotWatchers.values { watcher.finish() }
+    for watcher in pairingWatchers.values { watcher.end() }
   }
 
   private func untilCancelled() async {

@@ -26,7 +26,13 @@ extension MQTTFrontEnd {
         $0.error(.limit, "too many requests under way: the limit is \(Self.requestLimit)")
       }
     }
-    // In a fleet the gateway that holds the device answers.
+    // In a fleet the gateway that holds the device answers, or the one that it asks.
+    if fleet != nil, case .answer(_, let id) = request.action,
+      hub?.assumeIsolated({ $0.hasQuestion(id) }) == false,
+      sessions[request.topic.device ?? ""] == nil
+    {
+      return
+    }
     if fleet != nil, let device = topic.device, sessions[device] != nil,
       fleet?.answers(for: device) == false
     {
@@ -53,6 +59,10 @@ extension MQTTFrontEnd {
       return answer.done()
     }
     let name = request.topic.device ?? ""
+    if case .answer(let given, let question) = request.action {
+      try await hub?.answer(question, of: name, given)
+      return answer.done()
+    }
     guard let session = sessions[name] else { throw .unknownDevice(name) }
     let use = try await connected(session)
     switch (request.topic, request.action) {

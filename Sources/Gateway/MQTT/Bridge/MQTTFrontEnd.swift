@@ -92,11 +92,17 @@ package actor MQTTFrontEnd: FrontEnd {
         while let batch = await heard.next() { self.heard(batch.elements) }
       }
     }
+    let pairing = Task {
+      for await batch in await hub.pairingEvents() {
+        for event in batch.elements { self.tell(event) }
+      }
+    }
     while !Task.isCancelled {
       await refresh()
       do { try await loop.sleep(for: Self.refreshTime) } catch { break }
     }
     hearing?.cancel()
+    pairing.cancel()
     stopFleet()
     await stop()
   }
@@ -157,6 +163,7 @@ package actor MQTTFrontEnd: FrontEnd {
         if fleet == nil || session.use != nil { publishStatus(of: session) }
         for message in session.announced.values { publisher?.send(message) }
       }
+      for question in hub?.assumeIsolated({ $0.openQuestions }) ?? [] { tell(.asked(question)) }
       fleetConnected()
     case .disconnected(let fault):
       log(.warning, "mqtt: \(fault)")

@@ -47,7 +47,8 @@ extension GatewayError {
     case .notConnected, .sequence(_, .notConnected), .released: .link
     case .connectTimeout, .sequence(_, .noValue): .timeout
     case .noFreeSlot, .tooManyDevices, .tooManyRequests: .limit
-    case .unknownDevice, .unknownCharacteristic, .unknownSequence,
+    case .unknownDevice, .unknownCharacteristic, .unknownSequence, .unknownQuestion,
+      .unsuitableAnswer,
       .sequence(_, .unknownCharacteristic):
       .usage
     case .adapter(_, let error): error.kind

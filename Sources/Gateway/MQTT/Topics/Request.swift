@@ -24,6 +24,7 @@ struct Request: Equatable, Sendable {
     case named(String)
     case steps([SequenceStep])
     case scan(isActive: Bool)
+    case answer(PairingAnswer, question: String)
   }
 
   var topic: RequestTopic
@@ -92,6 +93,7 @@ struct Request: Equatable, Sendable {
         throw Mistake("expected the name of a sequence or a JSON object")
       }
       return .named(word)
+    case .passkey: throw Mistake("expected a JSON object with the keys question and answer")
     case .scan:
       switch word {
       case "active": return .scan(isActive: true)
@@ -124,6 +126,14 @@ struct Request: Equatable, Sendable {
         return .named(name)
       }
       return .steps(try object.steps())
+    case .passkey:
+      try object.allow(["question", "answer"])
+      guard let question = try object.string("question"), let text = try object.string("answer")
+      else { throw Mistake("expected the keys question and answer") }
+      guard let answer = PairingAnswer(text) else {
+        throw Mistake("answer: expected one to six digits, yes or no, found \(quoted(text))")
+      }
+      return .answer(answer, question: question)
     case .scan:
       try object.allow(["active"])
       guard let isActive = try object.bool("active") else {

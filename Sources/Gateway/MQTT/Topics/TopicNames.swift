@@ -7,6 +7,8 @@ import AttoATT
 ///     PREFIX/GATEWAY/advertisement                   advertisements
 ///     PREFIX/DEVICES/DEVICE/status                   retained
 ///     PREFIX/DEVICES/DEVICE/sequence                 a request
+///     PREFIX/DEVICES/DEVICE/pairing                  questions
+///     PREFIX/DEVICES/DEVICE/passkey                  a request: the answer to a question
 ///     PREFIX/DEVICES/DEVICE/CHARACTERISTIC           values
 ///     PREFIX/DEVICES/DEVICE/CHARACTERISTIC/set       requests, also get and subscribe
 ///     .../answer                                     after a request: its answer
@@ -35,6 +37,8 @@ struct TopicNames: Equatable, Sendable {
 
   func status(of device: String) -> String { "\(devices)/\(Self.level(device))/status" }
 
+  func pairing(_ device: String) -> String { "\(devices)/\(Self.level(device))/pairing" }
+
   func value(_ characteristic: String, of device: String) -> String {
     "\(devices)/\(Self.level(device))/\(Self.level(characteristic))"
   }
@@ -42,7 +46,8 @@ struct TopicNames: Equatable, Sendable {
   /// The filters of all requests.
   var requestFilters: [String] {
     [
-      scan, devices + "/+/sequence", devices + "/+/+/set", devices + "/+/+/get",
+      scan, devices + "/+/sequence", devices + "/+/passkey", devices + "/+/+/set",
+      devices + "/+/+/get",
       devices + "/+/+/subscribe",
     ]
   }
@@ -77,6 +82,7 @@ struct TopicNames: Equatable, Sendable {
 enum RequestTopic: Equatable, Sendable {
   case scan
   case sequence(device: String)
+  case passkey(device: String)
   case set(device: String, characteristic: String)
   case get(device: String, characteristic: String)
   case subscribe(device: String, characteristic: String)
@@ -91,6 +97,7 @@ enum RequestTopic: Equatable, Sendable {
       .split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     switch levels.count {
     case 2 where levels[1] == "sequence": self = .sequence(device: levels[0])
+    case 2 where levels[1] == "passkey": self = .passkey(device: levels[0])
     case 3 where levels[2] == "set": self = .set(device: levels[0], characteristic: levels[1])
     case 3 where levels[2] == "get": self = .get(device: levels[0], characteristic: levels[1])
     case 3 where levels[2] == "subscribe":
@@ -102,7 +109,8 @@ enum RequestTopic: Equatable, Sendable {
   var device: String? {
     switch self {
     case .scan: nil
-    case .sequence(let device), .set(let device, _), .get(let device, _), .subscribe(let device, _):
+    case .sequence(let device), .passkey(let device), .set(let device, _), .get(let device, _),
+      .subscribe(let device, _):
       device
     }
   }
