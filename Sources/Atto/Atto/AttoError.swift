@@ -11,7 +11,7 @@ import AttoRadio
   case refused(ErrorResponse)
   /// The peer's responses contradict themselves, the request or the specification.
   case violation(ProtocolViolation)
-  /// The peer has more of something than ``DiscoveryLimits`` allow, which is no fault of the peer.
+  /// The peer has more of something than ``AttoGATT/DiscoveryLimits`` allow, which is no fault of the peer.
   case limit(ProcedureLimit, Int)
   /// The procedure did not end within ``ConnectionOptions/procedureTimeout``.
   case procedureTimeout(after: Duration)

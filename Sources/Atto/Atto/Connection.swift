@@ -126,7 +126,7 @@ public final class Connection: Sendable {
 
   /// The PHYs in use on an LE link of the kernel; nil elsewhere, and until they were changed. Links
   /// begin with LE 1M unless they were opened by extended advertising. For more see
-  /// ``Adapter/connectionInformation(of:)``.
+  /// ``AttoRadio/Adapter/connectionInformation(of:)``.
   ///
   /// - Throws: `cancelled`, and nothing else.
   public var phy: LinkPHY? {

@@ -37,7 +37,7 @@ public struct ConnectionOptions: Sendable {
   public var sendBuffer: Int?
   /// How long a client of a server may be silent before the server closes its connection, which
   /// ``ServedEvent/evicted(_:peer:_:)`` reports. It applies to clients that
-  /// ``LocalServer/listen(on:options:advertising:agent:onFailure:onEnd:)`` accepts on Unix sockets and
+  /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)`` accepts on Unix sockets and
   /// the virtual air, and not while they are subscribed to a value. nil: no limit.
   public var idleLimit: Duration?
   /// Called with each PDU on the loop's thread, before it has an effect. Must be quick.

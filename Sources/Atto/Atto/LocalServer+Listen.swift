@@ -34,9 +34,9 @@ extension LocalServer {
   /// - Parameters:
   ///   - unixGroup: the ID of a group whose members may connect to a `unix:` endpoint, mode 0660; nil:
   ///     only this user and root, mode 0600.
-  ///   - advertising: the advertising data and parameters, for `air:` and `le:` endpoints.
+  ///   - parameters: the advertising data and parameters, for `air:` and `le:` endpoints.
   ///   - agent: answers when centrals pair, on `le:` and `air:` endpoints, and makes the kernel's
-  ///     adapter bondable. nil leaves the adapter as it is, see ``Adapter/setAgent(_:)``;
+  ///     adapter bondable. nil leaves the adapter as it is, see ``AttoRadio/Adapter/setAgent(_:)``;
   ///     simulated radios then agree to every level.
   ///   - onFailure: called on the loop when a client could not be accepted. If the server is full, a
   ///     client of a Unix socket or of the virtual air may lose its place to a new one:

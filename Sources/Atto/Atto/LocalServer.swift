@@ -19,7 +19,7 @@ public final class LocalServer: Sendable {
   /// A server.
   ///
   /// - Parameters:
-  ///   - database: the initial database; ``Database/init()`` makes one without services.
+  ///   - database: the initial database; ``AttoGATT/Database/init()`` makes one without services.
   ///   - limits: what clients may make the server hold. By default there are fewer clients in a
   ///     process whose memory is limited.
   ///   - memory: stores what bonded clients configure; nil to store nothing.

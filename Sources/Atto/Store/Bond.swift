@@ -39,7 +39,7 @@ extension SignatureKey {
   /// Whether this end signs with it. The kernel numbers local keys 0 and 2, the peer's 1 and 3.
   public var isOurs: Bool { kind & 1 == 0 }
 
-  /// The key in the order of ``Connection/writeSigned(_:_:counter:key:)``.
+  /// The key in the order of ``Atto/Connection/writeSigned(_:to:counter:key:)``.
   public var mostSignificantFirst: [UInt8] { value.reversed() }
 }
 

@@ -30,7 +30,7 @@ public final class BondKeeper: Sendable {
   ///   - source: the adapter; `.any` is the default adapter, or with `ofAll` all adapters.
   ///   - whenKept: called on the loop after a key was stored.
   ///   - onFailure: called on the loop when storing failed.
-  /// - Throws: as ``KernelKeyring`` does, except for missing permission, which is a notice.
+  /// - Throws: as `KernelKeyring` does, except for missing permission, which is a notice.
   public static func begin(
     _ store: StoreFile, source: L2CAPSource = .any, ofAll: Bool = false, loop: Loop = .shared,
     whenKept: @escaping @Sendable (BondKey) -> Void = { _ in },

@@ -6,7 +6,7 @@ extension Connection {
   /// - Parameter peer: nil names the peer by the address of the link. Then nothing is stored for a
   ///   peer whose address is not permanent.
   /// - Returns: the database, whether it is the stored one, and whether it is stored now.
-  /// - Throws: `AttoError` of the discovery, or ``StoreError``.
+  /// - Throws: `AttoError` of the discovery, or ``AttoStore/StoreError``.
   public func discover(
     keptIn store: StoreFile, as peer: PeerName? = nil
   ) async throws -> (database: RemoteDatabase, isKept: Bool, isNowKept: Bool) {
@@ -24,7 +24,7 @@ extension Connection {
   /// Writes a value without a response, signed with the key of the bond. The counter is stored before
   /// it is used. Vol 3, Part G, 4.9.2.
   ///
-  /// - Throws: `AttoError`, or ``StoreError``: `noSigningKey` if the peer has no key of this end,
+  /// - Throws: `AttoError`, or ``AttoStore/StoreError``: `noSigningKey` if the peer has no key of this end,
   ///   `noAddress` for links that are not between radios, `countersExhausted`.
   public func writeSigned(
     _ value: [UInt8], to handle: AttributeHandle, keptIn store: StoreFile

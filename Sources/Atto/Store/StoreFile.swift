@@ -15,7 +15,7 @@ import Synchronization
 /// its own, on which all its work is done, one function after another in the order of the calls.
 ///
 /// Several processes may use one file, each for the duration of a transaction. A function that
-/// finds the file locked waits for ``busyTime``, and then fails with ``StoreError/busy``.
+/// finds the file locked waits for ``busyTime``, and then fails with ``StoreError/busy(path:process:)``.
 ///
 /// All functions may be called from any thread.
 public final class StoreFile: Sendable {

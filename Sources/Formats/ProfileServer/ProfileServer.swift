@@ -26,7 +26,7 @@ public final class ProfileServer: Sendable {
   /// Creates a server and starts the behaviours of its values.
   ///
   /// - Parameters:
-  ///   - limits: what clients may make the server hold; nil: ``ServerLimits/fittingMemory(receiveMTU:)``.
+  ///   - limits: what clients may make the server hold; nil: ``AttoGATT/ServerLimits/fittingMemory(receiveMTU:)``.
   ///   - memory: stores the configurations of bonded clients.
   ///   - application: answers for the values that the profile leaves to the program; nil: they are
   ///     refused with Unlikely Error.
@@ -56,7 +56,7 @@ public final class ProfileServer: Sendable {
 
   /// Creates a server for a profile that listens at an endpoint and advertises what the profile states.
   ///
-  /// - Throws: what ``init(_:loop:limits:memory:onEvent:)`` and
+  /// - Throws: what ``init(_:loop:limits:memory:application:onEvent:)`` and
   ///   ``listen(on:options:unixGroup:agent:onFailure:onEnd:)`` throw.
   public static func serve(
     _ profile: Profile, on endpoint: Endpoint, loop: Loop = .shared

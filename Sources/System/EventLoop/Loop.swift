@@ -28,9 +28,9 @@ import Synchronization
 /// timerfd that is set once, not for each poll. Then most polls cost the kernel no timer, and most
 /// turns do not read the clock. An alarm for a timer that was cancelled causes an empty turn.
 ///
-/// A debug build reports handlers that keep the loop from others: ``LoopWatchdog``.
+/// A debug build reports handlers that keep the loop from others: `LoopWatchdog`.
 ///
-/// A test can give a loop a ``VirtualTime``, which is then the time of its timers.
+/// A test can give a loop a `VirtualTime`, which is then the time of its timers.
 ///
 /// # Threads
 /// `enqueue`, `execute`, `stop` and `isCurrent` may be called from any thread. All other functions

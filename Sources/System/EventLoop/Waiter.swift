@@ -10,7 +10,7 @@ public protocol WaitError: Error {
 /// task. Later ones have no effect. A waiter that is in a ``WaiterList`` leaves it when it is
 /// resumed.
 ///
-/// Get one from ``Loop/withWaiter(_:)`` or ``Loop/withLocalWaiter(_:)``.
+/// Get one from ``Loop/withWaiter(_:)`` or `Loop.withLocalWaiter(_:)`.
 ///
 /// `@unchecked Sendable`: every stored property is touched on the loop's thread only, which each
 /// function checks.

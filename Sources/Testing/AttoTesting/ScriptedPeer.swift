@@ -27,7 +27,7 @@ public final class ScriptedPeer: Sendable {
   /// Connects a scripted client to a server, on the server's loop.
   ///
   /// - Parameter patience: the time for each expected PDU.
-  /// - Throws: ``ScriptError/invalid(_:)`` for a mistake in the script; ``AttoError`` as
+  /// - Throws: ``AttoTesting/ScriptError/invalid(_:)`` for a mistake in the script; ``Atto/AttoError`` as
   ///   ``Atto/Connection/pair(server:options:serverOptions:)`` does.
   public static func connect(
     to server: LocalServer, script: String, options: ConnectionOptions = ConnectionOptions(),
@@ -77,9 +77,9 @@ extension Connection {
   /// Connects a client to a scripted server in memory.
   ///
   /// - Parameters:
-  ///   - script: see ``ScriptedPeer``.
+  ///   - script: see ``AttoTesting/ScriptedPeer``.
   ///   - patience: the time for each expected PDU.
-  /// - Throws: ``ScriptError/invalid(_:)`` for a mistake in the script; ``AttoError`` as
+  /// - Throws: ``AttoTesting/ScriptError/invalid(_:)`` for a mistake in the script; ``Atto/AttoError`` as
   ///   ``pair(server:options:serverOptions:)`` does.
   public static func pair(
     script: String, options: ConnectionOptions = ConnectionOptions(),

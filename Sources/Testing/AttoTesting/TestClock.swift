@@ -2,7 +2,7 @@ import Atto
 import AttoEventLoop
 
 /// A clock that a test moves, and the loop that it drives: servers and connections on that loop live
-/// in virtual time. Their timeouts and ``Loop/sleep(for:)`` end when the test advances the clock, and
+/// in virtual time. Their timeouts and ``AttoEventLoop/Loop/sleep(for:)`` end when the test advances the clock, and
 /// take no time.
 ///
 /// ```swift

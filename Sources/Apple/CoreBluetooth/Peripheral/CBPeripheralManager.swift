@@ -84,7 +84,7 @@ open class CBPeripheralManager: CBManager {
   /// Whether this manager is advertising.
   open var isAdvertising: Bool { own.value.isAdvertising }
 
-  /// ``CBManager/authorization`` in its form before iOS 13.
+  /// `CBManager.authorization` in its form before iOS 13.
   open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
     CBPeripheralManagerAuthorizationStatus(rawValue: authorization.rawValue) ?? .notDetermined
   }

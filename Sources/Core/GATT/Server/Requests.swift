@@ -4,7 +4,7 @@ extension Server {
   /// Executes a request and writes its response.
   ///
   /// - Parameters:
-  ///   - request: a request for which the bearer has returned ``BearerAction/request``.
+  ///   - request: a request for which the bearer has returned ``AttoATT/BearerAction/request``.
   ///   - octets: the octets of the request, which are saved if the application answers later.
   ///   - client: the client that sent it.
   ///   - transaction: the transaction of the bearer, which has the answers of the application.

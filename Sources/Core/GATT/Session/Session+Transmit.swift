@@ -19,7 +19,7 @@ extension Session {
     return true
   }
 
-  /// Calls `send` with all PDUs of the outbox at once, in the form of ``PDUQueue/withEntries(_:)``,
+  /// Calls `send` with all PDUs of the outbox at once, in the form of ``AttoATT/PDUQueue/withEntries(_:)``,
   /// and removes those that were sent.
   ///
   /// - Parameter send: returns how many PDUs were sent. It must not call the session.
