@@ -245,6 +245,12 @@ def documentation():
     run("Tests/documentation", products())
 
 
+@step(300, after=["build"], is_patient=True, shows=r"^\d+ pages, ")
+def site():
+    """The documentation site: built without a warning, and every link of it leads somewhere."""
+    run(SYSTEM / "Site" / "run", products(), **NO_LEAKS)
+
+
 @step(600, after=["build"], load=0.5)
 def snippets():
     """The programs in the documentation compile, and KeepConnected finds its strap again."""
