@@ -132,4 +132,21 @@ public struct LinkParameters: Sendable, Hashable {
     }
     return packets
   }
+
+  /// The length field that precedes an SDU in its first K-frame. Vol 3, Part A, 3.4.3.
+  public static let sduHeaderLength = 2
+
+  /// The payload lengths of the packets for a PDU of an enhanced bearer: K-frames of at most `mps`
+  /// octets, each with an L2CAP header. The first one also carries the length of the SDU.
+  ///
+  /// - Parameter mps: at least 64. Vol 3, Part A, 4.25.
+  public func packets(ofSDU length: Int, mps: Int) -> [Int] {
+    var rest = length + Self.sduHeaderLength
+    var packets: [Int] = []
+    repeat {
+      packets += self.packets(ofPDU: min(rest, mps))
+      rest -= mps
+    } while rest > 0
+    return packets
+  }
 }

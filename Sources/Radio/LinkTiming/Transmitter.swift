@@ -41,6 +41,8 @@ public struct Transmitter: Sendable {
 
   private struct Entry {
     var length: Int
+    /// The longest payload of a K-frame; nil for a PDU that is no SDU.
+    var mps: Int?
     var time: Int64
   }
 
@@ -54,8 +56,10 @@ public struct Transmitter: Sendable {
   public var count: Int { waiting.count - first }
 
   /// Adds a PDU of this length in octets. Times must not decrease.
-  public mutating func add(length: Int, at time: Int64) {
-    waiting.append(Entry(length: length, time: time))
+  ///
+  /// - Parameter mps: for a PDU of an enhanced bearer, the longest payload of a K-frame.
+  public mutating func add(length: Int, mps: Int? = nil, at time: Int64) {
+    waiting.append(Entry(length: length, mps: mps, time: time))
   }
 
   /// Tells that a PDU of the other direction has arrived, which keeps a subrated link awake.
@@ -69,7 +73,13 @@ public struct Transmitter: Sendable {
     guard first < waiting.count else { return nil }
     let entry = waiting[first]
     var time = entry.time
-    for payload in parameters.packets(ofPDU: entry.length) {
+    let packets =
+      if let mps = entry.mps {
+        parameters.packets(ofSDU: entry.length, mps: mps)
+      } else {
+        parameters.packets(ofPDU: entry.length)
+      }
+    for payload in packets {
       time = carry(payload, readyAt: time)
     }
     arrival = time

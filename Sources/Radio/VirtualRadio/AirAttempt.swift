@@ -175,7 +175,7 @@ final class AirAttempt {
       finish(.success(link))
     case .control(.reject(.failedToBeEstablished)), .hangup: rest()
     case .control(.reject(let reason)): end(.refused(address, reason))
-    case .offer(_, _, let descriptor):
+    case .offer(_, _, let descriptor), .bearer(_, _, _, let descriptor):
       _ = close(descriptor)
       end(.protocolViolation(address))
     case .control, .violation: end(.protocolViolation(address))

@@ -23,6 +23,11 @@ import AttoRadio
 /// | 0B timing | see `AirTiming.octets` (29) |
 /// | 0C open | identifier (1), PSM (2); with the descriptor of an end of the channel |
 /// | 0D answer | identifier (1), result (1): 0 or a `ChannelRefusal` |
+/// | 0E bearers | identifier (1), count (1), MTU (2) |
+/// | 0F bearer | identifier (1), number (1), MTU (2); with the descriptor of an end of the bearer |
+/// | 10 opened | identifier (1), result (1): 0 or a `ChannelRefusal` |
+/// | 11 reconfigure | number (1), MTU (2) |
+/// | 12 reconfigured | number (1), result (1): see `AirReconfiguration` |
 enum AirControl: Hashable {
   /// The central sends its address and name.
   case hello(address: BluetoothAddress, name: String)
@@ -50,6 +55,16 @@ enum AirControl: Hashable {
   /// Answers `open`; nil: the channel is open.
   case answer(UInt8, ChannelRefusal?)
   case failed(DisconnectReason)
+  /// Asks for enhanced bearers.
+  case bearers(UInt8, count: UInt8, mtu: UInt16)
+  /// One of the bearers that were asked for.
+  case bearer(UInt8, number: UInt8, mtu: UInt16)
+  /// Follows the last of them; nil: all that were asked for are open.
+  case opened(UInt8, ChannelRefusal?)
+  /// Raises the MTU of the sender's end of a bearer.
+  case reconfigure(UInt8, mtu: UInt16)
+  /// Answers `reconfigure`.
+  case reconfigured(UInt8, AirReconfiguration)
 
   /// The version of the protocol, which both ends must have.
   static let version: UInt8 = 1
@@ -80,6 +95,11 @@ enum AirControl: Hashable {
     case .failed(let reason): [10, reason.rawValue]
     case .open(let identifier, let psm): [12, identifier] + psm.octets(2)
     case .answer(let identifier, let refusal): [13, identifier, refusal?.rawValue ?? 0]
+    case .bearers(let identifier, let count, let mtu): [14, identifier, count] + mtu.octets(2)
+    case .bearer(let identifier, let number, let mtu): [15, identifier, number] + mtu.octets(2)
+    case .opened(let identifier, let refusal): [16, identifier, refusal?.rawValue ?? 0]
+    case .reconfigure(let number, let mtu): [17, number] + mtu.octets(2)
+    case .reconfigured(let number, let result): [18, number, result.rawValue]
     }
   }
 
@@ -126,6 +146,16 @@ enum AirControl: Hashable {
       let refusal = ChannelRefusal(rawValue: rest[1])
       guard refusal != nil || rest[1] == 0 else { return nil }
       self = .answer(rest[0], refusal)
+    case (14, 4): self = .bearers(rest[0], count: rest[1], mtu: UInt16(octets: rest[2...]))
+    case (15, 4): self = .bearer(rest[0], number: rest[1], mtu: UInt16(octets: rest[2...]))
+    case (16, 2):
+      let refusal = ChannelRefusal(rawValue: rest[1])
+      guard refusal != nil || rest[1] == 0 else { return nil }
+      self = .opened(rest[0], refusal)
+    case (17, 3): self = .reconfigure(rest[0], mtu: UInt16(octets: rest[1...]))
+    case (18, 2):
+      guard let result = AirReconfiguration(rawValue: rest[1]) else { return nil }
+      self = .reconfigured(rest[0], result)
     default: return nil
     }
   }
@@ -133,10 +163,21 @@ enum AirControl: Hashable {
   /// Whether a descriptor must be sent with it.
   var bringsDescriptor: Bool {
     switch self {
-    case .accept, .open: true
+    case .accept, .open, .bearer: true
     default: false
     }
   }
+}
+
+/// Results of L2CAP_CREDIT_BASED_RECONFIGURE_RSP. Vol 3, Part A, 4.28.
+enum AirReconfiguration: UInt8, Hashable {
+  case done = 0
+  /// An MTU is never reduced.
+  case reduced = 1
+  /// There is no such bearer.
+  case unknown = 3
+  /// The MTU is less than the smallest one.
+  case unacceptable = 4
 }
 
 extension LinkSecurity {

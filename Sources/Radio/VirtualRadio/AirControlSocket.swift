@@ -16,6 +16,8 @@ final class AirControlSocket {
     case channel(Int32)
     /// A channel beside ATT that the peer opens, with an end of it. The receiver owns it.
     case offer(UInt8, psm: UInt16, Int32)
+    /// An enhanced bearer that this end has asked for, with an end of it. The receiver owns it.
+    case bearer(UInt8, number: UInt8, mtu: UInt16, Int32)
     /// The peer broke the protocol.
     case violation
     /// The peer has closed the socket.
@@ -96,6 +98,8 @@ final class AirControlSocket {
         handler(.channel(passed))
       case .open(let identifier, let psm)? where takesOffers && passed >= 0:
         handler(.offer(identifier, psm: psm, passed))
+      case .bearer(let identifier, let number, let mtu)? where takesOffers && passed >= 0:
+        handler(.bearer(identifier, number: number, mtu: mtu, passed))
       case let control? where !control.bringsDescriptor && passed < 0: handler(.control(control))
       default:
         if passed >= 0 { _ = Glibc.close(passed) }

@@ -70,10 +70,16 @@ final class AirLink: Link {
   /// Channels that this end has asked for, by identifier.
   var asked: [UInt8: AskedChannel] = [:]
   var openChannels: [WeakChannel] = []
+  /// Enhanced bearers that this end has asked for, by identifier.
+  var askedBearers: [UInt8: AskedBearers] = [:]
+  /// Enhanced bearers by number.
+  var bearers: [UInt8: WeakBearer] = [:]
+  /// Takes the enhanced bearers that the peer opens.
+  weak var acceptance: EnhancedAcceptance?
   private var answerTimer: LoopTimer?
   private(set) var hasEnded = false
   /// nil if the link has no simulated timing.
-  private var pacer: AirPacer?
+  private(set) var pacer: AirPacer?
   /// The error that `receive` throws once.
   private var loss: LinkError?
 
@@ -102,10 +108,13 @@ final class AirLink: Link {
   deinit {
     guard !hasEnded else { return }
     // Released without close(), perhaps on another thread.
-    let left = LoopBound((radio, control, answerTimer, asked, openChannels), loop)
+    let left = LoopBound(
+      (radio, control, answerTimer, asked, openChannels, askedBearers, bearers), loop)
     let peer = peer
     loop.execute {
-      let (radio, control, timer, asked, open) = left.value
+      let (radio, control, timer, asked, open, askedBearers, bearers) = left.value
+      for question in askedBearers.values { question.end(.failure(.notConnected(peer))) }
+      for bearer in bearers.values { bearer.bearer?.linkEnded() }
       for question in asked.values { question.end(.failure(.notConnected(peer))) }
       for channel in open { channel.shutDown() }
       timer?.cancel()
@@ -141,7 +150,7 @@ final class AirLink: Link {
     pacer = AirPacer(timing, on: loop) { (pdu) throws(LinkError) in
       try data.send(pdu)
     } whenWritable: { [weak self] in
-      self?.observer?.linkReady(.writable)
+      self?.notifyWritable()
     }
   }
 
@@ -221,6 +230,13 @@ final class AirLink: Link {
     case .control(.raised(let granted)) where raising != nil: self.granted(granted)
     case .control(.timing(let timing)) where !isCentral && pacer == nil: pace(timing)
     case .control(.answer(let identifier, let refusal)): answered(identifier, refusal)
+    case .control(.bearers(let identifier, let count, let mtu)):
+      askedForBearers(identifier, count: Int(count), mtu: Int(mtu))
+    case .bearer(let identifier, let number, let mtu, let descriptor):
+      received(identifier, number, mtu: Int(mtu), OwnedDescriptor(owning: descriptor))
+    case .control(.opened(let identifier, let refusal)): opened(identifier, refusal)
+    case .control(.reconfigure(let number, let mtu)): reconfigure(number, mtu: Int(mtu))
+    case .control(.reconfigured(let number, _)): reconfigured(number)
     case .offer(let identifier, let psm, let descriptor):
       offered(identifier, psm, OwnedDescriptor(owning: descriptor))
     case .control(.disconnect(let reason)): end(reason)
@@ -260,7 +276,7 @@ final class AirLink: Link {
     let onRaised = onRaised
     self.onRaised = nil
     onRaised?(nil)
-    observer?.linkReady(.writable)
+    notifyWritable()
     askForChannelsAgain()
     askAgain()
   }
@@ -269,7 +285,7 @@ final class AirLink: Link {
     guard let wanted, !hasEnded, raising == nil else { return }
     self.wanted = nil
     if wanted <= security.level {
-      observer?.linkReady(.writable)
+      notifyWritable()
     } else {
       do { try raiseSecurity(to: wanted) } catch { lose(.unspecified, EPIPE) }
     }
@@ -307,6 +323,7 @@ final class AirLink: Link {
     if let socket = data.descriptor { _ = shutdown(socket, Int32(SHUT_RDWR)) }
     radio?.linkEnded(peer, control)
     endChannels(reason == .authenticationFailure || reason == .keyMissing)
+    endBearers()
     onRaised?(pairings.agents.failure(peer) ?? .linkLost)
     observer?.linkReady(.closed)
   }

@@ -14,12 +14,18 @@ import AttoLinkTiming
 ///
 /// At most the PDUs of two intervals wait. Then sending blocks until half of them were delivered. If
 /// the socket of the peer is full, delivery is tried again after an interval.
+///
+/// Enhanced bearers share the air of their link. Their PDUs travel in K-frames, and the receiver
+/// returns a credit for each, which takes a packet in its direction, as from Linux.
 final class AirPacer {
   private let loop: Loop
   private let deliver: (RawSpan) throws(LinkError) -> SendOutcome
   private let whenWritable: () -> Void
   private var transmitter: Transmitter
   private var queue = PDUQueue()
+  /// The destination of each PDU of the queue.
+  private var destinations: [Destination] = []
+  private var firstDestination = 0
   private var timer: LoopTimer?
   private var wasFull = false
   /// The error of a delivery, which the next ``send(_:)`` throws.
@@ -28,6 +34,15 @@ final class AirPacer {
   private let byteLimit: Int
 
   static let countLimit = 1024
+  /// Code, identifier, length, CID and credits of L2CAP_FLOW_CONTROL_CREDIT_IND. Vol 3, Part A, 4.24.
+  static let creditLength = 8
+
+  private enum Destination {
+    case attChannel
+    case bearer(AirBearer)
+    /// A credit, which has no receiver here.
+    case nothing
+  }
 
   init(
     _ timing: AirTiming, on loop: Loop,
@@ -47,7 +62,19 @@ final class AirPacer {
 
   deinit { timer?.cancel() }
 
-  func send(_ pdu: RawSpan) throws(LinkError) -> SendOutcome {
+  var interval: Int64 { transmitter.parameters.interval }
+
+  /// The frames of a channel are chosen to fit a packet, and an SDU if that is shorter.
+  func mps(ofMTU mtu: Int) -> Int {
+    max(64, min(mtu + LinkParameters.sduHeaderLength, transmitter.parameters.dataLength - 4))
+  }
+
+  /// - Parameters:
+  ///   - bearer: nil: the PDU is for the ATT channel.
+  ///   - mps: the longest payload of a K-frame.
+  func send(
+    _ pdu: RawSpan, for bearer: AirBearer? = nil, mps: Int? = nil
+  ) throws(LinkError) -> SendOutcome {
     if let failure { throw failure }
     guard queue.count < countLimit, queue.byteCount < byteLimit else {
       wasFull = true
@@ -55,9 +82,20 @@ final class AirPacer {
     }
     guard pdu.byteCount <= Int(UInt16.max) else { return try deliver(pdu) }
     queue.append(pdu)
-    transmitter.add(length: pdu.byteCount, at: loop.refreshNow())
+    destinations.append(bearer.map(Destination.bearer) ?? .attChannel)
+    transmitter.add(length: pdu.byteCount, mps: mps, at: loop.refreshNow())
     if timer == nil { arm() }
     return .sent
+  }
+
+  /// A PDU of an enhanced bearer has arrived and was received.
+  func returnCredit() {
+    received()
+    guard queue.count < countLimit else { return }
+    queue.append([UInt8]().span.bytes)
+    destinations.append(.nothing)
+    transmitter.add(length: Self.creditLength, at: loop.refreshNow())
+    if timer == nil { arm() }
   }
 
   /// Tells that a PDU of the peer has arrived.
@@ -105,15 +143,26 @@ final class AirPacer {
 
   /// False if the socket has no room now.
   private func deliverFirst() -> Bool {
-    do throws(LinkError) {
-      let outcome = try queue.withFirst { (pdu) throws(LinkError) in try deliver(pdu) }
-      guard outcome == .sent else { return false }
-    } catch {
-      failure = error
-      return false
+    switch destinations[firstDestination] {
+    case .attChannel:
+      do throws(LinkError) {
+        let outcome = try queue.withFirst { (pdu) throws(LinkError) in try deliver(pdu) }
+        guard outcome == .sent else { return false }
+      } catch {
+        failure = error
+        return false
+      }
+    case .bearer(let bearer): queue.withFirst { bearer.deliver($0) }
+    case .nothing: break
     }
     queue.removeFirst()
     transmitter.removeFirst()
+    destinations[firstDestination] = .nothing
+    firstDestination += 1
+    if firstDestination >= 64 || firstDestination == destinations.count {
+      destinations.removeFirst(firstDestination)
+      firstDestination = 0
+    }
     return true
   }
 }

@@ -69,6 +69,17 @@ public protocol Link: AnyObject {
   /// extended advertising.
   var phy: LinkPHY? { get }
 
+  /// ATT_MTU of an enhanced bearer, which is the smaller one of both ends' MTUs; nil for other
+  /// links. It grows when an end raises its own. May cost a system call. Vol 3, Part F, 3.2.8.
+  var enhancedMTU: Int? { get }
+
+  /// Raises the longest PDU that this end of an enhanced bearer receives
+  /// (L2CAP_CREDIT_BASED_RECONFIGURE_REQ, Vol 3, Part A, 4.27). Does nothing if it is that long
+  /// already: an MTU is never reduced.
+  ///
+  /// Throws ``LinkError`` if the link has ended or is no enhanced bearer.
+  func raiseReceiveMTU(to octets: Int) throws(LinkError)
+
   /// Sets the size of the kernel's send buffer; see ``SocketOptions/sendBuffer``. Does nothing on
   /// links without one.
   ///
@@ -88,6 +99,10 @@ extension Link {
   public var peerProcess: PeerProcess? { nil }
   public var phy: LinkPHY? { nil }
   public func setSendBuffer(_ octets: Int32) throws(LinkError) {}
+  public var enhancedMTU: Int? { nil }
+  public func raiseReceiveMTU(to octets: Int) throws(LinkError) {
+    throw LinkError(.option("MTU"), .notEnhanced, endpoint: peerName)
+  }
   public var maximumSecurity: SecurityLevel { .fips }
   public var deadline: Instant? { nil }
   public func advance(to now: Instant) {}

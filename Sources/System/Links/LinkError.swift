@@ -44,6 +44,8 @@ public struct LinkError: Error, Hashable, Sendable {
     case wrongSocket(found: String)
     /// The adapter has no public address, and the kernel does not report its random one.
     case noPublicAddress
+    /// The link is not an enhanced bearer.
+    case notEnhanced
     /// The PDU is longer than the link can carry.
     case pduTooLong(length: Int, limit: Int)
   }

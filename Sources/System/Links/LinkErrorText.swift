@@ -58,6 +58,8 @@ extension LinkError: CustomStringConvertible {
       return "it is \(found); a connected SOCK_SEQPACKET socket is required"
     case .noPublicAddress:
       return "the adapter has no public address"
+    case .notEnhanced:
+      return "it is not an enhanced bearer"
     case .pduTooLong(let length, let limit):
       return "PDU too long: \(length) octets (the limit is \(limit))"
     }
@@ -107,7 +109,14 @@ extension LinkError: CustomStringConvertible {
     case (_, EPROTONOSUPPORT), (_, ESOCKTNOSUPPORT):
       ("the kernel's Bluetooth lacks L2CAP", "sudo modprobe bluetooth")
     case (_, ENODEV): ("no such adapter", nil)
+    case (.option("BT_MODE"), ENOPROTOOPT), (.connect, ENOTSUP):
+      (
+        "the kernel's enhanced channels are switched off",
+        "echo 1 | sudo tee /sys/module/bluetooth/parameters/enable_ecred; without them ATT uses its"
+          + " fixed channel"
+      )
     case (.listen, EADDRINUSE): ("another socket is bound there", nil)
+    case (.listen, EACCES): ("CAP_NET_BIND_SERVICE is missing", nil)
     case (_, EHOSTUNREACH), (_, ENETDOWN): ("no adapter is powered on", nil)
     case (.connect, EBUSY):
       (

@@ -16,6 +16,8 @@ package final class MemoryLink: Link {
 
   package let peerName: String
   package weak var observer: (any LinkObserver)?
+  /// Set for a link that takes the place of an enhanced bearer.
+  package var enhancedMTU: Int?
   private let shared: SharedEnds
   private let end: Int
 

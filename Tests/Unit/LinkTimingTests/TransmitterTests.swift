@@ -43,6 +43,27 @@ struct TransmitterTests {
     #expect(arrivals(7, parameters).map { $0 / 100_000_000 } == [0, 0, 0, 1, 1, 1, 2])
   }
 
+  /// Vol 3, Part A, 3.4.3: each K-frame has a header of 4 octets, the first the length of the SDU.
+  @Test func enhancedBearersTravelInKFrames() {
+    let parameters = LinkParameters(dataLength: 27)
+    #expect(parameters.packets(ofPDU: 23) == [27])
+    #expect(parameters.packets(ofSDU: 23, mps: 64) == [27, 2])
+    #expect(parameters.packets(ofSDU: 0, mps: 64) == [6])
+    #expect(parameters.packets(ofSDU: 62, mps: 64) == [27, 27, 14])
+    #expect(parameters.packets(ofSDU: 63, mps: 64) == [27, 27, 14, 5])
+    #expect(LinkParameters(dataLength: 251).packets(ofSDU: 512, mps: 247) == [251, 251, 24])
+    // The frames of one SDU take their time one after the other.
+    var plain = Transmitter(parameters)
+    var framed = Transmitter(parameters)
+    plain.add(length: 23, at: 1)
+    framed.add(length: 23, mps: 64, at: 1)
+    let time = next(&plain)!
+    let first = time - parameters.airTime(payload: 27)
+    #expect(
+      next(&framed) == first + parameters.exchangeTime(payload: 27)
+        + parameters.airTime(payload: 2))
+  }
+
   /// One event of four is used, and the two after each that carried data in either direction.
   @Test func subratedEvents() {
     var transmitter = Transmitter(

@@ -144,6 +144,52 @@ actor End {
   var reason: DisconnectReason? { (open() as? AirLink)?.disconnectReason }
   var peerName: String { open().peerName }
 
+  // MARK: Enhanced bearers
+
+  private var acceptance: EnhancedAcceptance?
+  private var accepted: [End] = []
+
+  var enhancedMTU: Int? { open().enhancedMTU }
+  func raiseMTU(_ octets: Int) throws { try open().raiseReceiveMTU(to: octets) }
+
+  private func end(_ link: any Link) -> End {
+    End(
+      ConnectedLink(
+        link, peer: connected.peer, identity: "", isCentral: connected.isCentral, loop: loop))
+  }
+
+  func openBearers(
+    _ count: Int, mtu: Int, timeout: Duration = .seconds(10)
+  ) async throws -> [End] {
+    let link = open()
+    return try await withCheckedThrowingContinuation { waiter in
+      _ = EnhancedBearers.open(count, mtu: mtu, beside: link, on: loop, timeout: timeout) {
+        result in
+        waiter.resume(with: result.map { $0.map { link in self.end(link) } })
+      }
+    }
+  }
+
+  func acceptBearers(_ limit: Int, mtu: Int) throws {
+    acceptance = try EnhancedBearers.accept(beside: open(), limit: limit, mtu: mtu, on: loop) {
+      link in
+      let link = LoopBound(link, self.loop)
+      self.assumeIsolated {
+        $0.accepted.append($0.end(link.value))
+        $0.wake(nil)
+      }
+    }
+  }
+
+  /// The bearers that the peer has opened, as soon as there are so many.
+  func bearers(_ count: Int) async -> [End] {
+    while true {
+      let seen = changes
+      if accepted.count >= count { return accepted }
+      await change(since: seen)
+    }
+  }
+
   func raise(_ level: SecurityLevel) throws { try open().raiseSecurity(to: level) }
 
   /// In one step, so that no answer arrives in between.

@@ -1,5 +1,5 @@
-/// Why a peer refused a channel: results of L2CAP_LE_CREDIT_BASED_CONNECTION_RSP (Vol 3, Part A,
-/// 4.23).
+/// Why a peer refused a channel: results of L2CAP_LE_CREDIT_BASED_CONNECTION_RSP and
+/// L2CAP_CREDIT_BASED_CONNECTION_RSP (Vol 3, Part A, 4.23 and 4.26).
 ///
 /// The kernel reports nearly all of them as ECONNREFUSED. The answer of the peer is read from the
 /// kernel's monitor, which requires CAP_NET_RAW and a link that was made while the adapter was open.
@@ -23,6 +23,8 @@ public enum ChannelRefusal: UInt8, Hashable, Sendable {
   case sourceInUse = 10
   /// The peer does not accept the MTU or the MPS.
   case unacceptableParameters = 11
+  /// A parameter of the request is not valid.
+  case invalidParameters = 12
   /// The reason is not known.
   case unspecified = 0xFF
 
@@ -45,7 +47,7 @@ public enum ChannelRefusal: UInt8, Hashable, Sendable {
     case .insufficientAuthorization: "authorize this device at the peer"
     case .keyTooShort: "remove the bond at both ends, and pair again"
     case .insufficientEncryption: "pair first"
-    case .invalidSource, .sourceInUse, .unacceptableParameters: nil
+    case .invalidSource, .sourceInUse, .unacceptableParameters, .invalidParameters: nil
     case .unspecified: "a process that has CAP_NET_RAW and made the link is told the reason"
     }
   }
@@ -63,7 +65,7 @@ extension ChannelRefusal: CustomStringConvertible {
     case .keyTooShort: "it requires a longer key"
     case .insufficientEncryption: "it requires an encrypted link"
     case .invalidSource, .sourceInUse: "it does not accept the source CID of this end"
-    case .unacceptableParameters: "it does not accept the MTU of this end"
+    case .unacceptableParameters, .invalidParameters: "it does not accept the MTU of this end"
     case .unspecified:
       "nothing is published there, or it has no resources, or it requires an encrypted link"
     }

@@ -13,6 +13,8 @@
   X(int, BT_SNDMTU, 12)                                     \
   X(int, BT_RCVMTU, 13)                                     \
   X(int, BT_PHY, 14)                                        \
+  X(int, BT_MODE, 15)                                       \
+  X(int, BT_MODE_EXT_FLOWCTL, 4)                            \
   X(int, BT_PHY_LE_1M_TX, 1 << 9)                           \
   X(int, BT_PHY_LE_1M_RX, 1 << 10)                          \
   X(int, BT_PHY_LE_2M_TX, 1 << 11)                          \
@@ -166,6 +168,11 @@ static inline int clinux_get_bluetooth_mtu(int fd, int option) {
 
 static inline int clinux_set_bluetooth_mtu(int fd, int option, uint16_t value) {
   return setsockopt(fd, SOL_BLUETOOTH, option, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+// Only between bind and connect or listen.
+static inline int clinux_set_channel_mode(int fd, uint8_t mode) {
+  return setsockopt(fd, SOL_BLUETOOTH, BT_MODE, &mode, sizeof mode) < 0 ? -errno : 0;
 }
 
 // The public address of the adapter hci<index>.

@@ -17,6 +17,36 @@ extension SocketConnector where Connection == SocketLink {
   }
 }
 
+extension SocketConnector where Connection == SocketLink {
+  /// Prepares the channel of an enhanced bearer to a peer (SPSM 0x0027). The link to the peer is
+  /// encrypted first, if it is not.
+  ///
+  /// Each channel has a request of its own. The kernel can open several with one request (sockets
+  /// that set BT_DEFER_SETUP, and a last one that does not), but Linux 6.12 then gives the sockets
+  /// each other's destination CIDs: what is sent on one socket is answered on another.
+  ///
+  /// Throws ``LinkError`` with ENOPROTOOPT if the kernel has enhanced channels switched off,
+  /// EAFNOSUPPORT if it has no Bluetooth, ENODEV for an adapter that does not exist.
+  ///
+  /// - Parameter mtu: the longest PDU that this end receives, at least 64.
+  public static func enhanced(
+    _ address: L2CAPAddress, mtu: UInt16
+  ) throws(LinkError) -> SocketConnector {
+    let endpoint = address.description
+    let options = L2CAPOptions(security: .medium, receiveMTU: mtu)
+    return SocketConnector(
+      try options.openEnhanced(address.source, .connect, endpoint), endpoint: endpoint,
+      isRefusedByHangup: true,
+      connect: { connectL2CAP($0, to: address.peer, 0, enhancedATTPSM) },
+      wrap: { socket, _ in
+        SocketLink(socket, carrier: .l2cap, isEnhanced: true, peerName: endpoint)
+      })
+  }
+}
+
+/// The SPSM of enhanced ATT bearers (EATT), assigned by the Bluetooth SIG.
+package let enhancedATTPSM: UInt16 = 0x0027
+
 extension SocketConnector where Connection == ChannelSocket {
   /// Prepares a channel to a peer's PSM. The kernel uses an existing link, and makes one if there is
   /// none.
@@ -59,6 +89,32 @@ extension SocketListener where Connection == SocketLink {
         let peer = SocketLink.l2capAddresses(of: accepted.rawValue)?.peer
         return SocketLink(
           accepted, carrier: .l2cap, peerName: peer.map { "le:\($0)" } ?? "a peer of \(endpoint)")
+      })
+  }
+}
+
+extension SocketListener where Connection == SocketLink {
+  /// Listens for the channels of enhanced bearers (SPSM 0x0027), which peers open on encrypted
+  /// links.
+  ///
+  /// Throws ``LinkError`` with ENOPROTOOPT if the kernel has enhanced channels switched off, EACCES
+  /// without CAP_NET_BIND_SERVICE, EADDRINUSE if another program (bluetoothd) listens there.
+  ///
+  /// - Parameter mtu: the longest PDU that this end receives, at least 64.
+  public static func enhanced(
+    _ source: L2CAPSource, mtu: UInt16, backlog: Int32 = 16
+  ) throws(LinkError) -> SocketListener {
+    let endpoint = "le:\(source.suffix)"
+    let options = L2CAPOptions(security: .medium, receiveMTU: mtu)
+    let socket = try options.openEnhanced(source, psm: enhancedATTPSM, .listen, endpoint)
+    try LinkError.check(clinux_listen(socket.rawValue, backlog), .listen, endpoint)
+    return SocketListener(
+      socket, endpoint: endpoint,
+      wrap: { (accepted) throws(LinkError) in
+        // Without an address the peer has gone already.
+        guard let peer = SocketLink.l2capAddresses(of: accepted.rawValue)?.peer else { return nil }
+        return SocketLink(
+          accepted, carrier: .l2cap, isEnhanced: true, peerName: "le:\(peer)")
       })
   }
 }

@@ -51,6 +51,20 @@ public struct L2CAPOptions: Hashable, Sendable {
     return descriptor
   }
 
+  /// Opens a socket in enhanced credit-based mode, bound to an adapter.
+  ///
+  /// - Parameter psm: its PSM; 0 to connect.
+  func openEnhanced(
+    _ source: L2CAPSource, psm: UInt16 = 0, _ operation: LinkError.Operation, _ endpoint: String
+  ) throws(LinkError) -> OwnedDescriptor {
+    let opened = clinux_seqpacket_socket(AF_BLUETOOTH, BTPROTO_L2CAP)
+    let descriptor = try bind(opened, 0, psm, source, operation, endpoint)
+    let mode = clinux_set_channel_mode(opened, UInt8(BT_MODE_EXT_FLOWCTL))
+    try LinkError.check(mode, .option("BT_MODE"), endpoint)
+    try apply(receiveMTU: receiveMTU, to: descriptor.rawValue, endpoint)
+    return descriptor
+  }
+
   private func bind(
     _ opened: Int32, _ cid: UInt16, _ psm: UInt16, _ source: L2CAPSource,
     _ operation: LinkError.Operation, _ endpoint: String

@@ -1,21 +1,23 @@
 public import AttoATT
 import CAttoLinux
 
-/// A link over a connected SOCK_SEQPACKET socket: a Unix socket, or L2CAP's ATT channel.
+/// A link over a connected SOCK_SEQPACKET socket: a Unix socket, L2CAP's ATT channel, or an L2CAP
+/// channel of an enhanced bearer.
 ///
-/// The two differ only in how they are opened, in where the security level comes from, and in how
+/// They differ only in how they are opened, in where the security level comes from, and in how
 /// they end:
 /// - A Unix socket receives 0 bytes at the end, and also for an empty PDU. To tell them apart, the
 ///   link checks whether the peer has shut down, and if so whether PDUs are left. One ambiguity
 ///   remains: an empty PDU that was the last one, read after the peer has closed, looks like the
 ///   end.
-/// - L2CAP never receives 0 bytes at the end, but ECONNRESET (ECONNABORTED if this machine
+/// - The ATT channel never receives 0 bytes at the end, but ECONNRESET (ECONNABORTED if this machine
 ///   disconnected), and from then on EAGAIN. So the error is stored.
+/// - An enhanced bearer that its peer closes receives 0 bytes, like a Unix socket.
 /// - A Unix peer that closes with unread PDUs also causes ECONNRESET, before the PDUs it sent
 ///   itself. So after an error the remaining PDUs are still received.
 ///
-/// Limits: PDUs of 672 octets on L2CAP unless negotiated (EMSGSIZE); on Unix the send buffer, some
-/// 200 KB.
+/// Limits: PDUs of 672 octets on L2CAP unless negotiated, of the peer's MTU on an enhanced bearer
+/// (EMSGSIZE); on Unix the send buffer, some 200 KB.
 public final class SocketLink: AddressedLink {
   /// The kinds of socket.
   public enum Carrier: Hashable, Sendable {
@@ -33,6 +35,8 @@ public final class SocketLink: AddressedLink {
   /// socket that connects meanwhile reuses it, and the socket at the other end is not told. Only a
   /// connection that this machine has just made is known to be new.
   public let mayBeReused: Bool
+  /// Whether this is the channel of an enhanced bearer.
+  public let isEnhanced: Bool
   /// Not used: the descriptor shows a socket's readiness.
   public weak var observer: (any LinkObserver)?
   /// Why the link was lost; nil if it has not ended, or ended in order.
@@ -51,12 +55,16 @@ public final class SocketLink: AddressedLink {
   /// Takes ownership of a connected SOCK_SEQPACKET socket. It need not be non-blocking, because
   /// every call passes MSG_DONTWAIT.
   ///
-  /// - Parameter isNew: whether the connection was made for this socket.
+  /// - Parameters:
+  ///   - isNew: whether the connection was made for this socket.
+  ///   - isEnhanced: whether it is an L2CAP channel in enhanced credit-based mode.
   public init(
     _ descriptor: consuming OwnedDescriptor, carrier: Carrier = .unix, isNew: Bool = false,
-    peerName: String
+    isEnhanced: Bool = false, peerName: String
   ) {
-    mayBeReused = carrier == .l2cap && !isNew
+    // A channel is its own: no other socket has used it.
+    mayBeReused = carrier == .l2cap && !isNew && !isEnhanced
+    self.isEnhanced = isEnhanced
     socket = descriptor.rawValue
     owner = consume descriptor
     self.carrier = carrier
@@ -115,7 +123,7 @@ public final class SocketLink: AddressedLink {
       let room = buffer.freeCapacity
       let length = receiveOne(into: &buffer)
       if length > 0 { return .pdu(truncatedFrom: length > room ? length : nil) }
-      if length == 0, fatal == 0, carrier == .l2cap || isEmptyPDU() {
+      if length == 0, fatal == 0, carrier == .l2cap && !isEnhanced || isEmptyPDU() {
         return .pdu(truncatedFrom: nil)
       }
       if length == -Int(EAGAIN), fatal == 0 { return .wouldBlock }
@@ -247,6 +255,24 @@ public final class SocketLink: AddressedLink {
       ])
     else { return nil }
     return LinkPHY(transmit: transmit, receive: receive)
+  }
+
+  public var enhancedMTU: Int? {
+    guard isEnhanced, socket >= 0 else { return nil }
+    let mtu = min(
+      clinux_get_bluetooth_mtu(socket, BT_SNDMTU), clinux_get_bluetooth_mtu(socket, BT_RCVMTU))
+    return mtu > 0 ? Int(mtu) : nil
+  }
+
+  public func raiseReceiveMTU(to octets: Int) throws(LinkError) {
+    guard socket >= 0 else { throw LinkError(.option("BT_RCVMTU"), .closed, endpoint: peerName) }
+    guard isEnhanced else {
+      throw LinkError(.option("BT_RCVMTU"), .notEnhanced, endpoint: peerName)
+    }
+    // The kernel answers a reduction with EINVAL, and asks the peer for the same MTU again.
+    guard octets > clinux_get_bluetooth_mtu(socket, BT_RCVMTU) else { return }
+    let result = clinux_set_bluetooth_mtu(socket, BT_RCVMTU, UInt16(clamping: octets))
+    try LinkError.check(result, .option("BT_RCVMTU"), peerName)
   }
 
   public func setSendBuffer(_ octets: Int32) throws(LinkError) {
