@@ -4,7 +4,7 @@ package import AttoLinks
 /// Opens and accepts the channels of enhanced ATT bearers (EATT) beside the ATT channel of a link.
 /// Vol 3, Part G, 5.3; Vol 3, Part A, 4.25 to 4.28. The loop's thread only.
 ///
-/// A channel is a ``Link`` with an ``Link/enhancedMTU``. It ends alone when either end closes it, and
+/// A channel is a `Link` with an `enhancedMTU`. It ends alone when either end closes it, and
 /// with the link to the peer.
 package enum EnhancedBearers {
   /// The SPSM of enhanced bearers.

@@ -1,6 +1,6 @@
 """In the machine: Bumble's controllers, and Bumble itself as a host, on an air of their own.
 
-bumble_air.py ADDRESS... [--server ADDRESS] [--display | --keyboard] [--encrypted]
+bumble_air.py ADDRESS... [--server ADDRESS] [--display | --keyboard] [--eatt]
 
 Each ADDRESS is a controller that the kernel gets over /dev/vhci, with links of their own, as
 many as come: the emulated controllers of btvirt have one handle for all. `--server` adds a
@@ -19,8 +19,9 @@ from bumble import core, hci
 from bumble.apps import bench
 from bumble.controller import Controller
 from bumble.core import AdvertisingData
-from bumble.device import Device, Peer
+from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.gatt import Characteristic, Service
+from bumble.gatt_client import Client
 from bumble.host import Host
 from bumble.link import LocalLink
 from bumble.pairing import PairingConfig, PairingDelegate
@@ -90,14 +91,16 @@ class Person(PairingDelegate):
 
 
 class BumbleHost:
-    def __init__(self, address: str, air: Air, capability):
+    def __init__(self, address: str, air: Air, capability, eatt: bool):
         self.entries: asyncio.Queue = asyncio.Queue()
         controller = Controller("bumble", link=air, public_address=f"{address}/P")
         host = Host()
         host.controller = controller  # source and sink of HCI
         controller.host = host
         host.set_packet_sink(controller)
-        self.device = Device(name="Bumble", address=hci.Address(f"{address}/P"), host=host)
+        self.device = Device(
+            host=host, config=DeviceConfiguration(
+                name="Bumble", address=hci.Address(f"{address}/P"), eatt_enabled=eatt))
         self.device.pairing_config_factory = lambda _: PairingConfig(
             sc=True, mitm=capability != PairingDelegate.NO_OUTPUT_NO_INPUT, bonding=True,
             delegate=Person(capability, self.entries))
@@ -161,6 +164,16 @@ class BumbleHost:
         tell("visited", encryption=connection.encryption, values=values)
         await connection.disconnect()
 
+    async def read_in_parallel(self, count: int, handle: int, address: str) -> None:
+        """Opens enhanced bearers in one request, and reads a value on each at the same time."""
+        connection = await self.device.connect(
+            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=20)
+        await connection.pair()
+        opened = await Client.connect_eatt(connection, count=count)
+        clients = opened if count > 1 else [opened]
+        values = await asyncio.gather(*(client.read_value(handle) for client in clients))
+        tell("read in parallel", values=[value.hex() for value in values])
+        await connection.disconnect()
 
     async def bench(self, mode: str, scenario: str, address: str | None) -> None:
         """A scenario of Bumble's benchmark, as a central if there is an address."""
@@ -197,23 +210,19 @@ async def commands(host: BumbleHost) -> None:
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := (await reader.readline()).decode().strip():
         match line.split():
-            case ["visit", address]: asyncio.create_task(visit(host, address, False))
-            case ["pair", address]: asyncio.create_task(visit(host, address, True))
+            case ["visit", address]: asyncio.create_task(attempt(host.visit(address, False)))
+            case ["pair", address]: asyncio.create_task(attempt(host.visit(address, True)))
             case ["bench", mode, scenario, *address]:
-                asyncio.create_task(bench_run(host, mode, scenario, *address))
+                asyncio.create_task(attempt(host.bench(mode, scenario, *(address or [None]))))
+            case ["eatt", count, handle, address]:
+                asyncio.create_task(attempt(
+                    host.read_in_parallel(int(count), int(handle, 16), address)))
             case [entry]: host.entries.put_nowait(entry)
 
 
-async def bench_run(host: BumbleHost, mode: str, scenario: str, address: str | None = None) -> None:
+async def attempt(work) -> None:
     try:
-        await host.bench(mode, scenario, address)
-    except Exception as error:
-        tell("failed", error=repr(error))
-
-
-async def visit(host: BumbleHost, address: str, pairs: bool) -> None:
-    try:
-        await host.visit(address, pairs)
+        await work
     except Exception as error:
         tell("failed", error=repr(error))
 
@@ -224,6 +233,7 @@ async def main() -> None:
     parser.add_argument("--server")
     parser.add_argument("--display", action="store_true")
     parser.add_argument("--keyboard", action="store_true")
+    parser.add_argument("--eatt", action="store_true")
     arguments = parser.parse_args()
     air = Air()
     kept = []
@@ -238,7 +248,7 @@ async def main() -> None:
             PairingDelegate.DISPLAY_OUTPUT_ONLY if arguments.display
             else PairingDelegate.KEYBOARD_INPUT_ONLY if arguments.keyboard
             else PairingDelegate.NO_OUTPUT_NO_INPUT)
-        host = BumbleHost(arguments.server, air, capability)
+        host = BumbleHost(arguments.server, air, capability, arguments.eatt)
         await host.start()
         await host.advertise()
     tell("ready")
