@@ -49,7 +49,7 @@ PACKAGES = [
     ("libbluetooth-dev", file("/usr/include/bluetooth/bluetooth.h"), ["abi"]),
     ("binutils", command("readelf"), ["libraries", "leaks", "embedded"]),
     ("gcc", command("gcc"), ["embedded"]),
-    ("git", command("git"), ["architecture"]),
+    ("git", command("git"), ["architecture", "dependents", "changes"]),
     ("patch", command("patch"), ["broken"]),
     ("python3-venv", has_venv, ["interoperability", "conformance", "lab", "gateway", "python", "site"]),
     ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", "lab", "snippets", "thread", "gateway"]),

@@ -181,7 +181,7 @@ def format():
 
 @step(600, after=["tools"], load=0.5)
 def dependents():
-    """A package that depends on Atto resolves beside targets named GATT, Files and so on."""
+    """A package that depends on a version of Atto resolves beside targets named GATT, Files and so on."""
     run(SYSTEM / "Dependents" / "run")
 
 
@@ -237,6 +237,13 @@ def surface():
 def api():
     """What `import Atto` offers is what is recorded."""
     run("Tests/api", products())
+
+
+# A version is built once on each machine.
+@step(1200, after=["build"], load=0.5)
+def changes():
+    """No library breaks programs that are written for the last version."""
+    run(SYSTEM / "Dependents" / "changes", products())
 
 
 @step(60, after=["build"], load=0.5)
