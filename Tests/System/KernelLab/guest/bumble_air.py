@@ -257,4 +257,5 @@ async def main() -> None:
     await asyncio.get_running_loop().create_future()
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())
