@@ -22,6 +22,17 @@ SecurityLevel = Literal["low", "medium", "high", "fips", "auto"]
 IO = Literal["none", "display", "yes-no", "keyboard", "keyboard-display"]
 
 
+Interval = float | tuple[float, float]
+
+
+def _interval(interval: Interval | None) -> str | None:
+    """A connection interval, or the shortest and the longest, as the command takes it."""
+    if interval is None:
+        return None
+    least, most = interval if isinstance(interval, tuple) else (interval, interval)
+    return f"{least:g}ms-{most:g}ms"
+
+
 def full_uuid(uuid: str | int | uuids.UUID) -> str:
     """A UUID with all its 128 bits, in lower case: for `180d`, 0x180D, and in full."""
     text = f"{uuid:04x}" if isinstance(uuid, int) else str(uuid).lower()
@@ -178,15 +189,17 @@ class Client(_Closing):
     >>> async with Client("air:Strap", mtu=247) as client:
     ...     name = await client.read(0x2A00)
 
-    `endpoint` is written as for the command (`le:AA:BB:CC:DD:EE:FF`, `air:NAME`, `unix:PATH`). `options`
-    are further options of the command's `connect`. `agent` answers questions of pairing. All methods
-    raise `AttoError`.
+    `endpoint` is written as for the command (`le:AA:BB:CC:DD:EE:FF`, `air:NAME`, `unix:PATH`).
+    `interval` is the connection interval to ask for, in milliseconds, or the shortest and the longest.
+    `options` are further options of the command's `connect`. `agent` answers questions of pairing. All
+    methods raise `AttoError`.
     """
 
     def __init__(
         self, endpoint: str, *, mtu: int | None = None, timeout: float | None = None,
         security: SecurityLevel | None = None, io: IO | None = None,
         passkey: int | str | None = None, agent: Agent | None = None,
+        interval: Interval | None = None,
         on_disconnect: Callable[[Exception | None], None] | None = None,
         options: Mapping[str, Option] | None = None, atto: str | os.PathLike[str] | None = None,
         environment: Mapping[str, str] | None = None,
@@ -198,7 +211,7 @@ class Client(_Closing):
             passkey = f"{int(passkey):06}"
         self._options: dict[str, Option] = {
             "mtu": mtu, "timeout": timeout, "security": security, "io": io, "passkey": passkey,
-            **(options or {})}
+            "interval": _interval(interval), **(options or {})}
         self._session = Session(atto=atto, environment=environment)
         self._session.on_event = self._happened
         self._session.on_end = self._lost

@@ -1,7 +1,10 @@
 """The backend for bleak, on the virtual air."""
 
 import asyncio
+import socket
 import sys
+import threading
+import time
 
 import pytest
 from bleak import BleakClient, BleakScanner
@@ -231,13 +234,88 @@ asyncio.run(main())
 """
 
 
-def test_programs_as_they_are(atto_server, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("words", [["{folder}/program.py"], ["-m", "program"]])
+def test_programs_as_they_are(atto_server, tmp_path, monkeypatch, capsys, words):
     atto_server(LAMP)
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    monkeypatch.setattr(sys, "argv", ["atto.bleak", str(program), "Lamp"])
+    (tmp_path / "program.py").write_text(PROGRAM)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = [word.format(folder=tmp_path) for word in words]
+    monkeypatch.setattr(sys, "argv", ["atto.bleak", *words, "Lamp"])
     monkeypatch.setattr("bleak.get_platform_client_backend_type", None)
     monkeypatch.setattr("bleak.get_platform_scanner_backend_type", None)
     from atto.bleak import main
     main()
     assert capsys.readouterr().out == "01\n"
+
+
+def test_radio_of_the_environment(atto_server, monkeypatch):
+    """A program that names an adapter runs on the radio that its user has chosen."""
+    atto_server(LAMP)
+    monkeypatch.setenv("ATTO_RADIO", "air:")
+
+    async def body():
+        adapter = {"bluez": {"adapter": "hci0"}}
+        device = await BleakScanner.find_device_by_name("Lamp", backend=AttoScanner, **adapter)
+        async with client(device, **adapter) as lamp:
+            assert await lamp.read_gatt_char("A001") == b"\1"
+        async with client(device.address, **adapter) as lamp:
+            assert lamp.is_connected
+        with pytest.raises(BleakError):
+            await BleakScanner.discover(0.1, backend=AttoScanner, radio="le:@hci0")
+    run(body())
+
+
+@pytest.mark.parametrize("interval, least", [(50, 0.05), ((100, 200), 0.1)])
+def test_connection_interval(atto_server, interval, least):
+    atto_server(LAMP)
+
+    async def body():
+        async with client(await find(), interval=interval) as lamp:
+            await lamp.read_gatt_char("A001")
+            begun = time.monotonic()
+            for _ in range(4):
+                await lamp.read_gatt_char("A001")
+            # A request goes out at each event at most.
+            assert time.monotonic() - begun >= 3 * least
+        with pytest.raises(BleakError, match="--interval"):
+            async with client(await find(), interval=5):
+                pass
+    run(body())
+
+
+def test_notification_before_the_response_to_the_subscription(tmp_path):
+    """As a peripheral that notifies as soon as it is subscribed to."""
+    path = str(tmp_path / "peer")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path)
+    listener.listen()
+    # The requests for a service with one value, in their order, and the answers.
+    answers = {
+        0x02: ["03 1700"], 0x10: ["11 06 0100 0400 00A0", "01 10 0500 0A"],
+        0x08: ["09 07 0200 10 0300 01A0", "01 08 0400 0A"], 0x04: ["05 01 0400 0229"],
+        0x12: ["1B 0300 0102 03", "13"]}
+
+    def peer():
+        link, _ = listener.accept()
+        while pdu := link.recv(100):
+            found = answers.get(pdu[0], [])
+            if pdu[0] == 0x12:
+                for answer in found:
+                    link.send(bytes.fromhex(answer))
+            elif pdu[0] == 0x08 and pdu[5:] != bytes.fromhex("0328") or not found:
+                link.send(bytes([1, *pdu[:3], 0x0A]))
+            else:
+                link.send(bytes.fromhex(found.pop(0)))
+
+    thread = threading.Thread(target=peer, daemon=True)
+    thread.start()
+
+    async def body():
+        got = asyncio.Queue()
+        async with client("unix:" + path) as lamp:
+            await lamp.start_notify("A001", lambda _, data: got.put_nowait(bytes(data)))
+            assert await got.get() == b"\1\2\3"
+    run(body())
+    listener.close()
+    thread.join(10)
+    assert not thread.is_alive()

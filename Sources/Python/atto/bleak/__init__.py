@@ -1,6 +1,7 @@
 """A backend for bleak without bluetoothd and D-Bus: `AttoClient` and `AttoScanner`.
 
-`python -m atto.bleak PROGRAM [ARGUMENTS]` runs a bleak program with this backend as the default one.
+`python -m atto.bleak PROGRAM [ARGUMENTS]` runs a bleak program with this backend as the default one, and
+`python -m atto.bleak -m MODULE [ARGUMENTS]` a module.
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ def install() -> None:
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
-        sys.exit("usage: python -m atto.bleak PROGRAM [ARGUMENTS]")
+    words = sys.argv[1:]
+    is_module = words[:1] == ["-m"]
+    sys.argv = words[is_module:]
+    if not sys.argv:
+        sys.exit("usage: python -m atto.bleak PROGRAM|-m MODULE [ARGUMENTS]")
     install()
-    sys.argv = sys.argv[1:]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    if is_module:
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
+        runpy.run_path(sys.argv[0], run_name="__main__")

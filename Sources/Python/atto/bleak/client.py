@@ -16,7 +16,7 @@ from bleak.backends.device import BLEDevice
 from bleak.backends.service import BleakGATTService, BleakGATTServiceCollection
 from bleak.exc import BleakDeviceNotFoundError, BleakError
 
-from ..client import IO, Agent, Client, SecurityLevel, Subscription, full_uuid
+from ..client import IO, Agent, Client, Interval, SecurityLevel, Subscription, full_uuid
 from ..errors import AttoError
 from ..session import Option, Session
 from .errors import bleak_error, raising
@@ -44,6 +44,7 @@ class AttoClient(BaseBleakClient):
     - `passkey`: the number that the peer shows; `io`: what the person can do (`keyboard`, ...); `agent`: a
       function that answers questions of pairing, see `atto.PairingQuestion`
     - `security`: the level to raise the link to; by default it is raised when the peer demands it
+    - `interval`: the connection interval to ask for, in milliseconds, or the shortest and the longest
     - `mtu`: the MTU to offer (517), `radio`: see `AttoScanner`, `atto`: the command
     - `options`: further options of the command's `connect`
 
@@ -55,8 +56,8 @@ class AttoClient(BaseBleakClient):
         self, address_or_ble_device: BLEDevice | str, services: set[str] | None = None, *,
         bluez: Any = None, winrt: Any = None, passkey: int | str | None = None,
         io: IO | None = None, agent: Agent | None = None, security: SecurityLevel | None = None,
-        mtu: int = 517, radio: str | None = None, atto: str | None = None,
-        options: dict[str, Option] | None = None, **kwargs: Any,
+        mtu: int = 517, interval: Interval | None = None, radio: str | None = None,
+        atto: str | None = None, options: dict[str, Option] | None = None, **kwargs: Any,
     ) -> None:
         super().__init__(address_or_ble_device, **kwargs)
         self._bluez = bluez or {}
@@ -68,8 +69,8 @@ class AttoClient(BaseBleakClient):
             io = "keyboard" if passkey is not None else "keyboard-display"
         self._security: SecurityLevel = security or "auto"
         self._arguments: dict[str, Any] = {
-            "mtu": mtu, "passkey": passkey, "io": io, "agent": agent, "options": options,
-            "atto": atto}
+            "mtu": mtu, "passkey": passkey, "io": io, "agent": agent,
+            "interval": interval, "options": options, "atto": atto}
         self._atto = atto
         self._client: Client | None = None
         self._name = self._device.name if self._device else None

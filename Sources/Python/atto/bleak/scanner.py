@@ -16,9 +16,12 @@ from .errors import raising
 
 
 def chosen_radio(bluez: dict[str, Any], radio: str | None) -> str | None:
-    """The endpoint of the radio: the argument, else the adapter, else what the command chooses."""
+    """The endpoint of the radio: the argument `radio`, else `$ATTO_RADIO`, else the adapter, else None.
+
+    Many programs name `hci0` whoever runs them, so the environment comes before the adapter.
+    """
     adapter = bluez.get("adapter")
-    return radio or (f"le:@{adapter}" if adapter else os.environ.get("ATTO_RADIO"))
+    return radio or os.environ.get("ATTO_RADIO") or (f"le:@{adapter}" if adapter else None)
 
 
 async def default_radio(session: Session) -> str:
@@ -37,8 +40,9 @@ async def default_radio(session: Session) -> str:
 class AttoScanner(BaseBleakScanner):
     """Scans with `atto`. `BleakScanner(backend=AttoScanner)`.
 
-    `bluez={"adapter": "hci1"}` chooses the adapter, `radio="air:"` any radio of the command, as does
-    `$ATTO_RADIO`. Without them it is the kernel's adapter if one is powered on, else the virtual air.
+    The keyword argument `radio="air:"` chooses any radio of the command, as does `$ATTO_RADIO`;
+    `bluez={"adapter": "hci1"}` an adapter, unless one of the two is given. Without them it is the kernel's
+    adapter if one is powered on, else the virtual air.
     """
 
     def __init__(

@@ -16,6 +16,10 @@ enum CommonOptions {
     "send-buffer", "N", in: 1...1 << 30,
     "Limit the kernel's send buffer to N bytes. A small buffer reduces latency: 4096 holds about 10"
       + " PDUs instead of 220.")
+  static let interval = Option.value(
+    "interval", "TIME[-TIME]",
+    "Ask for a connection interval in this range, such as 15ms or 15ms-30ms.",
+    expected: ConnectionInterval.expectation) { ConnectionInterval($0) }
   static let linkInfo = Option.flag(
     "link-info", "Print the kernel's parameters of an le: link on standard error.")
 
@@ -39,7 +43,7 @@ enum CommonOptions {
 
   static let title = "common options"
   static let connecting = OptionGroup(
-    title, [mtu, timeout, securityOnDemand, sendBuffer, linkInfo, json, capture, trace])
+    title, [mtu, timeout, securityOnDemand, interval, sendBuffer, linkInfo, json, capture, trace])
 }
 
 /// The value of `--security`.

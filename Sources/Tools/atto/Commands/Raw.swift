@@ -37,7 +37,7 @@ enum RawCommand: Command {
         "--security auto cannot be used with raw, because it repeats requests",
         hint: "name the security level")
     }
-    let radio = try await connecting.pairingRadio(on: loop)
+    let radio = try await connecting.radio(on: loop)
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
     let waiting = WaitingNote(connectingTo: connecting.endpoint, on: loop)

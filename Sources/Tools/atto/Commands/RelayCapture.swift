@@ -49,7 +49,7 @@ final class RelayCapture: Sendable {
   private func note(_ text: String) { if results != nil { Terminal.note(text) } }
 
   func run(on loop: Loop) async throws {
-    let radio = try await connecting.pairingRadio(on: loop)
+    let radio = try await connecting.radio(on: loop)
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
     let agent = try ConsoleAgent(connecting.arguments, on: loop) { self.note($0.text) }

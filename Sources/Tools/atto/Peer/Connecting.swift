@@ -10,6 +10,7 @@ struct Connecting: Sendable {
   let arguments: Arguments
   private let pairing: PairingOptions
   private let storing: StoreOptions
+  private let interval: ConnectionInterval?
   /// Whether to print the link's parameters at the end.
   private let showsLink: Bool
   /// Whether a line of progress shows how far procedures are.
@@ -24,7 +25,14 @@ struct Connecting: Sendable {
     guard let text = arguments.words.first else {
       throw UsageError("missing argument ENDPOINT: \(EndpointError.forms)")
     }
-    endpoint = try Endpoint(argument: text)
+    let endpoint = try Endpoint(argument: text)
+    interval = arguments[CommonOptions.interval]
+    switch (endpoint, interval) {
+    case (.air(let name), let interval?): self.endpoint = try interval.applied(to: name)
+    case (.le, _), (_, nil): self.endpoint = endpoint
+    default:
+      throw UsageError("--interval requires an le: or air: endpoint, not \"\(endpoint)\"")
+    }
     self.arguments = arguments
     if let mtu = arguments[CommonOptions.mtu] {
       options.receiveMTU = mtu
@@ -63,7 +71,7 @@ struct Connecting: Sendable {
     let bonds = try await savedBonds(on: loop)
     var store = bonds.store
     if needsStore, store == nil { store = try await storing.open() }
-    let radio = try await pairingRadio(on: loop)
+    let radio = try await radio(on: loop)
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
     let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
@@ -143,9 +151,19 @@ struct Connecting: Sendable {
     }
   }
 
+  /// The radio to connect with: with the wanted interval, and the agent that answers while pairing. nil
+  /// if neither is needed.
+  func radio(on loop: Loop) async throws -> Adapter? {
+    if let interval, case .le(let address) = endpoint {
+      try await Adapter.kernel(address.source, loop: loop)
+        .loadConnectionParameters([address.peer: interval.parameters])
+    }
+    return try await pairingRadio(on: loop)
+  }
+
   /// The radio whose agent answers while pairing; nil if the command does not pair, or lacks the
   /// permission to set an agent: an existing bond still works then.
-  func pairingRadio(on loop: Loop) async throws -> Adapter? {
+  private func pairingRadio(on loop: Loop) async throws -> Adapter? {
     guard options.security > .low || options.securityOnDemand != nil else { return nil }
     let radio: Adapter
     switch endpoint {

@@ -30,6 +30,23 @@ with Server("heart-rate"):
     reset()
     advertise(1)
 
+    # The interval that the client asks for. A peripheral that accepts only others asks for them as soon
+    # as the link stands, and the central's kernel gives in: here the default, 30 to 50 ms.
+    run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"])
+    least, most = (Path(f"/sys/kernel/debug/bluetooth/hci1/conn_{end}_interval") for end in ("min", "max"))
+    before = least.read_text(), most.read_text()
+    least.write_text("6")
+    most.write_text("3200")
+    for asked, seen in (("15ms-20ms", "20 ms, latency 0, supervision timeout 420 ms"),
+                        ("1000", "1000 ms, latency 0, supervision timeout 6000 ms")):
+        told = atto("read", endpoint(), "0x0003", "--interval", asked, "--link-info").errors.strip()
+        print(told)
+        check(f"interval {seen}" in told, told)
+        reset()
+        advertise(1)
+    least.write_text(before[0])
+    most.write_text(before[1])
+
     # Changed under way.
     subscriber = client("subscribe", endpoint(), "0x0012", "--link-info", "--for", "2", "--json")
     subscriber.line()
