@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from .errors import ProcessError, error_from
+from .pipes import Lines, Writer, ends
 
 __all__ = ["Session", "find_atto", "PROTOCOL"]
 
@@ -26,8 +27,6 @@ __all__ = ["Session", "find_atto", "PROTOCOL"]
 PROTOCOL = 1
 # Requests in progress; the command allows 1024.
 _LIMIT = 1000
-# Bytes of one line of the command.
-_LINE_LIMIT = 64 * 1024 * 1024
 # Seconds that the process may take to begin, and to end before it is interrupted and then killed.
 _START = 20.0
 _END = 3.0
@@ -142,7 +141,6 @@ class Session(_Closing):
         self._loop = loop
         self._slots = asyncio.Semaphore(_LIMIT)
         self._writable = asyncio.Event()
-        self._writable.set()
         self._greeting: asyncio.Future[None] = loop.create_future()
         self._greeting.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._closed: asyncio.Future[None] = loop.create_future()
@@ -158,11 +156,11 @@ class Session(_Closing):
         try:
             assert self._process.stdin and self._process.stdout and self._process.stderr
             self._input, _ = await loop.connect_write_pipe(
-                lambda: _Writer(self), self._process.stdin)
+                lambda: Writer(self._writable), self._process.stdin)
             self._output, _ = await loop.connect_read_pipe(
-                lambda: _Lines(self._read, lambda: self._ended("output")), self._process.stdout)
+                lambda: Lines(self._read, lambda: self._ended("output")), self._process.stdout)
             self._errors, _ = await loop.connect_read_pipe(
-                lambda: _Lines(self._note, lambda: self._ended("errors")), self._process.stderr)
+                lambda: Lines(self._note, lambda: self._ended("errors")), self._process.stderr)
             async with asyncio.timeout(_START):
                 await asyncio.shield(self._greeting)
         except TimeoutError:
@@ -201,7 +199,7 @@ class Session(_Closing):
         for end in (None, process.terminate, process.kill):
             if end is not None:
                 end()
-            if await _ends(process, _END):
+            if await ends(process, _END):
                 break
         for name in ("_output", "_errors"):
             if hasattr(self, name):
@@ -379,70 +377,6 @@ class Session(_Closing):
         text = line.decode(errors="replace")
         self._noted.append(text)
         _log.info("%s", text)
-
-
-async def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Waits for the end of a process."""
-    if process.poll() is not None:
-        return True
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except OSError:
-        return process.poll() is not None
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[None] = loop.create_future()
-
-    def end() -> None:
-        if not ended.done():
-            ended.set_result(None)
-
-    loop.add_reader(descriptor, end)
-    try:
-        async with asyncio.timeout(seconds):
-            await ended
-    except TimeoutError:
-        return False
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
-    process.wait()
-    return True
-
-
-class _Lines(asyncio.Protocol):
-    """Splits a pipe into lines."""
-
-    def __init__(self, line: Callable[[bytes], None], end: Callable[[], None]) -> None:
-        self._line = line
-        self._end = end
-        self._rest = b""
-
-    def data_received(self, data: bytes) -> None:
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
-        for line in lines:
-            self._line(line)
-        if len(self._rest) > _LINE_LIMIT:
-            self._rest = b""
-            self._end()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._end()
-
-
-class _Writer(asyncio.BaseProtocol):
-    """Pauses requests while the command does not read them."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = weakref.ref(session)
-
-    def pause_writing(self) -> None:
-        if session := self._session():
-            session._writable.clear()
-
-    def resume_writing(self) -> None:
-        if session := self._session():
-            session._writable.set()
 
 
 def _forked() -> None:
