@@ -76,6 +76,7 @@ typedef const mosquitto_property properties_t;
   X(int, socket, (client_t *))                                                                 \
   X(bool, want_write, (client_t *))                                                            \
   X(int, max_inflight_messages_set, (client_t *, unsigned int))                                \
+  X(int, threaded_set, (client_t *, bool))                                                     \
   X(void, connect_v5_callback_set,                                                             \
     (client_t *, void (*)(client_t *, void *, int, int, properties_t *)))                      \
   X(void, disconnect_v5_callback_set,                                                          \
@@ -139,7 +140,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void load(void) {
   const char *name = secure_getenv("ATTO_MOSQUITTO");
   if (!name || !*name) name = "libmosquitto.so.1";
-  void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
   if (!handle) {
     snprintf(load_error, sizeof load_error, "%s", dlerror());
     return;
@@ -245,6 +246,8 @@ static int32_t configure(cmosquitto_client *client, const cmosquitto_options *op
       c, MOSQ_OPT_PROTOCOL_VERSION, options->version5 ? VERSION_5 : VERSION_311);
   if (!result) result = library.int_option(c, MOSQ_OPT_TCP_NODELAY, 1);
   if (!result) result = library.max_inflight_messages_set(c, options->window);
+  // As for programs with threads, the library then writes in cmosquitto_write only.
+  if (!result && !options->tls) result = library.threaded_set(c, true);
   if (!result && options->user) {
     result = library.username_pw_set(c, options->user, options->password);
   }

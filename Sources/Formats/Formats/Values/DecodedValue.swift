@@ -83,7 +83,7 @@ extension DecodedValue.Content: CustomStringConvertible {
     case .word(let word): word
     case .words(let words): words.isEmpty ? "none" : words.joined(separator: ", ")
     case .text(let text):
-      "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+      "\"" + text.map { $0 == "\\" || $0 == "\"" ? "\\\($0)" : "\($0)" }.joined() + "\""
     case .list(let contents):
       contents.isEmpty ? "none" : contents.map(\.description).joined(separator: " ")
     case .unknown(let reason): reason

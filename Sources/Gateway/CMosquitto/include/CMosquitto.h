@@ -81,6 +81,7 @@ int32_t cmosquitto_socket(cmosquitto_client *client);
 bool cmosquitto_wants_to_write(cmosquitto_client *client);
 // Reads up to `limit` packets and calls back. `more` tells whether there may be others to read now.
 int32_t cmosquitto_read(cmosquitto_client *client, int32_t limit, bool *more);
+// Writes what waits, as far as the network takes it. Without TLS no other function writes.
 int32_t cmosquitto_write(cmosquitto_client *client);
 // Sends and checks pings.
 int32_t cmosquitto_tick(cmosquitto_client *client);

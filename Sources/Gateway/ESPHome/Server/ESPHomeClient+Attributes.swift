@@ -37,7 +37,7 @@ extension ESPHomeClient {
     requests += 1
     guard device.working == nil else { return true }
     let use = device.use
-    device.working = Task { await self.work(use, at: address) }
+    device.working = Task(executorPreference: loop.tasks) { await self.work(use, at: address) }
     return true
   }
 

@@ -14,8 +14,8 @@ extension ESPHomeClient {
     case .subscribeConnections:
       wantsConnections = true
       let server = server
-      Task {
-        if let slots = await server.hub?.slots { self.send(DeviceReport(slots)) }
+      Task(executorPreference: loop.tasks) {
+        if let slots = await server.hub?.slots { await self.send(DeviceReport(slots)) }
       }
     case .device(let address, let action, let addressType):
       guard address >> 48 == 0 else { return refuse(address, action, .illegalParameter) }
@@ -57,9 +57,9 @@ extension ESPHomeClient {
     if let device = devices[address.value] {
       guard device.isConnected else { return }
       let use = device.use
-      Task {
+      Task(executorPreference: loop.tasks) {
         guard case .connected(let mtu) = await use.device.state else { return }
-        self.send(
+        await self.send(
           DeviceReport.connection(address: address.value, connected: true, mtu: mtu, error: 0))
       }
       return
@@ -85,7 +85,7 @@ extension ESPHomeClient {
     case .success(let use):
       let device = ProxiedDevice(address, use)
       devices[address.value] = device
-      device.following = Task { await self.follow(use, at: address.value) }
+      device.following = Task(executorPreference: loop.tasks) { await self.follow(use, at: address.value) }
     }
   }
 
@@ -157,22 +157,26 @@ extension ESPHomeClient {
     guard let device else { return refuse(address.value, action, .noResources) }
     let use = devices[address.value]?.use ?? device.here { $0.use(as: "esphome") }
     requests += 1
-    Task {
-      var failure = ESPError.none
-      do throws(GatewayError) {
-        if action == .unpair { try await use.unpair() } else { await use.clearCache() }
-      } catch {
-        failure = ESPError(request: error)
-      }
-      if self.devices[address.value]?.use !== use { use.release() }
-      let (done, code) = (failure == .none, failure.rawValue)
-      if action == .unpair {
-        self.send(DeviceReport.unpaired(address: address.value, done, error: code))
-      } else {
-        self.send(DeviceReport.cacheCleared(address: address.value, done, error: code))
-      }
-      self.requests -= 1
-      self.carryOut()
+    Task(executorPreference: loop.tasks) { await self.forget(address, action, use) }
+  }
+
+  private func forget(
+    _ address: BluetoothAddress, _ action: DeviceRequest.Action, _ use: DeviceUse
+  ) async {
+    var failure = ESPError.none
+    do throws(GatewayError) {
+      if action == .unpair { try await use.unpair() } else { await use.clearCache() }
+    } catch {
+      failure = ESPError(request: error)
     }
+    if devices[address.value]?.use !== use { use.release() }
+    let (done, code) = (failure == .none, failure.rawValue)
+    if action == .unpair {
+      send(DeviceReport.unpaired(address: address.value, done, error: code))
+    } else {
+      send(DeviceReport.cacheCleared(address: address.value, done, error: code))
+    }
+    requests -= 1
+    carryOut()
   }
 }

@@ -55,11 +55,11 @@ extension ESPHomeClient {
     case .subscribe:
       wantsAdvertisements = true
       let server = server
-      Task {
+      Task(executorPreference: loop.tasks) {
         // Clients take the state for the answer to their request.
-        if let report = await server.scannerReport() { self.send(report) }
+        if let report = await server.scannerReport() { await self.send(report) }
         await server.subscribersChanged()
-        self.pass(await server.presentAdvertisements())
+        await self.pass(server.presentAdvertisements())
       }
     case .unsubscribe:
       wantsAdvertisements = false

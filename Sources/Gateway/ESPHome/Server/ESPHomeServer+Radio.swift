@@ -40,7 +40,7 @@ extension ESPHomeServer {
   func wishesChanged() {
     guard let hub else { return }
     let wishes = clients.values.compactMap { $0.here { $0.wishesActiveScan } }
-    Task {
+    Task(executorPreference: loop.tasks) {
       let configured = await hub.configuration.advertisements.active
       await hub.setScanning(active: wishes.isEmpty ? configured : wishes.contains(true))
       await self.lookAtScanner()
@@ -71,12 +71,17 @@ extension ESPHomeServer {
       configuredActive: await hub.configuration.advertisements.active)
   }
 
-  /// Looks at what nobody reports: the scanner, and clients that are silent.
-  func watch() async {
-    while !Task.isCancelled {
-      await lookAtScanner()
-      for client in clients.values { client.here { $0.checkSilence() } }
-      do { try await loop.sleep(for: Self.watchTime) } catch { return }
+  /// Looks at what nobody reports, while there are clients: the scanner, and clients that are silent.
+  func watch() {
+    guard watchTimer == nil, !clients.isEmpty else { return }
+    watchTimer = LoopTimer(after: Self.watchTime, on: loop) { [weak self] in
+      guard let self else { return }
+      self.assumeIsolated { server in
+        server.watchTimer = nil
+        for client in server.clients.values { client.here { $0.checkSilence() } }
+        Task(executorPreference: server.loop.tasks) { await server.lookAtScanner() }
+        server.watch()
+      }
     }
   }
 

@@ -43,6 +43,7 @@ package actor ESPHomeServer: FrontEnd {
   var advertisementsDropped: UInt64 = 0
   var advertising: Task<Void, Never>?
   var scanner: AdvertisementReport?
+  var watchTimer: LoopTimer?
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
@@ -83,7 +84,6 @@ package actor ESPHomeServer: FrontEnd {
     defer { stop() }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followConnections() }
-      group.addTask { await self.watch() }
       group.addTask { await self.followPairing() }
     }
   }
@@ -116,6 +116,8 @@ package actor ESPHomeServer: FrontEnd {
     refusals = [:]
     advertising?.cancel()
     advertising = nil
+    watchTimer?.cancel()
+    watchTimer = nil
     hub = nil
   }
 
@@ -134,6 +136,7 @@ package actor ESPHomeServer: FrontEnd {
     do throws(LoopError) {
       clients[lastClient] = try ESPHomeClient(lastClient, socket, of: self)
       clients[lastClient]?.here { $0.start() }
+      watch()
     } catch {
       log(.warning, "\(socket.peerName): \(error)")
     }

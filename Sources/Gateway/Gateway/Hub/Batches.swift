@@ -64,12 +64,16 @@ final class BatchQueue<Element: Sendable> {
   private var head = 0
   private var waiter: Waiter<Batch<Element>?, GatewayError>?
   private var hasEnded = false
+  /// Called when the consumer has received all that waited, and when the sequence has ended.
+  var whenReceived: (() -> Void)?
+  /// Values that wait.
+  var count: Int { elements.count - head }
 
   init(limit: Int) { self.limit = limit }
 
   func add(_ element: Element) {
     guard !hasEnded else { return }
-    if elements.count - head >= limit {
+    if count >= limit {
       head += 1
       missed += 1
       dropped += 1
@@ -86,6 +90,7 @@ final class BatchQueue<Element: Sendable> {
   func end() {
     hasEnded = true
     deliver()
+    whenReceived?()
   }
 
   func receive(_ waiter: Waiter<Batch<Element>?, GatewayError>) {
@@ -107,5 +112,6 @@ final class BatchQueue<Element: Sendable> {
     head = 0
     missed = 0
     waiter.resume(.success(batch))
+    whenReceived?()
   }
 }

@@ -106,6 +106,7 @@ extension Device {
     // A link that does not last is followed by a pause, as a failure is.
     failures = loop.now - began < Self.steadyTime.inNanoseconds ? failures + 1 : 0
     self.connection = nil
+    isHeldBack = false
     state = .waiting
     known = nil
     discovery?.cancel()
@@ -121,7 +122,21 @@ extension Device {
     counted.values += 1
     if handle == serviceChangedHandle { databaseChanged() }
     guard let subscription = subscriptions[handle] else { return }
-    for id in subscription.users.keys { users[id]?.events.add(.value(handle, octets)) }
+    for id in subscription.users.keys {
+      guard let user = users[id] else { continue }
+      user.events.add(.value(handle, octets))
+      if user.holdsBack, !isHeldBack, user.events.count >= Self.holdLimit {
+        isHeldBack = true
+        connection?.holdBack(true)
+      }
+    }
+  }
+
+  /// A user has received the events that waited.
+  func letGoOn() {
+    guard isHeldBack else { return }
+    isHeldBack = false
+    connection?.holdBack(false)
   }
 
   private var serviceChangedHandle: AttributeHandle? {

@@ -21,6 +21,8 @@ package actor Device {
   package static let requestLimit = 64
   /// Events that wait for one user. Beyond it that user loses the oldest.
   package static let eventLimit = 4096
+  /// Events that wait for one user that is not to lose any, before the device is held back.
+  static let holdLimit = 1024
 
   /// The loop of the hub.
   package nonisolated let loop: Loop
@@ -43,6 +45,8 @@ package actor Device {
   var counted = DeviceCounters()
 
   var connection: Connection?
+  /// Whether nothing is read from the link because a user is slow.
+  var isHeldBack = false
   var holding: Task<Void, Never>?
   /// Attempts that failed since the last link.
   var failures = 0
@@ -95,11 +99,21 @@ package actor Device {
   /// - Parameters:
   ///   - user: a name for the status, for instance `mqtt`.
   ///   - isPassive: whether the user makes do with links that others want.
-  package func use(as user: String, isPassive: Bool = false) -> DeviceUse {
+  ///   - holdsBack: whether the device is to be held back, as far as its link can, when ``holdLimit`` events
+  ///     wait for the user.
+  package func use(
+    as user: String, isPassive: Bool = false, holdsBack: Bool = false
+  ) -> DeviceUse {
     lastUser += 1
     let id = lastUser
     let queue = BatchQueue<DeviceEvent>(limit: Self.eventLimit)
-    users[id] = DeviceUser(name: user, events: queue, isPassive: isPassive)
+    if holdsBack {
+      queue.whenReceived = { [weak self] in
+        guard let self else { return }
+        self.here { $0.letGoOn() }
+      }
+    }
+    users[id] = DeviceUser(name: user, events: queue, isPassive: isPassive, holdsBack: holdsBack)
     if case .connected(let mtu) = state { queue.add(.connected(mtu: mtu)) }
     wantChanged()
     return DeviceUse(self, id: id, Batches(queue, on: loop))
@@ -112,7 +126,7 @@ package actor Device {
     linkWaiters.resume(.failure(.released)) { $0 == id }
     for handle in subscriptions.keys where subscriptions[handle]?.users[id] != nil {
       subscriptions[handle]?.users[id] = nil
-      Task { try? await configure(handle) }
+      Task(executorPreference: loop.tasks) { try? await self.configure(handle) }
     }
     wantChanged()
     hub.here { $0.used(self) }
@@ -160,6 +174,7 @@ struct DeviceUser {
   let events: BatchQueue<DeviceEvent>
   /// Whether a link that only this user has is not wanted.
   var isPassive: Bool
+  let holdsBack: Bool
   /// Requests under way.
   var requests = 0
 }

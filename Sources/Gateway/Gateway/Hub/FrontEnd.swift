@@ -9,8 +9,15 @@ package protocol FrontEnd: Sendable {
   ///   by itself, such as a broker that is away, is no reason to return.
   func run(_ hub: Hub) async throws
 
+  /// The hub has another configuration, which is the same to this front end except for devices.
+  func reloaded() async
+
   /// What it does now.
   func status() async -> FrontEndStatus
+}
+
+extension FrontEnd {
+  package func reloaded() async {}
 }
 
 /// What a front end does now.

@@ -51,7 +51,10 @@ package actor FrontEnds {
     let old = configuration
     configuration = new
     for kind in kinds {
-      if let old, running[kind.name] != nil, kind.isSame(old, new) { continue }
+      if let old, let running = running[kind.name], kind.isSame(old, new) {
+        await running.frontEnd.reloaded()
+        continue
+      }
       await end(kind.name)
       guard let frontEnd = kind.make(new, hub) else { continue }
       let task = Task(executorPreference: loop.tasks) { await self.run(frontEnd) }

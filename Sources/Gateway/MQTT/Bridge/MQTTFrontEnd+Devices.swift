@@ -47,18 +47,19 @@ extension MQTTFrontEnd {
   /// Uses the device, which connects it, until ``release(_:)``.
   @discardableResult func hold(_ session: DeviceSession) async -> DeviceUse {
     if let use = session.use { return use }
-    let use = await session.device.use(as: name)
+    let use = await session.device.use(as: name, holdsBack: true)
     if let other = session.use {
       use.release()
       return other
     }
     session.use = use
+    let device = session.name
     session.tasks = [
-      Task { await self.follow(session, use) }
+      Task(executorPreference: loop.tasks) { await self.follow(device, use) }
     ]
     for read in session.configuration.read {
       session.tasks.append(
-        Task { await self.repeatedly(read, session, use) })
+        Task(executorPreference: loop.tasks) { await self.repeatedly(read, device, use) })
     }
     return use
   }
@@ -71,12 +72,15 @@ extension MQTTFrontEnd {
     if wasConnected { publishStatus(of: session) }
   }
 
-  private func follow(_ session: DeviceSession, _ use: DeviceUse) async {
+  private func follow(_ device: String, _ use: DeviceUse) async {
+    guard let session = sessions[device], session.use === use else { return }
     while let batch = await use.events.next() {
       missed += batch.missed
       for event in batch.elements {
         switch event {
-        case .value(let handle, let value): publish(value, of: handle, session)
+        case .value(let handle, let value):
+          if let publisher, publisher.isBehind { await publisher.room() }
+          publish(value, of: handle, session)
         case .connected(let mtu):
           session.isConnected = true
           session.mtu = mtu
@@ -107,15 +111,19 @@ extension MQTTFrontEnd {
   /// Subscribes to what the configuration names.
   private func configure(_ session: DeviceSession, _ use: DeviceUse) {
     session.setup?.cancel()
-    session.setup = Task {
-      for reference in session.configuration.subscribe {
-        do throws(GatewayError) {
-          let (handle, _) = try await self.topic(reference, session, use)
-          try await use.subscribe(handle)
-        } catch {
-          if Task.isCancelled { return }
-          self.failed(session, "cannot subscribe to \(reference): \(error)")
-        }
+    let device = session.name
+    session.setup = Task(executorPreference: loop.tasks) { await self.subscribe(device, use) }
+  }
+
+  private func subscribe(_ device: String, _ use: DeviceUse) async {
+    guard let session = sessions[device], session.use === use else { return }
+    for reference in session.configuration.subscribe {
+      do throws(GatewayError) {
+        let (handle, _) = try await topic(reference, session, use)
+        try await use.subscribe(handle)
+      } catch {
+        if Task.isCancelled { return }
+        failed(session, "cannot subscribe to \(reference): \(error)")
       }
     }
   }
@@ -148,8 +156,9 @@ extension MQTTFrontEnd {
   }
 
   private func repeatedly(
-    _ read: DeviceConfiguration.PeriodicRead, _ session: DeviceSession, _ use: DeviceUse
+    _ read: DeviceConfiguration.PeriodicRead, _ device: String, _ use: DeviceUse
   ) async {
+    guard let session = sessions[device], session.use === use else { return }
     while !Task.isCancelled {
       if session.isConnected {
         do throws(GatewayError) {

@@ -45,14 +45,17 @@ extension MQTTFrontEnd {
     for action in fleet?.tick(at: milliseconds) ?? [] {
       switch action {
       case .connect(let device):
-        guard let session = sessions[device] else { continue }
-        Task { await self.hold(session) }
+        Task(executorPreference: loop.tasks) { await self.hold(device) }
       case .release(let device):
         if let session = sessions[device] { release(session) }
       case .publish(let digest):
         if let topic = names.fleet { publish("\(topic)/\(gateway)", digest.payload) }
       }
     }
+  }
+
+  private func hold(_ device: String) async {
+    if let session = sessions[device] { await hold(session) }
   }
 
   /// The link of a device was made or lost.

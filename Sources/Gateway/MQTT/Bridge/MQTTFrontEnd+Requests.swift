@@ -39,7 +39,7 @@ extension MQTTFrontEnd {
       return
     }
     requests += 1
-    Task { await self.carryOut(request, message) }
+    Task(executorPreference: loop.tasks) { await self.carryOut(request, message) }
   }
 
   private func carryOut(_ request: Request, _ message: BrokerMessage) async {

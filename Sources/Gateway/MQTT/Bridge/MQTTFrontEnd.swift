@@ -15,8 +15,6 @@ package actor MQTTFrontEnd: FrontEnd {
   /// The time for a device on demand to connect, and how long it stays connected after a request.
   static let connectTime: Duration = .seconds(20)
   static let lingerTime: Duration = .seconds(30)
-  /// How often the list of devices is compared with the hub's.
-  static let refreshTime: Duration = .seconds(5)
 
   package nonisolated let name = "mqtt"
   nonisolated let loop: Loop
@@ -88,24 +86,25 @@ package actor MQTTFrontEnd: FrontEnd {
     publisher.start()
     let heard = advertisements.forward || fleetName != nil ? await hub.heard() : nil
     let hearing = heard.map { heard in
-      Task {
-        while let batch = await heard.next() { self.heard(batch.elements) }
+      Task(executorPreference: loop.tasks) {
+        while let batch = await heard.next() { await self.heard(batch.elements) }
       }
     }
-    let pairing = Task {
+    let pairing = Task(executorPreference: loop.tasks) {
       for await batch in await hub.pairingEvents() {
-        for event in batch.elements { self.tell(event) }
+        for event in batch.elements { await self.tell(event) }
       }
     }
-    while !Task.isCancelled {
-      await refresh()
-      do { try await loop.sleep(for: Self.refreshTime) } catch { break }
-    }
+    await refresh()
+    let _: Void? = try? await loop.withLocalWaiter { (_: Waiter<Void, GatewayError>) in }
     hearing?.cancel()
     pairing.cancel()
     stopFleet()
     await stop()
   }
+
+  /// Compares the devices with those of the new configuration.
+  package func reloaded() async { if publisher != nil { await refresh() } }
 
   private func stop() async {
     for session in sessions.values {

@@ -1,6 +1,7 @@
 import AttoEventLoop
 import AttoGateway
 import CAttoMosquitto
+import Glibc
 
 /// One connection to one broker, from the attempt to the end. Used on the loop's thread.
 ///
@@ -8,6 +9,10 @@ import CAttoMosquitto
 /// name server, has a thread. That thread owns the client until it is done; then the loop does. Each
 /// connection has a client of its own, so that the library has nothing to send again: the outbox
 /// knows what is not acknowledged.
+///
+/// What is published in one turn of the loop is written at its end. Without TLS, messages at QoS 0 do not pass
+/// through the library at all but are ``PublishPackets``; the library writes only when none of these is left
+/// unfinished.
 final class BrokerLink {
   /// The time for the TCP connection, TLS and the broker's CONNACK.
   static let connectTime: Duration = .seconds(15)
@@ -39,6 +44,12 @@ final class BrokerLink {
   private var isAccepted = false
   private var hasEnded = false
   private var isWriting = false
+  private var packets = PublishPackets()
+  private var awaitsTurnEnd = false
+  /// Octets in one packet that the broker accepts; nil: any.
+  private var packetLimit: Int?
+  /// When something was sent last.
+  private var lastSent: Int64 = 0
   /// Set by a callback within a call of the library.
   private var end: BrokerFault?
 
@@ -97,6 +108,25 @@ final class BrokerLink {
   /// Whether the network does not accept more at the moment.
   var isFull: Bool { isWriting }
 
+  /// Publishes a value at QoS 0.
+  ///
+  /// - Returns: false if the connection has ended, or the broker takes no message of that size.
+  func publish(_ topic: String, _ payload: [UInt8]) -> Bool {
+    guard !broker.usesTLS else {
+      return publish(Outgoing(topic: topic, payload: payload, qos: 0)) != nil
+    }
+    guard isConnected,
+      packets.append(
+        topic, payload, version5: settings.mqtt.version == .v5, limit: packetLimit)
+    else { return false }
+    writeLater()
+    if packets.waiting >= PublishPackets.batch {
+      sendPackets()
+      updateInterest()
+    }
+    return true
+  }
+
   /// Publishes a message.
   ///
   /// - Returns: its ID; nil if the connection has ended, or the broker takes no message of that size.
@@ -110,16 +140,11 @@ final class BrokerLink {
         client, &id, message.topic, message.payload, count, message.qos, message.retained)
       : publish(message, client, &id)
     guard cmosquitto_socket(client) >= 0 else {
-      // The library has closed the socket, whose number may be another's soon. The caller learns the
-      // end from outside its own call.
-      if let watch { loop.unwatch(watch) }
-      watch = nil
-      isBroken = true
-      loop.execute(LoopBound((self, fault(result)), loop)) { $0.0.finish($0.1) }
+      breakOff(fault(result))
       return nil
     }
     guard result == CMOSQUITTO_OK else { return nil }
-    updateInterest()
+    writeLater()
     return id
   }
 
@@ -136,14 +161,18 @@ final class BrokerLink {
   func subscribe(_ filter: String) {
     guard let client, !hasEnded else { return }
     _ = cmosquitto_subscribe(client, nil, filter, 1)
-    updateInterest()
+    writeLater()
   }
 
   /// Ends the connection; the broker publishes no last will.
   func disconnect() {
     if let client, isConnected {
-      _ = cmosquitto_disconnect(client)
-      _ = cmosquitto_write(client)
+      write()
+      // Not within an unfinished packet.
+      if packets.waiting == 0 {
+        _ = cmosquitto_disconnect(client)
+        _ = cmosquitto_write(client)
+      }
     }
     hasEnded = true
     close()
@@ -153,17 +182,55 @@ final class BrokerLink {
 
   private func updateInterest() {
     guard let client, let watch else { return }
-    let wants = cmosquitto_wants_to_write(client)
+    let wants = packets.waiting > 0 || cmosquitto_wants_to_write(client)
     guard wants != isWriting else { return }
     isWriting = wants
     loop.setInterest(watch, wants ? [.readable, .writable] : .readable)
   }
 
+  private func writeLater() {
+    lastSent = loop.now
+    guard !awaitsTurnEnd else { return }
+    awaitsTurnEnd = true
+    loop.atEndOfTurn(self)
+  }
+
+  /// Writes what waits, as far as the network takes it.
+  private func write() {
+    guard let client, !hasEnded, !isBroken else { return }
+    sendPackets()
+    if !isBroken, packets.waiting == 0, cmosquitto_wants_to_write(client) {
+      check(cmosquitto_write(client))
+    }
+    updateInterest()
+  }
+
+  private func sendPackets() {
+    guard let number = packets.send(to: cmosquitto_socket(client)) else { return }
+    breakOff(.lost(broker, String(cString: strerror(number))))
+  }
+
+  /// Uses the socket no more: its number may be another's soon. The caller learns the end from outside its own
+  /// call.
+  private func breakOff(_ fault: BrokerFault) {
+    if let watch { loop.unwatch(watch) }
+    watch = nil
+    isBroken = true
+    loop.execute(LoopBound((self, fault), loop)) { $0.0.finish($0.1) }
+  }
+
+  /// Has the library send a ping when nothing was sent for the time of `keepAlive`, and notice if the last one
+  /// was not answered.
   private func tick() {
-    let period = Duration.seconds(max(1, settings.mqtt.keepAlive / 4))
-    timer = LoopTimer(after: period, on: loop) { [weak self] in
+    let period = Duration.seconds(settings.mqtt.keepAlive)
+    let rest = period - .nanoseconds(loop.now - lastSent)
+    timer = LoopTimer(after: max(rest, .seconds(1)), on: loop) { [weak self] in
       guard let self, let client else { return }
+      let isDue = loop.now - lastSent >= period.inNanoseconds
+      if isDue { lastSent = loop.now }
       check(cmosquitto_tick(client))
+      guard !hasEnded else { return }
+      write()
       if !hasEnded { tick() }
     }
   }
@@ -171,7 +238,6 @@ final class BrokerLink {
   private func check(_ result: Int32) {
     if let end { return finish(end) }
     guard result == CMOSQUITTO_OK else { return finish(fault(result)) }
-    updateInterest()
   }
 
   private func fault(_ result: Int32) -> BrokerFault {
@@ -198,15 +264,23 @@ final class BrokerLink {
 
 extension BrokerLink: ReadinessHandler {
   func ready(_ readiness: Readiness) {
-    guard let client else { return }
+    guard client != nil else { return }
     if readiness.contains(.writable) {
-      check(cmosquitto_write(client))
+      write()
       if !hasEnded, !isWriting { report(.writable) }
     }
-    guard !hasEnded, readiness != .writable else { return }
+    guard let client, !hasEnded, readiness != .writable else { return }
     var more = false
     check(cmosquitto_read(client, Self.packetsPerTurn, &more))
+    if !hasEnded, cmosquitto_wants_to_write(client) { writeLater() }
     if more, !hasEnded, let watch { loop.reschedule(watch, .readable) }
+  }
+}
+
+extension BrokerLink: TurnHandler {
+  func turnEnds() {
+    awaitsTurnEnd = false
+    write()
   }
 }
 
@@ -216,7 +290,7 @@ extension BrokerLink {
   /// Called within the library's calls, on the loop's thread.
   fileprivate static let events = cmosquitto_events(
     connected: { context, reason, window, packet in
-      BrokerLink.of(context).connected(reason, window)
+      BrokerLink.of(context).connected(reason, window, packet)
     },
     disconnected: { context, reason in BrokerLink.of(context).disconnected(reason) },
     published: { context, id, reason in
@@ -234,7 +308,7 @@ extension BrokerLink {
     Unmanaged<BrokerLink>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  private func connected(_ reason: Int32, _ window: UInt16) {
+  private func connected(_ reason: Int32, _ window: UInt16, _ packet: UInt32) {
     guard reason == 0 else {
       let text = String(cString: cmosquitto_refusal(settings.mqtt.version == .v5, reason))
       end = .refused(broker, text)
@@ -242,6 +316,8 @@ extension BrokerLink {
     }
     timer?.cancel()
     isAccepted = true
+    packetLimit = packet == 0 ? nil : Int(packet)
+    lastSent = loop.now
     tick()
     let limit = BrokerSettings.windowLimit
     report(.connected(window: Int(window == 0 ? limit : min(window, limit))))

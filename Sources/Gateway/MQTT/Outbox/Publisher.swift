@@ -12,6 +12,10 @@ final class Publisher {
   static let memoryLimit = 10_000
   /// The pause after a failure of the disk.
   static let diskPause: Duration = .seconds(1)
+  /// Values that wait at a broker that is slower than the devices, before they are held back.
+  static let waitingLimit = 2048
+  /// How long a broker may accept nothing until devices are no longer held back for it.
+  static let patience: Duration = .seconds(1)
 
   /// What the owner learns.
   enum Event {
@@ -68,6 +72,7 @@ final class Publisher {
     connection?.stop()
     connection = nil
     isStopped = true
+    progressed()
     outbox.connectionLost()
     whenStored = done
     disk()
@@ -90,11 +95,38 @@ final class Publisher {
   func publish(_ value: KeptValue) {
     if qos == 0, !outbox.hasWaiting, let link = connection?.link, link.isConnected, !link.isFull {
       // A broker that refuses its size refuses it always.
-      let message = Outgoing(topic: value.topic, payload: value.payload, qos: 0)
-      if link.publish(message) != nil { return published += 1 }
+      if link.publish(value.topic, value.payload) { return published += 1 }
     }
     outbox.append(value, at: now)
     pump()
+  }
+
+  /// Whether a broker that is there is slower than the devices. Values are accepted nevertheless.
+  var isBehind: Bool {
+    guard !isStuck, let link = connection?.link, link.isConnected else { return false }
+    return qos == 0 && !outbox.hasWaiting ? link.isFull : outbox.count > Self.waitingLimit
+  }
+  /// Whether the broker has accepted nothing for ``patience``.
+  private var isStuck = false
+  private let roomWaiters = WaiterList<Void, Void, GatewayError>()
+
+  /// Waits until ``isBehind`` is false. Returns at once if the task is cancelled.
+  func room() async {
+    let _: Void? = try? await loop.withLocalWaiter { (waiter: Waiter<Void, GatewayError>) in
+      roomWaiters.append(waiter, for: ())
+      stuckTimer = stuckTimer ?? LoopTimer(after: Self.patience, on: loop) { [weak self] in
+        self?.isStuck = true
+        self?.progressed()
+      }
+    }
+  }
+  private var stuckTimer: LoopTimer?
+
+  /// The broker has accepted something, or has gone.
+  private func progressed() {
+    stuckTimer?.cancel()
+    stuckTimer = nil
+    if !isBehind { roomWaiters.resumeAll(.success(())) }
   }
 
   /// Publishes a message of the moment.
@@ -123,15 +155,20 @@ final class Publisher {
       // Refused for good, for instance because the user may not publish there.
       if reason >= 128 { refused += 1 }
       pump()
+      isStuck = false
+      progressed()
     case .writable:
       while let message = messages.first, let link = connection?.link, !link.isFull {
         messages.removeFirst()
         if link.publish(message) == nil { droppedMessages += 1 }
       }
       pump()
+      isStuck = false
+      progressed()
     case .ended(let fault):
       messages = []
       outbox.connectionLost()
+      progressed()
       report(.disconnected(fault))
       disk()
     case .subscriptionRefused: report(.subscriptionRefused)

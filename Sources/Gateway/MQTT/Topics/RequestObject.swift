@@ -146,10 +146,10 @@ struct RequestObject {
     }
     if let uuid = BluetoothUUID(text) { return .uuid(uuid, service: nil) }
     // The name of a characteristic whose UUID the device has twice.
-    if let handle = text.firstRange(of: "-0x"),
-      BluetoothUUID(String(text[..<handle.lowerBound])) != nil
+    if let hyphen = text.lastIndex(of: "-"), text[hyphen...].hasPrefix("-0x"),
+      BluetoothUUID(String(text[..<hyphen])) != nil
     {
-      return try reference(String(text[text.index(after: handle.lowerBound)...]))
+      return try reference(String(text[text.index(after: hyphen)...]))
     }
     let parts = text.split(
       separator: text.contains("/") ? "/" : ".", omittingEmptySubsequences: false)

@@ -41,7 +41,7 @@ struct ValueTopic: Sendable {
         payload += field.value.text.utf8
       }
       payload += ",\"time\":\"".utf8
-      payload += time.text.utf8
+      time.write(to: &payload)
       payload.append(UInt8(ascii: "\""))
       payload += end
     }
@@ -79,8 +79,26 @@ struct ValueTopic: Sendable {
 struct WallTime: Sendable {
   /// Since 1970.
   let milliseconds: Int64
+  /// `2026-11-22T22:01:36.`
+  fileprivate let second: String
+
   /// `2026-11-22T22:01:36.123Z`
-  let text: String
+  var text: String {
+    var octets: [UInt8] = []
+    write(to: &octets)
+    return String(decoding: octets, as: UTF8.self)
+  }
+
+  /// Appends the text.
+  func write(to octets: inout [UInt8]) {
+    octets += second.utf8
+    let zero = UInt8(ascii: "0")
+    let digits = milliseconds % 1000
+    octets.append(zero + UInt8(digits / 100))
+    octets.append(zero + UInt8(digits / 10 % 10))
+    octets.append(zero + UInt8(digits % 10))
+    octets.append(UInt8(ascii: "Z"))
+  }
 
   /// Writes the second anew only when it has passed.
   struct Clock {
@@ -94,7 +112,8 @@ struct WallTime: Sendable {
     }
 
     mutating func at(_ milliseconds: Int64) -> WallTime {
-      let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+      let milliseconds = max(0, milliseconds)
+      let seconds = milliseconds / 1000
       if seconds != second {
         second = seconds
         var (time, parts) = (time_t(seconds), tm())
@@ -104,9 +123,7 @@ struct WallTime: Sendable {
           "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
           + "T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))."
       }
-      let digits = "\(rest)"
-      let zeros = String(repeating: "0", count: max(0, 3 - digits.utf8.count))
-      return WallTime(milliseconds: milliseconds, text: prefix + zeros + digits + "Z")
+      return WallTime(milliseconds: milliseconds, second: prefix)
     }
   }
 }
