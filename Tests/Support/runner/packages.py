@@ -65,7 +65,7 @@ PACKAGES = [
     ("fish", command("fish"), ["commands"]),
     ("man-db", command("man"), ["commands"]),
     ("mandoc", command("mandoc"), ["commands", "site"]),
-    ("strace", command("strace"), ["counts"]),
+    ("strace", command("strace"), ["counts", "gateway"]),
     ("valgrind", command("valgrind"), ["counts", "leaks"]),
     *cross_compiler("arm64", "aarch64-linux-gnu"),
     *cross_compiler("armhf", "arm-linux-gnueabihf"),
