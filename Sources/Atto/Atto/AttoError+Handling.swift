@@ -13,8 +13,8 @@ extension AttoError {
     // The link refuses to be secured, and stays as it is.
     case .link(let error): error.operation != .raiseSecurity
     case .radio, .connectTimeout, .loop, .tooManyClients, .idle, .endpoint: true
-    case .refused, .insufficientSecurity, .securityTimeout, .violation, .limit, .procedureTimeout,
-      .misuse, .database, .cancelled:
+    case .refused, .enhancedBearer, .insufficientSecurity, .securityTimeout, .violation, .limit,
+      .procedureTimeout, .misuse, .database, .cancelled:
       false
     }
   }
@@ -27,7 +27,7 @@ extension AttoError {
   public var isRetryable: Bool {
     switch self {
     case .refused(let response): response.code.isTemporary
-    case .disconnected, .bearer, .connectTimeout, .procedureTimeout, .loop, .tooManyClients, .idle:
+    case .disconnected, .bearer, .enhancedBearer, .connectTimeout, .procedureTimeout, .loop, .tooManyClients, .idle:
       true
     case .link(let error): error.isTemporary
     case .radio(let error): error.isTemporary

@@ -17,6 +17,9 @@ import AttoRadio
   case procedureTimeout(after: Duration)
   /// The bearer cannot be used any more: a transaction timed out, or a response was invalid.
   case bearer(BearerFailure)
+  /// The enhanced bearer of the procedure cannot be used any more. The connection is still open, and
+  /// later procedures use its other bearers.
+  case enhancedBearer(BearerFailure)
   /// The link could not be opened, or was lost.
   case link(LinkError)
   /// This end closed the connection: with ``Connection/close()``, by releasing it, or with
@@ -64,7 +67,8 @@ extension AttoError {
     case .violation(let violation): self = .violation(violation)
     case .limit(let what, let limit): self = .limit(what, limit)
     case .misuse(let misuse): self = .misuse(misuse)
-    case .bearer(.linkEnded): self = end ?? .bearer(.linkEnded)
+    case .bearer(.linkEnded), .enhancedBearer(.linkEnded): self = end ?? .bearer(.linkEnded)
+    case .enhancedBearer(let failure): self = .enhancedBearer(failure)
     case .bearer(let failure): self = .bearer(failure)
     case .cancelled: self = .cancelled
     }
@@ -81,6 +85,8 @@ extension AttoError: CustomStringConvertible {
     case .procedureTimeout(let time):
       "the procedure did not end within this end's limit of \(time)"
     case .bearer(let failure): failure.description
+    case .enhancedBearer(let failure):
+      "an enhanced bearer failed: \(failure); the connection is still open"
     case .link(let error): error.description
     case .closed: "the connection was closed"
     case .disconnected(let peer): "\(peer) disconnected"

@@ -89,6 +89,8 @@ final class AwaitedRead: AwaitedCall, @unchecked Sendable {
     super.init(bound)
   }
 
+  override var footprint: Footprint? { procedure.footprint }
+
   override func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     try procedure.encodeRequest(into: &out)
   }
@@ -117,6 +119,8 @@ final class AwaitedWrite: AwaitedCall, @unchecked Sendable {
     procedure = WriteValue(handle, value: value)
     super.init(bound)
   }
+
+  override var footprint: Footprint? { procedure.footprint }
 
   override func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     try procedure.encodeRequest(into: &out)

@@ -122,7 +122,7 @@ final class ClientRecorder {
     storing += 1
     if holds {
       holding += 1
-      connection.sender.isHeld = true
+      connection.hold(true)
     }
     let bound = LoopBound(self, loop)
     memory.remember(server.record(of: client), of: addresses) {
@@ -134,7 +134,7 @@ final class ClientRecorder {
     storing -= 1
     if held { holding -= 1 }
     if held, holding == 0, whenStored == nil {
-      connection.sender.isHeld = false
+      connection.hold(false)
       connection.settle()
     }
     guard storing == 0, let body = whenStored else { return }

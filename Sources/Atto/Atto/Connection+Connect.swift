@@ -40,6 +40,7 @@ extension Connection {
       try await raiseSecurity(to: options.security, within: options.connectTimeout)
     }
     if options.exchangesMTU { try await exchangeMTU() }
+    if options.enhancedBearers > 0 { try await openBearers() }
   }
 
   /// Takes over an open link. The link must belong to the loop's thread.

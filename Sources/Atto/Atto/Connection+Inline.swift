@@ -48,7 +48,9 @@ extension LocalServer {
   public func notifyNow(
     _ value: RawSpan, of handle: AttributeHandle, to client: ClientID
   ) -> Outcome {
-    guard let connection = core.value(in: #function).connection(client) else { return .gone }
+    guard
+      let connection = core.value(in: #function).connection(client)?.carrier(ofValues: handle)
+    else { return .gone }
     defer { connection.settle() }
     return connection.session.notify(handle, value) ? .sent : .blocked
   }

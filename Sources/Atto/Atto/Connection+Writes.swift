@@ -90,6 +90,9 @@ extension ConnectionCore {
   func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: RawSpan, isGathered: Bool = false
   ) -> Result<Bool, AttoError> {
+    if let carrier = bearers?.core(forCommandsTo: handle), carrier !== self {
+      return carrier.writeWithoutResponse(handle, value, isGathered: isGathered)
+    }
     let result: Result<Bool, AttoError>
     do throws(ProcedureError) {
       result = .success(try session.writeWithoutResponse(handle, value))

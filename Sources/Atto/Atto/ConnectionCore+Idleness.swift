@@ -20,7 +20,7 @@ extension ConnectionCore {
   /// to a value then: a subscriber has nothing to say.
   func limitIdleness(to limit: Duration) {
     guard !hasEnded else { return }
-    let left = limit - (now - lastHeard)
+    let left = limit - (now - (bearers?.lastHeard ?? lastHeard))
     let isSubscribed = session.client?.isSubscribed ?? false
     if left <= .zero, !isSubscribed {
       if let server { server.evict(self, .idle(for: limit)) } else { finish(.idle(for: limit)) }

@@ -4,7 +4,10 @@ import AttoGATT
 /// Operations of the client, and indications of the server.
 extension ConnectionCore {
   func start(_ operation: ClientOperation) -> TransactionID {
-    let id = session.start(operation, at: now)
+    let id =
+      if let bearers { bearers.group.start(operation, at: now) } else {
+        session.start(operation, at: now)
+      }
     settle()
     // Reading may have paused for values that nobody receives. Otherwise the next poll reports.
     if isReadable || !watch.reportsReading { read() }
@@ -19,7 +22,11 @@ extension ConnectionCore {
   }
 
   func cancel(_ id: TransactionID) {
-    session.cancel(id, at: now)
+    if let bearers {
+      bearers.group.cancel(id, at: now)
+    } else {
+      session.cancel(id, at: now)
+    }
     settle()
   }
 
@@ -27,6 +34,8 @@ extension ConnectionCore {
   func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], _ body: @escaping (AttoError?) -> Void
   ) -> TransactionID? {
+    let carrier = carrier(ofValues: handle)
+    guard carrier === self else { return carrier.indicate(handle, value, body) }
     defer {
       settle()
       read()
@@ -44,6 +53,9 @@ extension ConnectionCore {
   /// Forgets an indication, which is not sent if it still waits for its turn. False if it was
   /// confirmed or forgotten before.
   @discardableResult func cancel(indication id: TransactionID) -> Bool {
+    if main == nil, let other = bearers?.core(ofIndication: id), other !== self {
+      return other.cancel(indication: id)
+    }
     guard let index = confirmations.firstIndex(where: { $0.id == id }) else { return false }
     confirmations.remove(at: index)
     session.cancel(indication: id)

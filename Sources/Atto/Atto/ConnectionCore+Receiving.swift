@@ -61,6 +61,7 @@ extension ConnectionCore {
   private func receive(_ pdu: RawSpan, at now: Instant) -> Bool {
     receivedCount += 1
     lastHeard = now
+    if main != nil { updateMTU(for: pdu) }
     sender.note(.received, pdu)
     switch session.receive(pdu, at: now) {
     case .none:
@@ -84,6 +85,12 @@ extension ConnectionCore {
     case .failed(let failure): finish(.bearer(failure))
     }
     return true
+  }
+
+  /// The peer may have reconfigured its channel for a longer PDU.
+  private func updateMTU(for pdu: RawSpan) {
+    guard pdu.byteCount > session.bearer.mtu, let mtu = link.enhancedMTU else { return }
+    session.bearer.setChannelMTU(mtu)
   }
 
   @inline(__always)
@@ -138,19 +145,26 @@ extension ConnectionCore {
   func add(_ queue: ValueQueue) {
     if hasEnded { return queue.finish(endOfValues) }
     // Until the queue is finished, which is before this ends.
-    queue.whenDrained = { [unowned self] in read() }
+    queue.whenDrained = { [unowned self] in readAll() }
     values.add(queue)
   }
 
   func remove(_ queue: ValueQueue) {
     values.remove(queue)
     queue.finish(nil)
+    readAll()
+  }
+
+  /// Reads from the links of all bearers.
+  private func readAll() {
     read()
+    bearers?.others(than: self).forEach { $0.read() }
   }
 
   func holdBack(_ isHeld: Bool) {
+    bearers?.others(than: self).forEach { $0.isHeldBack = isHeld }
     isHeldBack = isHeld
-    if !isHeld { read() }
+    if !isHeld { readAll() }
   }
 }
 

@@ -21,14 +21,18 @@ extension ConnectionCore {
     }
     if sender.isBlocked {
       // The link reports when it has room; until then it would only refuse again.
-      if !writers.isEmpty, session.hasRoom { writers.resumeAll(.success(())) }
+      if !writers.isEmpty, hasRoom { writers.resumeAll(.success(())) }
     } else if session.hasOutput || !writers.isEmpty {
       flush()
     }
     arm()
     if sender.isBlocked { adjustWatch() }
     if let server, server.hasNews { server.settle() }
+    if let bearers { bearers.settled(self) }
   }
+
+  /// Whether commands and values have room on all bearers.
+  private var hasRoom: Bool { bearers?.haveRoom ?? session.hasRoom }
 
   /// After a notification or a command that code on the loop sends, and that more may follow.
   func settleLater() {
@@ -48,7 +52,17 @@ extension ConnectionCore {
     } catch {
       return sendingFailed(.link(error))
     }
-    if !writers.isEmpty, session.hasRoom { writers.resumeAll(.success(())) }
+    if let main {
+      if !main.writers.isEmpty, hasRoom { main.writers.resumeAll(.success(())) }
+    } else if !writers.isEmpty, hasRoom {
+      writers.resumeAll(.success(()))
+    }
+  }
+
+  /// Sends nothing while a change that responses acknowledge is being stored.
+  func hold(_ isHeld: Bool) {
+    sender.isHeld = isHeld
+    bearers?.others(than: self).forEach { $0.sender.isHeld = isHeld }
   }
 
   /// The link accepts nothing more. The connection ends when what the peer sent before is read,
@@ -65,7 +79,7 @@ extension ConnectionCore {
   /// Waits until commands and notifications have room.
   func awaitRoom(_ waiter: Waiter<Void, AttoError>) {
     if let end { return waiter.resume(.failure(end)) }
-    if session.hasRoom { return waiter.resume(.success(())) }
+    if hasRoom { return waiter.resume(.success(())) }
     writers.append(waiter)
   }
 }

@@ -13,6 +13,9 @@ import AttoRadio
 /// is watched for, ``ValueConsumers`` hold values, ``SecurityRaise`` raises the link's security,
 /// and ``ClientRecorder`` stores what a bonded client configures. This class connects them, and
 /// ends everything when the connection ends.
+///
+/// An enhanced bearer has a core of its own, with its link, session and sender, beside the core of
+/// the unenhanced bearer (`main`), which has everything else; see ``ConnectionBearers``.
 final class ConnectionCore {
   let loop: Loop
   let session: Session
@@ -20,8 +23,18 @@ final class ConnectionCore {
   let link: any Link
   let options: ConnectionOptions
   let sender: LinkSender
-  let values = ValueConsumers()
+  let values: ValueConsumers
   let raising: SecurityRaise
+  /// The core of the unenhanced bearer; nil if this is it.
+  unowned let main: ConnectionCore?
+  /// The enhanced bearers of the connection; nil if it has had none.
+  @exclusivity(unchecked) var bearers: ConnectionBearers?
+  /// The acceptance of the peer's enhanced bearers, which ends when it is released.
+  var bearerAcceptance: AnyObject?
+  /// Whether procedures may use bearers that the peer opens: nothing else has been sent yet.
+  var carriesPeersBearers = false
+  /// Why there are no enhanced bearers.
+  var bearerObstacle: Connection.BearerObstacle?
   let buffer: ReceiveBuffer
   /// Whether unread PDUs hold back the peer.
   let holdsBackPeer: Bool
@@ -76,6 +89,8 @@ final class ConnectionCore {
     self.loop = loop
     self.options = options
     self.server = server
+    main = nil
+    values = ValueConsumers()
     lastHeard = Instant(nanoseconds: loop.now)
     peerName = link.peerName
     var configuration = options.bearer
@@ -90,6 +105,29 @@ final class ConnectionCore {
     // L2CAP needs room for the kernel's 672 octets, and one octet more reveals a longer PDU.
     buffer = ReceiveBuffer(capacity: max(672, options.receiveMTU) + 1)
     raising.core = self
+  }
+
+  /// The core of an enhanced bearer.
+  init(_ link: any Link, _ session: Session, beside main: ConnectionCore) {
+    self.link = link
+    self.session = session
+    self.main = main
+    loop = main.loop
+    options = main.options
+    server = main.server
+    recorder = main.recorder
+    bearers = main.bearers
+    values = main.values
+    raising = main.raising
+    peerName = main.peerName
+    isHeldBack = main.isHeldBack
+    lastHeard = Instant(nanoseconds: loop.now)
+    let socket = link as? SocketLink
+    holdsBackPeer = true
+    sender = LinkSender(session, to: link, socket, monitor: main.sender.monitor, on: loop)
+    sender.isHeld = main.sender.isHeld
+    watch = LinkWatch(isSocket: socket != nil, on: loop)
+    buffer = ReceiveBuffer(capacity: options.channelMTU + 1)
   }
 
   /// Begins to listen to the link.
@@ -118,8 +156,10 @@ final class ConnectionCore {
   var now: Instant { Instant(nanoseconds: loop.now) }
   var security: LinkSecurity { link.security }
   var counters: ConnectionCounters {
-    ConnectionCounters(
-      sent: sender.count, received: receivedCount, unclaimedValues: values.unclaimed,
+    let cores = bearers?.all ?? [self]
+    return ConnectionCounters(
+      sent: cores.reduce(0) { $0 + $1.sender.count },
+      received: cores.reduce(0) { $0 + $1.receivedCount }, unclaimedValues: values.unclaimed,
       waitingValues: values.waiting)
   }
 
@@ -149,6 +189,7 @@ final class ConnectionCore {
     isReadable = true
     settle()
     read()
+    bearers?.memoryAnswered()
   }
 
   // MARK: Time and the end
@@ -186,14 +227,17 @@ final class ConnectionCore {
     guard !hasEnded else { return }
     ending = Ending(error)
     watch.end()
-    raising.finish()
+    if main == nil { raising.finish() }
     if let timer { loop.cancel(timer.id) }
     timer = nil
     idleTimer?.cancel()
+    bearerAcceptance = nil
     link.observer = nil
     link.close()
+    if main != nil { return finishBearer() }
     sender.noteEnd(error)
-    session.linkEnded()
+    if let bearers { bearers.finish(error) } else { session.linkEnded() }
+    bearers = nil
     recorder?.finish()
     values.finish(endOfValues)
     writers.resumeAll(.failure(error))
@@ -213,6 +257,21 @@ extension ConnectionCore: TimerHandler {
     link.advance(to: now)
     if case .failed(let failure) = session.advance(to: now) { finish(.bearer(failure)) }
     settle()
+  }
+}
+
+extension ConnectionCore {
+  /// Ends an enhanced bearer, whose link is closed; its procedures fail if they have not. The
+  /// connection continues.
+  private func finishBearer() {
+    let bearers = bearers
+    self.bearers = nil
+    bearers?.remove(self)
+    let confirmations = confirmations
+    self.confirmations = []
+    let error = main?.end ?? .enhancedBearer(session.bearer.failure ?? .channelEnded)
+    for entry in confirmations { entry.body(error) }
+    bearers?.settled(nil)
   }
 }
 

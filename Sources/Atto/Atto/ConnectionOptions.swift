@@ -40,6 +40,22 @@ public struct ConnectionOptions: Sendable {
   /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)`` accepts on Unix sockets and
   /// the virtual air, and not while they are subscribed to a value. nil: no limit.
   public var idleLimit: Duration?
+  /// How many enhanced bearers a connection may have beside the unenhanced one; 0 to
+  /// ``maximumEnhancedBearers``. Vol 3, Part G, 5.3.
+  ///
+  /// ``Connection/connect(to:options:server:adapter:loop:)`` opens this many if the peer offers
+  /// them, after the link has been encrypted: ``security`` is at least `medium` then.
+  /// ``Connection/bearerObstacle`` says why there are none; requests then use the unenhanced bearer.
+  /// Bearers that end are not opened again. Procedures use the bearers whose ATT_MTU is not less
+  /// than that of the unenhanced bearer, so exchange the MTU too (``exchangesMTU``).
+  ///
+  /// A server accepts this many from each client, and says so in Server Supported Features if its
+  /// database has that characteristic: see `Database(name:appearance:serverFeatures:)`.
+  public var enhancedBearers = 0
+  /// The most enhanced bearers: as many as one request of L2CAP opens (Vol 3, Part A, 4.25).
+  public static let maximumEnhancedBearers = 5
+  /// Opens and accepts the channels of enhanced bearers.
+  package var bearerSource = BearerSource.radio
   /// Called with each PDU on the loop's thread, before it has an effect. Must be quick.
   public var monitor: (@Sendable (MonitoredPDU) -> Void)?
   /// Called on the loop's thread with each link that is open. The function that it returns is called
@@ -48,6 +64,9 @@ public struct ConnectionOptions: Sendable {
 
   /// The default options.
   public init() {}
+
+  /// The longest PDU that this end receives on an enhanced bearer.
+  var channelMTU: Int { max(receiveMTU, ConnectionBearers.minimumMTU) }
 
   var bearer: BearerConfiguration {
     BearerConfiguration(
@@ -92,8 +111,13 @@ public struct MonitoredPDU: Sendable {
   public let mtu: Int
   /// The time on the loop's clock.
   public let time: Instant
+  /// The number of the enhanced bearer; 0 for the unenhanced one. See ``Connection/bearers``.
+  public let bearer: Int
 
-  package init(direction: Direction, octets: [UInt8], mtu: Int, time: Instant) {
+  package init(
+    direction: Direction, octets: [UInt8], mtu: Int, time: Instant, bearer: Int = 0
+  ) {
+    self.bearer = bearer
     self.direction = direction
     self.octets = octets
     self.mtu = mtu

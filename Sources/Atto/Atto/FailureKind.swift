@@ -35,10 +35,11 @@ extension AttoError {
     case .refused, .insufficientSecurity: .att
     case .violation: .peer
     case .limit, .tooManyClients: .limit
-    case .procedureTimeout, .connectTimeout, .securityTimeout, .idle, .bearer(.transactionTimeout):
+    case .procedureTimeout, .connectTimeout, .securityTimeout, .idle, .bearer(.transactionTimeout),
+      .enhancedBearer(.transactionTimeout):
       .timeout
-    case .bearer(.linkEnded), .link, .closed, .disconnected: .link
-    case .bearer: .peer
+    case .bearer(.linkEnded), .enhancedBearer(.channelEnded), .link, .closed, .disconnected: .link
+    case .bearer, .enhancedBearer: .peer
     case .radio(let error): error.kind
     case .pairing: .pairing
     case .database, .misuse, .endpoint: .usage

@@ -23,8 +23,9 @@ final class HandlerTable: Application {
   /// Answers for attributes without a handler.
   var application: Application?
 
-  /// Requests and commands to asynchronous handlers: one after another for each client, in order of
-  /// arrival, so that a read sees what was written before it.
+  /// Requests and commands to asynchronous handlers of each client, in order of arrival: a write runs
+  /// alone, so that a read sees what was written before it. Reads, of which each bearer has one, run
+  /// at the same time.
   private var lanes: [ClientID: Lane] = [:]
   /// Commands dropped because their handler was too slow.
   private(set) var droppedCommands: UInt64 = 0
@@ -35,8 +36,12 @@ final class HandlerTable: Application {
   private var nextTask: UInt64 = 0
 
   private final class Lane {
-    var isBusy = false
+    /// Handlers in progress: one write, or any number of reads.
+    var running = 0
+    var isWriting = false
     var waiting: [Turn] = []
+
+    func mayBegin(_ turn: Turn) -> Bool { turn.isRead ? !isWriting : running == 0 }
   }
 
   /// A handler's work. Its result is what to do on the loop with the answer.
@@ -44,6 +49,7 @@ final class HandlerTable: Application {
     /// nil for a command.
     let question: Question?
     let body: @Sendable () async -> @Sendable (HandlerTable) -> Void
+    var isRead: Bool { question?.kind == .read }
   }
 
   /// Commands of one client that may wait. ATT lets a server drop commands that it has no room for
@@ -230,37 +236,40 @@ final class HandlerTable: Application {
   private func schedule(_ turn: Turn, of client: ClientID) -> Bool {
     let lane = lanes[client] ?? Lane()
     lanes[client] = lane
-    guard lane.isBusy else {
-      lane.isBusy = begin(turn, of: client)
-      return lane.isBusy
-    }
+    if lane.waiting.isEmpty, lane.mayBegin(turn) { return begin(turn, of: client, in: lane) }
     // Requests are few: each bearer has one.
     guard turn.question != nil || lane.waiting.count < Self.commandLimit else { return false }
     lane.waiting.append(turn)
     return true
   }
 
-  private func begin(_ turn: Turn, of client: ClientID) -> Bool {
-    begin(for: client) {
+  private func begin(_ turn: Turn, of client: ClientID, in lane: Lane) -> Bool {
+    let isBegun = begin(for: client) {
       let end = await turn.body()
       return { table in
         end(table)
         table.turnEnded(of: client)
       }
     }
+    if isBegun {
+      lane.running += 1
+      lane.isWriting = !turn.isRead
+    }
+    return isBegun
   }
 
   private func turnEnded(of client: ClientID) {
     guard let lane = lanes[client] else { return }
-    while !lane.waiting.isEmpty {
+    lane.running -= 1
+    lane.isWriting = false
+    while let next = lane.waiting.first, lane.mayBegin(next) {
       let turn = lane.waiting.removeFirst()
-      if begin(turn, of: client) { return }
+      if begin(turn, of: client, in: lane) { continue }
       if let question = turn.question {
         core?.answer(question, .refused(.insufficientResources))
       } else {
         droppedCommands += 1
       }
     }
-    lane.isBusy = false
   }
 }

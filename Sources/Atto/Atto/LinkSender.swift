@@ -15,7 +15,7 @@ final class LinkSender {
   private let session: Session
   private let link: any Link
   private let socket: SocketLink?
-  private let monitor: (@Sendable (MonitoredEvent) -> Void)?
+  let monitor: (@Sendable (MonitoredEvent) -> Void)?
   private let loop: Loop
   /// The link had no room for the first PDU of the outbox.
   @exclusivity(unchecked) var isBlocked = false
@@ -78,7 +78,7 @@ final class LinkSender {
         MonitoredPDU(
           direction: direction, octets: pdu.owned, mtu: session.bearer.mtu,
           // Not the beginning of the loop's turn, which may be long ago.
-          time: Instant(nanoseconds: loop.refreshNow()))))
+          time: Instant(nanoseconds: loop.refreshNow()), bearer: Int(session.number))))
   }
 
   var isMonitored: Bool { monitor != nil }

@@ -59,7 +59,7 @@ final class IndicationRound {
     for target in core.subscribers(of: handle, .indication, client) {
       guard let connection = core.connection(target) else { continue }
       open += 1
-      if connection.cuts(value.count) { delivered.cut += 1 }
+      if connection.cuts(value.count, of: handle) { delivered.cut += 1 }
       let id = connection.indicate(handle, value) { [self] error in ended(error) }
       if let id { sent.append((connection, id)) }
     }

@@ -103,10 +103,10 @@ extension LocalServer {
       guard let connection = core.connection(client),
         values.allSatisfy({ value in
           !core.subscribers(of: value.handle, .notification, client).isEmpty
-        })
+        }), let carrier = connection.carrier(ofValues: values.map(\.handle))
       else { return false }
-      defer { connection.settle() }
-      return connection.session.notify(values)
+      defer { carrier.settle() }
+      return carrier.session.notify(values)
     }
     if isSent { return }
     for value in values { try await notify(value.value, of: value.handle, to: client) }
@@ -142,8 +142,9 @@ extension ServerCore {
       swap(&targets, &spareTargets)
     }
     for connection in connections where connection.wants(handle, .notification, only) {
-      guard connection.session.hasRoomForValues else { return nil }
-      targets.append(connection)
+      let carrier = connection.carrier(ofValues: handle)
+      guard carrier.session.hasRoomForValues else { return nil }
+      targets.append(carrier)
     }
     for connection in targets {
       _ = connection.session.notify(handle, value)
@@ -167,7 +168,9 @@ extension ServerCore {
   func cuts(_ count: Int, of handle: AttributeHandle, to only: ClientID?) -> Int {
     // No ATT_MTU is too small for 20.
     guard count > 20 else { return 0 }
-    return connections.count { $0.cuts(count) && $0.wants(handle, .notification, only) }
+    return connections.count {
+      $0.cuts(count, of: handle) && $0.wants(handle, .notification, only)
+    }
   }
 
   /// Notifies each client whose link has room. Returns their number, the number of those for which
@@ -179,10 +182,10 @@ extension ServerCore {
     var cut = 0
     var blocked: [ClientID] = []
     for id in clients {
-      guard let connection = connection(id) else { continue }
+      guard let connection = connection(id)?.carrier(ofValues: handle) else { continue }
       if connection.session.notify(handle, value) {
         sent += 1
-        if connection.cuts(value.byteCount) { cut += 1 }
+        if connection.cuts(value.byteCount, of: handle) { cut += 1 }
       } else {
         blocked.append(id)
       }
@@ -211,13 +214,21 @@ extension ConnectionCore {
     _ handle: AttributeHandle, _ value: RawSpan, _ only: ClientID?
   ) -> Int? {
     guard wants(handle, .notification, only) else { return 0 }
+    if bearers != nil {
+      let carrier = carrier(ofValues: handle)
+      guard carrier.session.notify(handle, value) else { return nil }
+      carrier.settleLater()
+      return 1
+    }
     guard session.notify(handle, value) else { return nil }
     settleLater()
     return 1
   }
 
   /// Whether a value of so many octets is too long for one notification or indication.
-  func cuts(_ count: Int) -> Bool { count > session.bearer.mtu - 3 }
+  func cuts(_ count: Int, of handle: AttributeHandle) -> Bool {
+    count > carrier(ofValues: handle).session.bearer.mtu - 3
+  }
 
   /// Whether this client has subscribed to a value in this way, and no other one is chosen.
   fileprivate func wants(

@@ -97,7 +97,7 @@ final class SecurityRaise {
     guard security.level > knownLevel else { return }
     knownLevel = security.level
     if let demand, demand.level <= security.level { endDemand() }
-    core.session.securityRaised(at: core.now)
+    core.securityRaised()
     core.settle()
   }
 
@@ -113,7 +113,7 @@ final class SecurityRaise {
   func securityWanted() {
     // Links report a rise only when they get to it.
     levelMayHaveChanged()
-    guard demand == nil, let session = core?.session, session.insecureCount > 0 else { return }
+    guard demand == nil, let core, core.insecureCount > 0 else { return }
     let level: SecurityLevel
     switch nextLevel() {
     case .success(let next): level = next
@@ -128,7 +128,6 @@ final class SecurityRaise {
       }
     }
     let time = stepTimeout
-    guard let core else { return }
     let timer = LoopTimer(after: time, on: core.loop) { [weak self] in
       guard let self else { return }
       endDemand()
@@ -157,7 +156,7 @@ final class SecurityRaise {
   private func refuse(_ obstacle: SecurityObstacle) {
     guard let core else { return }
     self.obstacle = obstacle
-    core.session.securityNotRaised(at: core.now)
+    core.securityNotRaised()
     self.obstacle = nil
   }
 }

@@ -77,7 +77,7 @@ final class ServerCore {
     let clients = connections.map { connection in
       connection.process.map {
         ClientPlaces.Client(
-          process: $0, isSilent: connection.isSilent, lastHeard: connection.lastHeard,
+          process: $0, isSilent: connection.isSilent, lastHeard: connection.bearers?.lastHeard ?? connection.lastHeard,
           isSubscribed: connection.session.client?.isSubscribed ?? false)
       }
     }
@@ -115,6 +115,10 @@ final class ServerCore {
     }
     do throws(AttoError) {
       try connection.open()
+      if options.enhancedBearers > 0 {
+        offerBearers()
+        connection.acceptBearers(carryingProcedures: false)
+      }
       if options.security > .low { try connection.raising.begin(to: options.security) }
     } catch {
       connection.close()
@@ -129,6 +133,17 @@ final class ServerCore {
       connection.memoryAnswered()
     }
     return connection
+  }
+
+  /// Sets bit 0 of Server Supported Features, if the database has it. Vol 3, Part G, 7.4.
+  private func offerBearers() {
+    guard let handle = server.database.handles(of: .serverSupportedFeatures).first,
+      var features = server.database.value(of: handle), (features.first ?? 0) & 0x01 == 0
+    else { return }
+    if features.isEmpty { features = [0] }
+    features[0] |= 0x01
+    // A value that the application holds is its own.
+    try? server.setValue(of: handle, to: features)
   }
 
   private func admit(_ connection: ConnectionCore, _ client: ServerClient) {
@@ -196,8 +211,12 @@ final class ServerCore {
 
   func answer(_ question: Question, _ answer: LateAnswer) {
     guard let connection = connection(question.client) else { return }
-    connection.session.answer(question.id, answer, at: connection.now)
-    connection.settle()
+    if let bearers = connection.bearers {
+      bearers.answer(question.id, answer)
+    } else {
+      connection.session.answer(question.id, answer, at: connection.now)
+      connection.settle()
+    }
   }
 }
 

@@ -22,7 +22,7 @@ enum Code {
     case .violation: Int32(ATTO_ERR_PROTOCOL)
     case .limit: Int32(ATTO_ERR_LIMIT)
     case .misuse(let misuse): of(misuse)
-    case .bearer(let failure): of(failure)
+    case .bearer(let failure), .enhancedBearer(let failure): of(failure)
     case .cancelled: Int32(ATTO_ERR_CANCELLED)
     }
   }

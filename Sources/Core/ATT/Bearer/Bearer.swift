@@ -246,6 +246,13 @@ public struct Bearer: ~Copyable {
     serverIsBusy = false
   }
 
+  /// Sets ATT_MTU of an enhanced bearer, whose channel was reconfigured. Does nothing on the fixed
+  /// channel, nor with a smaller number: a channel cannot be reconfigured to a smaller MTU (Vol 3,
+  /// Part A, 4.27).
+  public mutating func setChannelMTU(_ octets: Int) {
+    if configuration.channel != .fixed, octets <= 65535 { mtu = max(mtu, octets) }
+  }
+
   // MARK: Time and room
 
   /// Whether the outbox has reached its limit. Produce nothing more until it has shrunk.

@@ -11,6 +11,8 @@
   /// The peer sent more requests without waiting for a response than the limit allows. Vol 3, Part
   /// F, 3.3.2 allows one.
   case tooManyPipelinedRequests(limit: Int)
+  /// The channel of an enhanced bearer ended. The connection and its other bearers continue.
+  case channelEnded
   /// The link ended.
   case linkEnded
 }
@@ -28,6 +30,7 @@ extension BearerFailure: CustomStringConvertible {
     case .malformedResponse(let pdu): "the peer answered with \(pdu)"
     case .tooManyPipelinedRequests(let limit):
       "the peer sent more than \(limit) requests without waiting for a response"
+    case .channelEnded: "the channel was closed"
     case .linkEnded: "the link ended"
     }
   }

@@ -12,6 +12,9 @@ open class ClientOperation {
   /// runs such operations one after another.
   open var preparesWrites: Bool { false }
 
+  /// The values that the operation reads or writes; see ``Procedure/footprint``.
+  open var footprint: Footprint? { nil }
+
   /// Appends the next request.
   ///
   /// - Throws: as ``Procedure/encodeRequest(into:)``; then ``fail(_:)`` is called.
@@ -51,6 +54,8 @@ open class ProcedureOperation<P: Procedure>: ClientOperation {
   open func finish(_ result: Result<P.Output, ProcedureError>) {}
 
   public final override var preparesWrites: Bool { P.preparesWrites }
+
+  public final override var footprint: Footprint? { procedure.footprint }
 
   public final override func encodeRequest(
     into out: inout OutputRawSpan

@@ -14,6 +14,14 @@ struct OperationList {
   private var waiting: [Entry] = []
 
   var count: Int { entries.count + waiting.count }
+  /// Whether an operation uses the prepare queue.
+  var isPreparing: Bool { holder != nil }
+
+  /// Whether an operation must not be overtaken by one that accesses these values.
+  func conflicts(with footprint: Footprint) -> Bool {
+    entries.contains { footprint.conflicts(with: $0.operation.footprint) }
+      || waiting.contains { footprint.conflicts(with: $0.operation.footprint) }
+  }
 
   /// Adds an operation. Returns false if it must wait for the prepare queue: then it must not be
   /// queued at the bearer until `release` returns it.

@@ -15,6 +15,10 @@ public protocol Procedure {
   /// such procedures must not run at the same time. False by default.
   static var preparesWrites: Bool { get }
 
+  /// The values that the procedure reads or writes. On several bearers, procedures that may affect
+  /// each other keep their order. nil, the default, for declarations, which no procedure changes.
+  var footprint: Footprint? { get }
+
   /// Appends the next request. If it is called again without a response, it must append the same
   /// request: the peer had refused it for insufficient security, which has been raised since.
   ///
@@ -56,6 +60,7 @@ public protocol Procedure {
 
 extension Procedure {
   public static var preparesWrites: Bool { false }
+  public var footprint: Footprint? { nil }
 
   /// Returns false: there is nothing to clear.
   public mutating func cancel() -> Bool { false }

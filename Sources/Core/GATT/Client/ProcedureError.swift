@@ -12,6 +12,8 @@ import AttoATT
   case misuse(Misuse)
   /// The bearer failed before the procedure ended.
   case bearer(BearerFailure)
+  /// The enhanced bearer failed before the procedure ended; other bearers continue.
+  case enhancedBearer(BearerFailure)
   /// The caller cancelled the procedure.
   case cancelled
 }

@@ -9,10 +9,16 @@ extension Database {
   ///   - name: the device name, cut at 248 octets of UTF-8.
   ///   - appearance: a number assigned by the SIG; 0 is unknown.
   public init(name: String, appearance: UInt16 = 0) {
+    self.init(name: name, appearance: appearance, serverFeatures: nil)
+  }
+
+  /// The same, with Server Supported Features unless `serverFeatures` is nil. Bit 0: the server
+  /// accepts enhanced bearers.
+  public init(name: String, appearance: UInt16 = 0, serverFeatures: UInt8?) {
     self.init()
     do throws(DatabaseError) {
       try add(.genericAccess(name: name, appearance: appearance))
-      try add(.genericAttribute())
+      try add(.genericAttribute(serverFeatures: serverFeatures))
     } catch {
       preconditionFailure("an empty database has room for these services")
     }

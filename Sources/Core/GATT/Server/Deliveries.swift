@@ -30,12 +30,12 @@ extension Server {
     return (handle, range.start.octets + range.end.octets)
   }
 
-  /// Makes a client aware after it has confirmed Service Changed for this revision of the database,
-  /// unless more has changed since.
+  /// Makes a client with one bearer aware after it has confirmed Service Changed for this revision
+  /// of the database, unless more has changed since.
   func confirmServiceChanged(_ client: ServerClient, _ revision: UInt32) {
     client.isBeingTold = false
     guard database.revision == revision else { return }
     client.changed = nil
-    client.awareness = .aware
+    if client.hasOneBearer { client.awareness = .aware }
   }
 }

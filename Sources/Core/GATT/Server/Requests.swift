@@ -24,7 +24,8 @@ extension Server {
       case .refused(let code, let handle):
         // This response informs the client.
         if code == .databaseOutOfSync, client.awareness == .unaware {
-          client.awareness = .becoming
+          transaction.wasRefused(at: database.revision)
+          if client.hasOneBearer { client.awareness = .becoming }
         }
         ErrorResponse(request: Opcode(octets.octet(at: 0)), handle: handle, code: code)
           .encode(into: &out)
@@ -66,7 +67,7 @@ extension Server {
     _ transaction: inout ServerTransaction, _ out: inout OutputRawSpan
   ) throws(Halt) {
     // Awareness is checked when a request arrives, not when it is resumed.
-    if !transaction.isResumed { try judgeAwareness(request, client) }
+    if !transaction.isResumed { try judgeAwareness(request, client, transaction) }
     switch request {
     case .readRequest(let request): try read(request, client, &transaction, &out)
     case .readBlobRequest(let request): try readBlob(request, client, &transaction, &out)
@@ -98,7 +99,7 @@ extension Server {
 
   /// Applies the rules of robust caching to a new request. Vol 3, Part G, 2.5.2.1.
   private func judgeAwareness(
-    _ request: borrowing PDU, _ client: ServerClient
+    _ request: borrowing PDU, _ client: ServerClient, _ transaction: borrowing ServerTransaction
   ) throws(Halt) {
     switch client.awareness {
     case .aware: return
@@ -108,9 +109,14 @@ extension Server {
       // is not sent.
       client.changed = nil
     case .unaware:
-      guard client.features.contains(.robustCaching), let handle = Self.handle(of: request) else {
+      guard client.features.contains(.robustCaching) else { return }
+      // The error is sent once on each bearer after a change. Requests are then executed, but the
+      // client is aware only if this is its last bearer.
+      if transaction.refusedRevision == database.revision {
+        if client.hasOneBearer { (client.awareness, client.changed) = (.aware, nil) }
         return
       }
+      guard let handle = Self.handle(of: request) else { return }
       throw .refused(.databaseOutOfSync, handle)
     }
   }

@@ -60,6 +60,8 @@ public final class ServerClient {
   @exclusivity(unchecked) var changed: HandleRange?
   /// False after ``Server/disconnect(_:)``, which the application may call while it is asked.
   @exclusivity(unchecked) var isConnected = true
+  /// The number of bearers of the client. ``SessionGroup`` counts those that it adds.
+  @exclusivity(unchecked) var bearerCount: UInt8 = 1
   /// Whether Service Changed is queued or in flight on one of the client's bearers.
   @exclusivity(unchecked) var isBeingTold = false
   /// The key and the next counter of signed writes, if the client has a key.
@@ -74,6 +76,10 @@ public final class ServerClient {
   }
 
   /// Whether the client knows the current database. Vol 3, Part G, 2.5.2.1.
+  ///
+  /// With one bearer, a client becomes aware by its next request after Database Out Of Sync, or by
+  /// confirming Service Changed. With several bearers neither tells that requests in flight on the
+  /// others were built for the current database: only reading the Database Hash does.
   enum Awareness: Equatable {
     case aware
     /// It does not, and was not informed.
@@ -81,6 +87,9 @@ public final class ServerClient {
     /// It was informed or has read the hash. Its next request makes it aware.
     case becoming
   }
+
+  /// Whether the client has exactly one bearer.
+  var hasOneBearer: Bool { bearerCount == 1 }
 
   /// Whether requests must be refused and values held back, because the client supports robust
   /// caching and is not aware of the database.

@@ -16,6 +16,7 @@ public struct ServerTransaction: ~Copyable {
     @exclusivity(unchecked) var answers: [Given] = []
     /// The unanswered question.
     @exclusivity(unchecked) var open: Question?
+    @exclusivity(unchecked) var refusedRevision: UInt32?
   }
 
   private struct Given {
@@ -65,6 +66,10 @@ public struct ServerTransaction: ~Copyable {
     memory.open = nil
     return true
   }
+
+  /// The revision of the database for which this bearer was last sent Database Out Of Sync.
+  var refusedRevision: UInt32? { memory?.refusedRevision }
+  mutating func wasRefused(at revision: UInt32) { remembering().refusedRevision = revision }
 
   /// Ends the transaction, because the request was answered or the bearer has ended.
   mutating func end() {

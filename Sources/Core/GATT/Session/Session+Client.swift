@@ -9,16 +9,20 @@ extension Session {
   @discardableResult
   public func start(_ operation: ClientOperation, at now: Instant) -> TransactionID {
     let id = newTransactionID()
+    start(id, operation, at: now)
+    return id
+  }
+
+  func start(_ id: TransactionID, _ operation: ClientOperation, at now: Instant) {
     let limit = bearer.configuration.maximumWaiting
     if let failure = bearer.failure {
-      operation.fail(.bearer(failure))
+      operation.fail(death(failure))
     } else if operations.count > limit {
       operation.fail(.misuse(.tooManyProcedures(limit: limit)))
     } else if operations.admit(id, operation) {
       enqueue(id)
       pumpRequests(at: now)
     }
-    return id
   }
 
   /// Queues an operation for the request slot.
@@ -26,7 +30,7 @@ extension Session {
     switch bearer.enqueueRequest(id, isContinuation: isContinuation) {
     case .waiting: break
     case .refused(let limit): fail(id, .misuse(.tooManyProcedures(limit: limit)))
-    case .dead(let failure): fail(id, .bearer(failure))
+    case .dead(let failure): fail(id, death(failure))
     }
   }
 
@@ -79,7 +83,7 @@ extension Session {
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: RawSpan
   ) throws(ProcedureError) -> Bool {
-    if let failure = bearer.failure { throw .bearer(failure) }
+    if let failure = bearer.failure { throw death(failure) }
     let limit = bearer.mtu - WriteCommand.headerLength
     guard value.byteCount <= limit else {
       throw .misuse(.valueTooLong(value.byteCount, limit: limit))
@@ -100,7 +104,7 @@ extension Session {
   public func writeSigned(
     _ handle: AttributeHandle, _ value: RawSpan, counter: UInt32, key: [UInt8]
   ) throws(ProcedureError) -> Bool {
-    if let failure = bearer.failure { throw .bearer(failure) }
+    if let failure = bearer.failure { throw death(failure) }
     guard bearer.configuration.channel == .fixed else { throw .misuse(.notOnThisBearer) }
     let limit = bearer.mtu - WriteCommand.headerLength - SignedWriteCommand.signatureLength
     guard value.byteCount <= limit else {

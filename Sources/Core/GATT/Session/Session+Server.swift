@@ -128,7 +128,7 @@ extension Session {
     switch bearer.enqueueIndication(id) {
     case .waiting: indications.append(Indication(id: id, handle: handle, value: value))
     case .refused(let limit): throw .misuse(.tooManyIndications(limit: limit))
-    case .dead(let failure): throw .bearer(failure)
+    case .dead(let failure): throw death(failure)
     }
     pumpIndications(at: now)
     return id

@@ -1,6 +1,7 @@
 import AttoATT
 
-/// A bearer with a GATT client and, optionally, a GATT server. Vol 3, Part G, 2.4.
+/// A bearer with a GATT client and, optionally, a GATT server. Vol 3, Part G, 2.4. A connection with
+/// enhanced bearers has a session for each: see ``SessionGroup``.
 ///
 /// # Theory
 ///
@@ -22,7 +23,13 @@ public final class Session {
 
   @exclusivity(unchecked) var operations = OperationList()
   @exclusivity(unchecked) var indications: [Indication] = []
-  @exclusivity(unchecked) private var nextTransaction: UInt64 = 1
+  @exclusivity(unchecked) private var nextTransaction: UInt64
+  /// 0 for the unenhanced bearer, and the number of an enhanced one in its ``SessionGroup``.
+  public let number: UInt8
+  /// Whether procedures of this end may use the bearer.
+  let carriesProcedures: Bool
+  /// Whether writes were being prepared when the bearer ended.
+  private(set) var wasPreparing = false
   /// The exchange of ATT_MTU, in flight or queued.
   @exclusivity(unchecked) var exchange: TransactionID?
   @exclusivity(unchecked) var transaction = ServerTransaction()
@@ -59,13 +66,24 @@ public final class Session {
   ///   - server: the server for the peer's requests. Without one, mandatory requests get Invalid
   ///     Handle or Attribute Not Found, and others Request Not Supported.
   ///   - client: the result of ``Server/connect(security:record:)``.
-  public init(
+  public convenience init(
     _ configuration: BearerConfiguration = BearerConfiguration(), server: Server? = nil,
     client: ServerClient? = nil
+  ) {
+    self.init(configuration, server: server, client: client, number: 0, carriesProcedures: true)
+  }
+
+  init(
+    _ configuration: BearerConfiguration, server: Server?, client: ServerClient?, number: UInt8,
+    carriesProcedures: Bool
   ) {
     bearer = Bearer(configuration)
     self.server = server
     self.client = client
+    self.number = number
+    self.carriesProcedures = carriesProcedures
+    // So that an identifier tells its bearer.
+    nextTransaction = UInt64(number) << 56 | 1
   }
 
   // MARK: Receiving
@@ -165,7 +183,14 @@ public final class Session {
     end(.linkEnded)
   }
 
+  /// Ends all operations, because the channel of this enhanced bearer has ended. Call this once.
+  public func channelEnded() {
+    bearer.fail(.channelEnded)
+    end(bearer.failure ?? .channelEnded)
+  }
+
   private func end(_ failure: BearerFailure) {
+    if operations.isPreparing { wasPreparing = true }
     let ended = operations.removeAll()
     // Another bearer of the client may send it.
     if serviceChanged != nil { client?.isBeingTold = false }
@@ -173,7 +198,11 @@ public final class Session {
     indications = []
     insecure = []
     transaction.end()
-    for entry in ended { entry.operation.fail(.bearer(failure)) }
+    for entry in ended { entry.operation.fail(death(failure)) }
+  }
+
+  func death(_ failure: BearerFailure) -> ProcedureError {
+    number == 0 ? .bearer(failure) : .enhancedBearer(failure)
   }
 
   func newTransactionID() -> TransactionID {

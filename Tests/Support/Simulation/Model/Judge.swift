@@ -315,7 +315,7 @@ final class Judge {
   func die(_ failure: BearerFailure, at now: Instant) {
     if !isDead {
       switch failure {
-      case .linkEnded: break
+      case .linkEnded, .channelEnded: break
       case .transactionTimeout(let opcode):
         let since = opcode == .handleValueIndication ? indication?.since : request?.since
         if !isRogue, since.map({ $0 + configuration.transactionTimeout <= now }) != true {

@@ -16,6 +16,8 @@ public struct ReadBlob: Procedure, Sendable {
     self.offset = offset
   }
 
+  public var footprint: Footprint? { Footprint(handle, isWrite: false) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     ReadBlobRequest(handle, offset: offset).encode(into: &out)
   }

@@ -12,6 +12,8 @@ public struct ReadCharacteristicValue: Procedure, Sendable {
   /// - Parameter handle: the handle of a characteristic's value or of a descriptor.
   public init(_ handle: AttributeHandle) { self.handle = handle }
 
+  public var footprint: Footprint? { Footprint(handle, isWrite: false) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     ReadRequest(handle).encode(into: &out)
   }

@@ -39,6 +39,8 @@ public struct ReadLongValue: Procedure, Sendable {
   private var isFirst: Bool { parts == 0 }
   private var opcode: Opcode { isFirst && offset == 0 ? .readRequest : .readBlobRequest }
 
+  public var footprint: Footprint? { Footprint(handle, isWrite: false) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     requestMTU = out.freeCapacity
     if opcode == .readRequest {

@@ -26,6 +26,8 @@ public struct ReadMultipleVariable: Procedure, Sendable {
   /// - Parameter handles: 2 to (ATT_MTU - 1) / 2 handles.
   public init(_ handles: [AttributeHandle]) { self.handles = handles }
 
+  public var footprint: Footprint? { Footprint(handles, isWrite: false) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     requestMTU = out.freeCapacity
     try ReadMultiple.check(handles, mtu: requestMTU)

@@ -67,6 +67,8 @@ public struct ReadUsingUUID: Procedure, Sendable {
     progress = DiscoveryProgress(range, requestLimit: limits.requests)
   }
 
+  public var footprint: Footprint? { Footprint(.all, isWrite: false) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     requestMTU = out.freeCapacity
     ReadByTypeRequest(progress.rangeToAsk, type: uuid).encode(into: &out, inFull: isInFull)

@@ -10,6 +10,8 @@ public struct ExecuteWrite: Procedure, Sendable {
   /// - Parameter request: `.write`, `.cancel` or invalid flags.
   public init(_ request: ExecuteWriteRequest) { self.request = request }
 
+  public var footprint: Footprint? { Footprint(.all, isWrite: true) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     request.encode(into: &out)
   }

@@ -42,6 +42,8 @@ struct PrepareChain: Sendable {
     phase = writes.isEmpty ? .executing : .preparing
   }
 
+  var footprint: Footprint? { Footprint(writes.lazy.map { $0.handle }, isWrite: true) }
+
   mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     switch phase {
     case .preparing:

@@ -23,6 +23,8 @@ public struct PrepareWrite: Procedure, Sendable {
     self.part = part
   }
 
+  public var footprint: Footprint? { Footprint(.all, isWrite: true) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     let limit = out.freeCapacity - PrepareWriteRequest.headerLength
     guard part.count <= limit else { throw .misuse(.valueTooLong(part.count, limit: limit)) }

@@ -16,6 +16,8 @@ public struct ReliableWrites: Procedure, Sendable {
   ///   ``Misuse/valueTooLong(_:limit:)`` when the first request is encoded.
   public init(_ writes: [LongWrite]) { chain = PrepareChain(writes) }
 
+  public var footprint: Footprint? { chain.footprint }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     try chain.encodeRequest(into: &out)
   }

@@ -21,6 +21,8 @@ public struct WriteLongValue: Procedure, Sendable {
     chain = PrepareChain([LongWrite(handle, offset: offset, value: value)])
   }
 
+  public var footprint: Footprint? { chain.footprint }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     try chain.encodeRequest(into: &out)
   }

@@ -17,6 +17,8 @@ public struct WriteValue: Procedure, Sendable {
     self.value = value
   }
 
+  public var footprint: Footprint? { Footprint(handle, isWrite: true) }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     let limit = min(out.freeCapacity - WriteRequest.headerLength, ValueLength.limit)
     guard value.count <= limit else {

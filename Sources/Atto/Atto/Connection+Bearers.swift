@@ -1,0 +1,146 @@
+import AttoATT
+import AttoEventLoop
+import AttoGATT
+import AttoLinks
+import AttoRadio
+
+extension Connection {
+  /// A bearer of a connection.
+  public struct BearerInformation: Equatable, Sendable {
+    /// 0 for the unenhanced bearer. Numbers of enhanced bearers begin with 1 and are not used twice.
+    public let number: Int
+    /// ATT_MTU now.
+    public let mtu: Int
+  }
+
+  /// Why a connection has no enhanced bearers.
+  @nonexhaustive public enum BearerObstacle: Error, Equatable, Sendable {
+    /// The peer does not offer them: bit 0 of its Server Supported Features is not set.
+    case notOffered
+    /// The link cannot be encrypted, which they need (Vol 3, Part G, 5.3.2).
+    case notEncrypted
+    /// The radio cannot open them, or the peer refused.
+    case radio(RadioError)
+  }
+}
+
+extension Connection.BearerObstacle: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .notOffered: "the peer does not offer enhanced bearers"
+    case .notEncrypted: "enhanced bearers need an encrypted link"
+    case .radio(let error): error.description
+    }
+  }
+}
+
+extension Connection {
+  /// The open bearers: the unenhanced one, and the enhanced ones in the order in which they were
+  /// opened.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  public var bearers: [BearerInformation] {
+    get async throws(AttoError) {
+      try await onLoop { core in
+        (core.bearers?.all ?? [core]).map {
+          BearerInformation(number: Int($0.session.number), mtu: $0.session.bearer.mtu)
+        }
+      }
+    }
+  }
+
+  /// Why there are no enhanced bearers although ``ConnectionOptions/enhancedBearers`` asks for them;
+  /// nil if they were opened or not asked for.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  public var bearerObstacle: BearerObstacle? {
+    get async throws(AttoError) { try await onLoop { $0.bearerObstacle } }
+  }
+
+  /// Opens the enhanced bearers that the options ask for. Vol 3, Part G, 5.3 and 5.4.
+  ///
+  /// Both ends may open bearers at the same time, and each may refuse for lack of resources because
+  /// its own request is under way. So a refusal is followed by one more attempt; there is no other.
+  ///
+  /// - Parameter retryDelay: the pause before it. A central needs none; a peripheral waits at least
+  ///   100 ms, or 2 * (latency + 1) connection intervals if that is longer, and a random time more.
+  /// - Throws: the error that ended the connection. Everything else is a ``bearerObstacle``.
+  package func openBearers(retryDelay: Duration = .zero) async throws(AttoError) {
+    do throws(AttoError) {
+      let obstacle = try await obstacleToBearers()
+      if let obstacle { return try await setObstacle(obstacle) }
+      try await onLoop { core in
+        core.carriesPeersBearers = true
+        if core.bearerAcceptance == nil { core.acceptBearers(carryingProcedures: true) }
+      }
+      var result = try await requestBearers()
+      if case .radio(.channelRefused(_, _, let refusal))? = result,
+        refusal == .noResources || refusal == .unspecified
+      {
+        do { try await loop.sleep(for: retryDelay) } catch { throw .cancelled }
+        result = try await requestBearers()
+      }
+      try await setObstacle(result)
+    } catch {
+      try? await onLoop { $0.carriesPeersBearers = false }
+      throw error
+    }
+  }
+
+  private func setObstacle(_ obstacle: BearerObstacle?) async throws(AttoError) {
+    try await onLoop { core in
+      core.carriesPeersBearers = false
+      core.bearerObstacle = core.bearerCount > 0 ? nil : obstacle
+    }
+  }
+
+  /// Negotiates. Returns why there can be no enhanced bearers.
+  private func obstacleToBearers() async throws(AttoError) -> BearerObstacle? {
+    if try await security.level < .medium {
+      guard try await onLoop({ $0.link.maximumSecurity }) >= .medium else { return .notEncrypted }
+      let time = try await onLoop { $0.options.connectTimeout }
+      try await raiseSecurity(to: .medium, within: time)
+    }
+    do throws(AttoError) {
+      let features = try await read(uuid: .serverSupportedFeatures).values.first?.octets.first
+      guard let features, features & 0x01 != 0 else { return .notOffered }
+    } catch {
+      guard case .refused = error else { throw error }
+      return .notOffered
+    }
+    do throws(AttoError) {
+      if let own = try await read(uuid: .clientSupportedFeatures).values.first {
+        var features = own.octets.isEmpty ? [0] : own.octets
+        features[0] |= ClientSupportedFeatures.enhancedBearer.rawValue
+        if features != own.octets { try await write(features, to: own.handle) }
+      }
+    } catch {
+      // The feature is an announcement; the channels are what matters.
+      guard case .refused = error else { throw error }
+    }
+    return nil
+  }
+
+  /// Requests the bearers that are missing.
+  private func requestBearers() async throws(AttoError) -> BearerObstacle? {
+    try await withWaiter { (core, waiter: Waiter<BearerObstacle?, AttoError>) in
+      if let end = core.end { return waiter.resume(.failure(end)) }
+      let options = core.options
+      let count = min(options.enhancedBearers, ConnectionOptions.maximumEnhancedBearers)
+      guard core.bearerCount < count else { return waiter.resume(.success(nil)) }
+      options.bearerSource.open(
+        core.link, count - core.bearerCount, options.channelMTU, core.loop,
+        options.connectTimeout
+      ) { result in
+        switch result {
+        case .success(let links):
+          for link in links { core.addBearer(link, carryingProcedures: true) }
+          waiter.resume(.success(nil))
+        case .failure(let error):
+          if let end = core.end { return waiter.resume(.failure(end)) }
+          waiter.resume(.success(.radio(error)))
+        }
+      }
+    }
+  }
+}

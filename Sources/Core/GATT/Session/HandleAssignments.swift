@@ -1,0 +1,37 @@
+import AttoATT
+
+/// The bearers on which the commands or the values of attributes are sent, so that those of one
+/// attribute keep their order.
+struct HandleAssignments {
+  private var entries: [(handle: AttributeHandle, bearer: UInt8)] = []
+
+  func bearer(of handle: AttributeHandle) -> UInt8? {
+    let index = index(of: handle)
+    return index < entries.count && entries[index].handle == handle ? entries[index].bearer : nil
+  }
+
+  mutating func assign(_ handle: AttributeHandle, to bearer: UInt8) {
+    let index = index(of: handle)
+    if index < entries.count, entries[index].handle == handle {
+      entries[index].bearer = bearer
+    } else {
+      entries.insert((handle, bearer), at: index)
+    }
+  }
+
+  /// The number of attributes of a bearer.
+  func count(of bearer: UInt8) -> Int { entries.count { $0.bearer == bearer } }
+
+  /// Forgets a bearer that has ended.
+  mutating func forget(_ bearer: UInt8) { entries.removeAll { $0.bearer == bearer } }
+
+  /// The index of the first entry with this handle or a later one.
+  private func index(of handle: AttributeHandle) -> Int {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].handle < handle { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
