@@ -30,6 +30,7 @@ POINT = "00002a39"
 VERSION = "00002a28"
 BATTERY = "00002a19"
 STREAM = "0000a001"
+AVAHI = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/atto-gateway.avahi.service"
 # A device that floods its subscribers.
 FLOOD = {
     "name": "Flood", "mtu": 517, "advertising": {"localName": "Flood"},
@@ -230,6 +231,8 @@ async def every_call(bench: Bench) -> None:
     info = await client.device_info()
     tally.equal((info.name, info.api_encryption_supported), ("hall", True), "device info")
     tally.equal(info.bluetooth_proxy_feature_flags, 0xFF, "features")
+    tally.check(f"<txt-record>version={info.esphome_version}<" in AVAHI.read_text(),
+                "the version in the service file", info.esphome_version)
     tally.check(
         re.fullmatch(r"(?:[0-9A-F]{2}:){5}[0-9A-F]{2}", info.bluetooth_mac_address) is not None,
         "address", info.bluetooth_mac_address)

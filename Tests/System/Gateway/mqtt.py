@@ -253,6 +253,11 @@ def everything(bench: Bench) -> None:
     tally.check(any(m.topic.startswith("atto/hall/advertisement/") for m in listener.seen),
                 "advertisements")
 
+    # Devices by address: only with connectAny, below.
+    address = next(
+        m.topic.rpartition("/")[2] for m in listener.seen if m.topic.startswith("atto/hall/advertisement/"))
+    tally.equal(ask(f"{address}/2a28/get")["error"]["kind"], "usage", "a device that is not configured")
+
     # Debian's clients.
     port = str(bench.port)
     judge = subprocess.Popen(
@@ -361,6 +366,31 @@ def passkeys(bench: Bench) -> None:
         tally.equal(answer("same", asked["question"], text), "done", text)
         read = json.loads(listener.on("atto/hall/same/a001/get/answer").payload)
         tally.equal((read["id"], read.get("value")), (number, ["07", None][text == "no"]), f"after {text}")
+
+
+def any_device(bench: Bench) -> None:
+    """Devices that are not configured, by address."""
+    tally = bench.tally
+    bench.broker()
+    bench.device("heart-rate.json")
+    listener = bench.listener()
+    gateway = bench.gateway(devices=[], broker={"connectAny": True, "homeAssistant": True},
+                            others={"advertisements": {"forward": True}})
+    heard = listener.until(lambda m: m.topic.startswith("atto/hall/advertisement/"), "nothing is heard")
+    address = heard.topic.rpartition("/")[2]
+    ask = lambda topic, payload="": listener.ask(f"atto/hall/{topic}", payload)  # noqa: E731
+    tally.equal(ask(f"{address}/2a19/get").get("decoded"), {"level": 100}, "a value")
+    status = [m for m in listener.seen if m.topic == f"atto/hall/{address}/status"]
+    tally.equal(state(status[-1]), "connected", "the status")
+    tally.equal(ask(f"{address}/2a37/subscribe", "on").get("done"), True, "subscribing")
+    value = json.loads(listener.on(f"atto/hall/{address}/2a37").payload)
+    tally.equal(value["value"], "0048", "a notified value")
+    for name in ("00:00:00:00:00:01", "strap", address[:-1], "%", address + "0"):
+        tally.equal(ask(f"{name}/2a19/get").get("error", {}).get("kind"), "usage", f"device {name}")
+    tally.check(not any(m.topic.startswith("homeassistant/") for m in listener.seen), "not announced")
+    bench.kill(gateway, signal.SIGTERM)
+    listener.on(f"atto/hall/{address}/status", lambda m: not m.payload)
+    tally.check(True, "the status is removed")
 
 
 def certificates(path: pathlib.Path) -> None:
@@ -561,7 +591,7 @@ def fleet(bench: Bench) -> None:
     tally.check(status is not None, "back")
 
 
-TESTS = [everything, passkeys, security, gateway_dies, broker_restarts, full_disk, fleet]
+TESTS = [everything, passkeys, any_device, security, gateway_dies, broker_restarts, full_disk, fleet]
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:

@@ -47,6 +47,12 @@ extension Configuration {
         object.path / "fleet", expected: "the key \"mqtt\" beside it: a fleet shares a broker",
         found: "none")
     }
+    if fleet != nil, mqtt?.connectsAny ?? false {
+      throw ProfileError(
+        object.path / "mqtt" / "connectAny",
+        expected: "false in a fleet, whose gateways share the devices that are configured",
+        found: "true")
+    }
     endpoints = try object["endpoints"]?.folder
     endpointsGroup = try object["endpointsGroup"]?.group
     store = try object["store"]?.filePath

@@ -4,7 +4,7 @@ extension Configuration.MQTT {
   static let keys = [
     "url", "version", "user", "passwordFile", "caFile", "certificateFile", "keyFile", "alpn",
     "clientID", "topic", "homeAssistant", "homeAssistantPrefix", "qos", "keepAliveSeconds",
-    "queue", "queueLimit", "values",
+    "queue", "queueLimit", "values", "connectAny",
   ]
   /// Brokers that can be given.
   static let brokerLimit = 16
@@ -33,6 +33,7 @@ extension Configuration.MQTT {
       let word = try field.word(ValueStyle.allCases.map(\.rawValue))
       values = ValueStyle(rawValue: word) ?? values
     }
+    connectsAny = try object["connectAny"]?.bool ?? connectsAny
     queue = try object["queue"]?.filePath
     queueLimit = try object["queueLimit"]?.integer(0...10_000_000) ?? queueLimit
     try checkCombinations(object)

@@ -30,6 +30,8 @@ extension Configuration {
     package var values = ValueStyle.json
     /// The seconds between keep-alive messages, 5 to 3600.
     package var keepAlive = 30
+    /// Whether requests may name any device that is heard, by its address.
+    package var connectsAny = false
     /// The file of the values that wait for the broker; nil: `queue.sqlite` in the state folder, or in
     /// memory without one.
     package var queue: String?

@@ -17,6 +17,8 @@ package enum GatewayError: Error, Equatable, Sendable {
   case tooManyRequests(limit: Int)
   /// No device has this name.
   case unknownDevice(String)
+  /// No device with this address is on the air.
+  case notHeard(String)
   /// The device has no such characteristic, or the configuration no such name.
   case unknownCharacteristic(device: String, String)
   /// The configuration has no sequence of this name for the device.
@@ -62,6 +64,7 @@ extension GatewayError: CustomStringConvertible {
     case .tooManyDevices(let limit): "too many devices: the limit is \(limit)"
     case .tooManyRequests(let limit): "too many requests under way: the limit is \(limit)"
     case .unknownDevice(let name): "no device \"\(name)\" is configured"
+    case .notHeard(let address): "\(address) is not heard"
     case .unknownCharacteristic(let device, let name): "\(device) has no characteristic \(name)"
     case .unknownSequence(let device, let name): "\(device) has no sequence \"\(name)\""
     case .unknownQuestion: "no device asks this question: it was answered, or its time is over"

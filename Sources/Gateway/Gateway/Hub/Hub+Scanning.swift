@@ -56,6 +56,13 @@ extension Hub {
     }
   }
 
+  /// The address, with its kind, of a device on the air now that has these digits: `AA:BB:CC:DD:EE:FF`.
+  package func address(heardAs digits: String) -> BluetoothAddress? {
+    guard let value = BluetoothAddress(digits)?.value else { return nil }
+    let heard = radios.values.lazy.flatMap(\.present.keys)
+    return heard.first { $0.value == value }
+  }
+
   /// The adapters that are open.
   var openAdapters: [Adapter] { radios.values.compactMap(\.adapter) }
 

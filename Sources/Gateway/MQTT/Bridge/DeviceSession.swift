@@ -13,6 +13,8 @@ final class DeviceSession {
   let device: Device
   let name: String
   let configuration: DeviceConfiguration
+  /// Whether a request has named the device by its address. The session ends with its use.
+  let isPassing: Bool
   /// Nil while another gateway of the fleet holds the device, and for a device on demand while nobody
   /// asks for it.
   var use: DeviceUse?
@@ -27,8 +29,9 @@ final class DeviceSession {
   /// What went wrong last with the device.
   var problem: String?
 
-  init(_ device: Device, _ configuration: DeviceConfiguration) {
+  init(_ device: Device, _ configuration: DeviceConfiguration, isPassing: Bool = false) {
     self.device = device
+    self.isPassing = isPassing
     self.configuration = configuration
     name = configuration.name
   }

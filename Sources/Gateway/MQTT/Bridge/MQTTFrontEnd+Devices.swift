@@ -16,7 +16,9 @@ extension MQTTFrontEnd {
       }
     }
     for (name, session) in sessions
-    where found[name].map({ $0.0 !== session.device || $0.1 != session.configuration }) ?? true {
+    where !session.isPassing
+      && (found[name].map { $0.0 !== session.device || $0.1 != session.configuration } ?? true)
+    {
       remove(session)
     }
     for (name, (device, configuration)) in found where sessions[name] == nil {
@@ -69,7 +71,12 @@ extension MQTTFrontEnd {
     let wasConnected = session.isConnected
     session.end()
     session.isConnected = false
-    if wasConnected { publishStatus(of: session) }
+    if session.isPassing {
+      sessions[session.name] = nil
+      publish(names.status(of: session.name), [])
+    } else if wasConnected {
+      publishStatus(of: session)
+    }
   }
 
   private func follow(_ device: String, _ use: DeviceUse) async {
@@ -147,7 +154,7 @@ extension MQTTFrontEnd {
       names.value(name, of: session.name), of: characteristic.uuid,
       decodes: session.decodes(characteristic), style: settings.values, via: gateway)
     session.topics[handle] = topic
-    if let homeAssistant {
+    if let homeAssistant, !session.isPassing {
       let address = await session.device.address
       announce(
         homeAssistant.values(characteristic.uuid, name, of: session.name, at: address), session)

@@ -63,7 +63,7 @@ extension MQTTFrontEnd {
       try await hub?.answer(question, of: name, given)
       return answer.done()
     }
-    guard let session = sessions[name] else { throw .unknownDevice(name) }
+    let session = try session(name)
     let use = try await connected(session)
     switch (request.topic, request.action) {
     case (.get(_, let characteristic), _):
@@ -81,6 +81,28 @@ extension MQTTFrontEnd {
     case (.sequence, .steps(let steps)): answer.values(try await use.perform(steps))
     default: answer.error(.usage, "unexpected request")
     }
+  }
+
+  /// The session of a configured device, or of any that is heard, by its address, if requests may name it.
+  private func session(_ name: String) throws(GatewayError) -> DeviceSession {
+    if let session = sessions[name] { return session }
+    guard settings.connectsAny, let hub, BluetoothAddress(name) != nil else {
+      throw .unknownDevice(name)
+    }
+    let found = hub.assumeIsolated { hub -> Result<Device, GatewayError> in
+      Result { () throws(GatewayError) in
+        guard let address = hub.address(heardAs: name) else { throw .notHeard(name) }
+        return try hub.device(at: address)
+      }
+    }
+    let device = try found.get()
+    if let session = sessions.values.first(where: { $0.device === device }) { return session }
+    let match = DeviceMatch(address: device.assumeIsolated { $0.address })
+    var configuration = DeviceConfiguration(name: name, match: match)
+    configuration.isHeld = false
+    let session = DeviceSession(device, configuration, isPassing: true)
+    sessions[name] = session
+    return session
   }
 
   private func reference(_ text: String) throws(GatewayError) -> CharacteristicReference {

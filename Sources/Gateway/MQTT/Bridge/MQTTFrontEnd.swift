@@ -111,7 +111,11 @@ package actor MQTTFrontEnd: FrontEnd {
       session.end()
       guard session.isConnected else { continue }
       session.isConnected = false
-      publishStatus(of: session)
+      if session.isPassing {
+        publish(names.status(of: session.name), [])
+      } else {
+        publishStatus(of: session)
+      }
     }
     sessions = [:]
     guard let publisher else { return }

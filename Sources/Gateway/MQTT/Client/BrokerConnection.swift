@@ -25,6 +25,10 @@ final class BrokerConnection {
   private var timer: LoopTimer?
   private var connectedSince: Int64?
   private var isStopped = false
+  /// The quality of service of subscriptions. RabbitMQ keeps what is for a subscription with QoS 1 on one node
+  /// of a cluster, and while that node is down it ends the connections of the client that subscribes at
+  /// another one. So QoS 0 follows on a connection that ended before it had answered.
+  private var subscriptionQoS: Int32 = 1
 
   init(
     _ settings: BrokerSettings, on loop: Loop, report: @escaping (BrokerLink.Event) -> Void
@@ -37,6 +41,10 @@ final class BrokerConnection {
 
   /// Starts to connect.
   func start() { attempt() }
+
+  func subscribe(_ filters: [String]) {
+    for filter in filters { link?.subscribe(filter, qos: subscriptionQoS) }
+  }
 
   /// Ends the connection for good.
   func stop() {
@@ -84,12 +92,15 @@ final class BrokerConnection {
   }
 
   private func ended() {
+    let isUnanswered = (link?.unanswered ?? 0) > 0
     link = nil
     if let since = connectedSince {
       connectedSince = nil
       next = 0
       if loop.now - since >= Self.goodTime.inNanoseconds { pause = Self.shortestPause }
-      return rest()
+      let isFirst = subscriptionQoS == 1
+      subscriptionQoS = isUnanswered ? 0 : 1
+      return isUnanswered && isFirst ? attempt() : rest()
     }
     attempt()
   }

@@ -50,6 +50,8 @@ final class BrokerLink {
   private var packetLimit: Int?
   /// When something was sent last.
   private var lastSent: Int64 = 0
+  /// Subscriptions that the broker has not answered.
+  private(set) var unanswered = 0
   /// Set by a callback within a call of the library.
   private var end: BrokerFault?
 
@@ -158,9 +160,10 @@ final class BrokerLink {
     }
   }
 
-  func subscribe(_ filter: String) {
+  func subscribe(_ filter: String, qos: Int32) {
     guard let client, !hasEnded else { return }
-    _ = cmosquitto_subscribe(client, nil, filter, 1)
+    unanswered += 1
+    _ = cmosquitto_subscribe(client, nil, filter, qos)
     writeLater()
   }
 
@@ -297,7 +300,9 @@ extension BrokerLink {
       BrokerLink.of(context).report(.published(id, reason: reason))
     },
     subscribed: { context, id, granted in
-      if granted >= 128 { BrokerLink.of(context).report(.subscriptionRefused) }
+      let link = BrokerLink.of(context)
+      link.unanswered -= 1
+      if granted >= 128 { link.report(.subscriptionRefused) }
     },
     message: { context, message in
       guard let message else { return }

@@ -88,7 +88,7 @@ final class Publisher {
   }
 
   func subscribe(_ filters: [String]) {
-    for filter in filters { connection?.link?.subscribe(filter) }
+    connection?.subscribe(filters)
   }
 
   /// Publishes a value, now or when the broker can be reached.

@@ -47,7 +47,7 @@ extension GatewayError {
     case .notConnected, .sequence(_, .notConnected), .released: .link
     case .connectTimeout, .sequence(_, .noValue): .timeout
     case .noFreeSlot, .tooManyDevices, .tooManyRequests: .limit
-    case .unknownDevice, .unknownCharacteristic, .unknownSequence, .unknownQuestion,
+    case .unknownDevice, .notHeard, .unknownCharacteristic, .unknownSequence, .unknownQuestion,
       .unsuitableAnswer,
       .sequence(_, .unknownCharacteristic):
       .usage
