@@ -1,3 +1,4 @@
+import AttoFormats
 import FoundationEssentials
 import Testing
 
@@ -41,13 +42,12 @@ import Testing
   }
 
   @Test func everyScalarInJSON() throws {
-    let encoder = JSONEncoder()
     var rest = Self.scalars[...]
     while !rest.isEmpty {
       var text = ""
       text.unicodeScalars.append(contentsOf: rest.prefix(4096))
       rest = rest.dropFirst(4096)
-      let json = String(decoding: try encoder.encode([text: [text]]), as: UTF8.self).printableJSON
+      let json = try JSON(encoding: [text: [text]]).text
       let isPrintable = json.unicodeScalars.allSatisfy(\.isPrintable)
       #expect(isPrintable)
       let back = try JSONDecoder().decode([String: [String]].self, from: Data(json.utf8))

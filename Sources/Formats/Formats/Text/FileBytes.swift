@@ -5,12 +5,12 @@
 #endif
 
 /// Reads a small file whole. Foundation could do this too, but would add megabytes to a static binary.
-enum FileBytes {
+package enum FileBytes {
   /// The longest file, in bytes: 4 MiB.
   static let limit = 4 << 20
 
   /// Why a file cannot be read, as people read it.
-  struct Failure: Error, Equatable {
+  package struct Failure: Error, Equatable {
     var reason: String
 
     fileprivate init(errno: Int32) {
@@ -23,7 +23,7 @@ enum FileBytes {
   }
 
   /// Reads a file or pipe to its end, but at most `limit` + 1 bytes.
-  static func read(_ path: String) throws(Failure) -> [UInt8] {
+  package static func read(_ path: String) throws(Failure) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Failure(errno: errno) }
     defer { close(descriptor) }

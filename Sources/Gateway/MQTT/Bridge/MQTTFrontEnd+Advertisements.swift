@@ -1,5 +1,6 @@
 import Atto
 import AttoATT
+import AttoFormats
 import AttoGateway
 
 /// Advertisements, which are forwarded as they are. Decoding them is the subscriber's business.

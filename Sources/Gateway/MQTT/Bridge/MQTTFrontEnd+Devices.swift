@@ -1,6 +1,7 @@
 import Atto
 import AttoATT
 import AttoEventLoop
+import AttoFormats
 import AttoGATT
 import AttoGateway
 

@@ -1,3 +1,4 @@
+import AttoFormats
 import AttoGateway
 
 /// Questions of devices that pair.

@@ -1,7 +1,8 @@
-import AttoEventLoop
-import AttoGateway
 import Atto
 import AttoATT
+import AttoEventLoop
+import AttoFormats
+import AttoGateway
 import AttoStore
 import Glibc
 

@@ -1,5 +1,6 @@
 import Atto
 import AttoATT
+import AttoFormats
 import AttoGateway
 
 /// Discovery messages of Home Assistant: one retained message for each decoded field that it has a

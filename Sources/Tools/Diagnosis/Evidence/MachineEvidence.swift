@@ -100,7 +100,9 @@ struct MachineEvidence {
     }
     hasModuleTree = files.exists(tree + "/modules.dep")
     hasModuleFile =
-      files.lines(tree + "/modules.dep")?.contains { $0.contains("/bluetooth/bluetooth.ko") }
+      files.lines(tree + "/modules.dep")?.contains { line in
+        line.split(separator: "/").contains { $0.hasPrefix("bluetooth.ko") }
+      }
       ?? false
     for name in files.names("/etc/modprobe.d") where name.hasSuffix(".conf") {
       let path = "/etc/modprobe.d/\(name)"

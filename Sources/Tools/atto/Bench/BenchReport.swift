@@ -1,5 +1,6 @@
 import Atto
-import FoundationEssentials
+import AttoFormats
+import Glibc
 
 /// `--report`: a self-contained page, in light and dark. The command line, the name of the host and the
 /// earlier results may hold anything: all text is escaped.
@@ -26,7 +27,7 @@ struct BenchReport {
       <title>\(title.escapedForMarkup)</title>
       <style>\(Self.style)</style></head><body><main>
       <h1>\(title.escapedForMarkup)</h1>
-      <p class="sub">\(Date().ISO8601Format().escapedForMarkup), atto \(Version.number),
+      <p class="sub">\(Shown.date(Int64(time(nil)))), atto \(Version.number),
       host \(Machine.host.escapedForMarkup): \(Machine.text.escapedForMarkup)</p>
       <pre class="command">\(Machine.commandLine.escapedForMarkup)</pre>
       \(table(BenchResult.head, runs.map(\.result.cells)))

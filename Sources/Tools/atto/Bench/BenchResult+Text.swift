@@ -1,4 +1,5 @@
 import Atto
+import AttoFormats
 
 /// Text and CSV.
 extension BenchResult {
@@ -10,7 +11,7 @@ extension BenchResult {
   var csv: String {
     let name =
       endpoint.contains(where: { ",\"\n".contains($0) })
-      ? "\"" + endpoint.replacing("\"", with: "\"\"") + "\"" : endpoint
+      ? "\"" + endpoint.replacing(each: "\"", with: "\"\"") + "\"" : endpoint
     func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "" }
     let latency = latencyMicroseconds
     return [

@@ -1,5 +1,5 @@
 import Atto
-import FoundationEssentials
+import AttoFormats
 import AttoLinkTiming
 
 /// The result of a test, in the form of `--json`.
@@ -270,7 +270,7 @@ struct BenchResult: Codable, Sendable {
     var results: [BenchResult] = []
     for (index, line) in data.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty {
-      guard let result = try? JSONDecoder().decode(BenchResult.self, from: Data(line)),
+      guard let result = try? JSONParser.parse(Array(line)).decode(BenchResult.self),
         result.isPlausible
       else {
         throw FileError(message: "\(path):\(index + 1): not a result of atto bench --json")

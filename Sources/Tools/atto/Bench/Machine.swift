@@ -1,4 +1,4 @@
-import FoundationEssentials
+import AttoFormats
 import Glibc
 
 /// What a measurement ran on, and how it was started.
@@ -23,7 +23,7 @@ enum Machine {
       $0.isASCII
         && ($0.properties.isAlphabetic || "0123456789-_./:=,@%+".unicodeScalars.contains($0))
     }
-    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
+    return isPlain && !word.isEmpty ? word : "'" + word.replacing(each: "'", with: #"'\''"#) + "'"
   }
 
   static var host: String {
@@ -44,11 +44,12 @@ enum Machine {
   }
 
   private static var processor: String? {
-    guard let data = try? Data(contentsOf: URL(filePath: "/proc/cpuinfo")) else { return nil }
-    let text = String(decoding: data, as: UTF8.self)
-    return text.split(separator: "\n").first { $0.hasPrefix("model name") }?
-      .split(separator: ":", maxSplits: 1).last
-      .map { $0.split(separator: " ").joined(separator: " ") }
+    guard let bytes = try? FileBytes.read("/proc/cpuinfo") else { return nil }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first {
+      $0.hasPrefix("model name")
+    }?
+    .split(separator: ":", maxSplits: 1).last
+    .map { $0.split(separator: " ").joined(separator: " ") }
   }
 
   private static func string(_ field: some Any) -> String {

@@ -1,7 +1,9 @@
+import AttoFormats
+
 extension CommandDescription {
   var help: String {
     var text = usage + "\n\n" + summary + "\n"
-    for paragraph in details.split(separator: "\n\n") {
+    for paragraph in details.pieces(between: "\n\n") {
       let isVerbatim = paragraph.hasPrefix(" ")
       text += "\n" + (isVerbatim ? String(paragraph) : Self.wrapped(paragraph, indent: 0)) + "\n"
     }
@@ -34,7 +36,7 @@ extension CommandDescription {
   /// not broken.
   private static func wrapped(_ text: some StringProtocol, indent: Int, column: Int = 0) -> String {
     var (out, column, isStart) = ("", column, true)
-    let unbreakable = String(text).replacing("(default: ", with: "(default:\u{A0}")
+    let unbreakable = String(text).replacing(each: "(default: ", with: "(default:\u{A0}")
     for word in unbreakable.split(whereSeparator: { $0 == " " || $0 == "\n" }) {
       if !isStart, column + 1 + word.count > width {
         out += "\n" + String(repeating: " ", count: indent)
@@ -44,7 +46,7 @@ extension CommandDescription {
       column += word.count + (isStart ? 0 : 1)
       isStart = false
     }
-    return out.replacing("\u{A0}", with: " ")
+    return out.replacing(each: "\u{A0}", with: " ")
   }
 }
 

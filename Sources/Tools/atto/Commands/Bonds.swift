@@ -60,7 +60,9 @@ enum BondsCommand: Command {
     guard !bonds.isEmpty else { return }
     let lines = Columns.lines(
       ["ADAPTER", "PEER", "LINK KEY", "SINCE", "CONTENTS"],
-      bonds.map { ["\($0.adapter)", "\($0.peer)", $0.strength, $0.date, $0.contents] },
+      bonds.map {
+        ["\($0.adapter)", "\($0.peer)", $0.strength, Shown.date($0.since), $0.contents]
+      },
       isNumeric: false)
     for (index, line) in lines.enumerated() {
       Terminal.print(line)
@@ -79,16 +81,6 @@ extension Bond {
     return (key.isAuthenticated ? "authenticated" : "unauthenticated")
       + (key.kind >= 2 ? ", secure connections" : ", legacy")
       + (size < 16 ? ", \(size) octets" : "")
-  }
-
-  /// Day and minute, in UTC.
-  fileprivate var date: String {
-    var seconds = time_t(since)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func two(_ number: Int32) -> String { String(number).padded(left: 2, with: "0") }
-    return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-      + " \(two(parts.tm_hour)):\(two(parts.tm_min))Z"
   }
 
   fileprivate var contents: String {

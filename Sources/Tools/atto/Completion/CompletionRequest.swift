@@ -1,3 +1,5 @@
+import AttoFormats
+
 /// Completes a command line, from the descriptions that help is printed from.
 ///
 /// The scripts of ``CompletionScript`` ask for it with `atto __complete WORD...`: the words up to the
@@ -156,7 +158,7 @@ private struct Before {
 extension String {
   /// Without its full stop.
   fileprivate var firstSentence: String {
-    let sentence = split(separator: ". ").first ?? ""
+    let sentence = pieces(between: ". ").first ?? ""
     return String(sentence.hasSuffix(".") ? sentence.dropLast() : sentence)
   }
 }

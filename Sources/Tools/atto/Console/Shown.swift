@@ -1,6 +1,7 @@
 import Atto
 import AttoATT
 import AttoFormats
+import Glibc
 
 /// Values, UUIDs and names in results.
 enum Shown {
@@ -24,6 +25,17 @@ enum Shown {
   static func named(attribute uuid: BluetoothUUID) -> String {
     let isDescriptor = AssignedNumbers.name(of: uuid, as: .descriptor) != nil
     return named(uuid, isDescriptor ? .descriptor : .characteristic)
+  }
+
+  /// Day and minute, in UTC.
+  ///
+  /// - Parameter time: seconds since 1970.
+  static func date(_ time: Int64) -> String {
+    var (seconds, parts) = (time_t(time), tm())
+    gmtime_r(&seconds, &parts)
+    func two(_ number: Int32) -> String { String(number).padded(left: 2, with: "0") }
+    return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+      + " \(two(parts.tm_hour)):\(two(parts.tm_min))Z"
   }
 
   /// A name sent by a peer, in quotation marks. What is not printable is escaped.

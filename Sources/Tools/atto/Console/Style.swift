@@ -1,3 +1,4 @@
+import AttoFormats
 import Glibc
 
 /// The kind of a line, which decides what of it is in colour on a terminal: the headings of help, and
@@ -40,7 +41,7 @@ enum Style {
       return paint(word, code) + line.dropFirst(word.count)
     }
     // `atto serve: warning: ...`
-    let parts = line.split(separator: ": ", maxSplits: 2)
+    let parts = line.pieces(between: ": ", maxSplits: 2)
     guard parts.count == 3, parts[0].hasPrefix("atto"), parts[1] == "warning" else { return line }
     return "\(parts[0]): \(paint("warning:", yellow)) \(parts[2])"
   }

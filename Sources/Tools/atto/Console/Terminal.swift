@@ -1,6 +1,6 @@
 import Atto
+import AttoFormats
 import CAttoLinux
-import FoundationEssentials
 import Glibc
 import Synchronization
 
@@ -93,7 +93,7 @@ enum Terminal {
 
   /// Prints a JSON object as a line on standard output.
   static func print(json object: JSONObject, delivery: Delivery? = nil) {
-    // Encoding strings and finite numbers does not fail.
+    // Encoding texts and numbers does not fail.
     if let line = try? encoded(object) { print(line, delivery: delivery) }
   }
 
@@ -101,9 +101,7 @@ enum Terminal {
   static func print(encoded value: some Encodable) throws { print(try encoded(value)) }
 
   static func encoded(_ value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self).printableJSON
+    try JSON(encoding: value).text
   }
 
   static func put(_ lines: [String], as style: Style, on queue: OutputQueue, mayDrop: Bool) {

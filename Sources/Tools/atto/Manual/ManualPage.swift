@@ -1,4 +1,5 @@
 import Atto
+import AttoFormats
 
 /// A manual page in section 1, made from the descriptions that help is printed from.
 struct ManualPage {
@@ -24,7 +25,7 @@ struct ManualPage {
       roff.words(["atto", command.name], then: form)
     }
     roff.section("Description")
-    for (index, paragraph) in command.details.split(separator: "\n\n").enumerated() {
+    for (index, paragraph) in command.details.pieces(between: "\n\n").enumerated() {
       if index > 0, !paragraph.hasPrefix(" ") { roff.line(".PP") }
       roff.paragraph(String(paragraph))
     }

@@ -1,3 +1,5 @@
+import AttoFormats
+
 /// Text for man and mandoc, in the man(7) macros.
 struct Roff {
   private(set) var body = ""
@@ -41,10 +43,10 @@ struct Roff {
   mutating func text(_ text: some StringProtocol, keepsFirstDash: Bool = false) {
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     guard !keepsFirstDash else {
-      let parts = words.split(separator: " - ", maxSplits: 1).map { Self.escaped($0) }
+      let parts = words.pieces(between: " - ", maxSplits: 1).map { Self.escaped($0) }
       return line(parts.joined(separator: " \\- "))
     }
-    for sentence in words.replacing(". ", with: ".\n").split(separator: "\n") {
+    for sentence in words.replacing(each: ". ", with: ".\n").split(separator: "\n") {
       line(Self.escaped(sentence))
     }
   }

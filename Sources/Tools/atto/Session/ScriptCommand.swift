@@ -120,7 +120,7 @@ extension TextSession {
           try session.commands.named(name).description
         }
       return Terminal.print(
-        ownText: description.help.replacing("atto \(name) ", with: "\(name) "))
+        ownText: description.help.replacing(each: "atto \(name) ", with: "\(name) "))
     }
     let descriptions =
       session.commands.all.map(\.description)
@@ -228,6 +228,6 @@ extension ErrorCode {
   }
 
   private static func plain(_ text: String) -> String {
-    text.lowercased().replacing(" ", with: "-")
+    text.lowercased().replacing(each: " ", with: "-")
   }
 }

@@ -1,4 +1,5 @@
 import Atto
+import AttoFormats
 
 /// The commands of a session: its own, those on a connection, and others that need neither a terminal
 /// nor standard input.
@@ -100,7 +101,7 @@ extension CommandDescription {
   var inSession: CommandDescription {
     let left = ownOptions.map { "--\($0.description.name)" } + ["--json"]
     return CommandDescription(
-      name, summary, synopsis: synopsis.map { $0.replacing("ENDPOINT ", with: "") },
+      name, summary, synopsis: synopsis.map { $0.replacing(each: "ENDPOINT ", with: "") },
       arguments: Array(arguments.dropFirst()), details: details,
       options: ownOptions + [CommonOptions.json], timeLimit: timeLimit.inSession,
       examples: examples.filter { example in

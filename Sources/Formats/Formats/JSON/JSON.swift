@@ -1,5 +1,3 @@
-import AttoFormats
-
 /// A JSON value to be written. Objects keep the order of their members.
 package indirect enum JSON: Sendable {
   case string(String)
