@@ -4,7 +4,7 @@
 
 #define BASE_LOW UINT64_C(0x800000805F9B34FB)
 
-const char *atto_version(void) { return "1.0"; }
+const char *atto_version(void) { return ATTO_VERSION; }
 
 const char *atto_strerror(int result) {
   switch (result) {

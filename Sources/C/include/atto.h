@@ -60,7 +60,7 @@ const char *atto_strerror(int result);
  * none. */
 const char *atto_att_error_name(uint8_t code);
 
-/* The version of the library, "1.0". */
+/* The version of the library, such as "0.9.0". */
 const char *atto_version(void);
 
 /* ---- UUIDs ---- */

@@ -1,3 +1,4 @@
+import Atto
 import AttoEventLoop
 import AttoGateway
 import CAttoLinux
@@ -5,13 +6,11 @@ import Glibc
 
 /// The command `atto-gateway`.
 @main struct Gateway {
-  static let version = "0.9.0-dev"
-
   static func main() {
     signal(SIGPIPE, SIG_IGN)
     switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
     case .help: print(Arguments.usage)
-    case .version: print("atto-gateway \(version)")
+    case .version: print("atto-gateway \(Version.number)")
     case .check(let file): check(file)
     case .status(let control, let isJSON): StatusCommand.run(control, isJSON: isJSON)
     case .wrong(let text):

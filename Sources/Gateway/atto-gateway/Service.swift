@@ -61,7 +61,7 @@ actor Service {
     let frontEnds = FrontEnds(FrontEndKind.all, on: hub)
     self.frontEnds = frontEnds
     let servers = StatusServers(loop, log) { [began] in
-      await hub.status(of: frontEnds, since: began, version: Gateway.version)
+      await hub.status(of: frontEnds, since: began, version: Version.number)
     }
     self.servers = servers
     let holding = Task(executorPreference: loop.tasks) { await hub.run() }

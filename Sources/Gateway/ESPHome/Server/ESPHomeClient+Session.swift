@@ -1,3 +1,4 @@
+import Atto
 import AttoEventLoop
 import AttoGateway
 import Glibc
@@ -18,7 +19,8 @@ extension ESPHomeClient {
     case .hello(let client, _, let minor):
       send(
         SessionAnswer.hello(
-          major: Self.major, minor: Self.minor, server: "atto-gateway", name: identity.name))
+          major: Self.major, minor: Self.minor, server: "atto-gateway \(Version.number)",
+          name: identity.name))
       greeted(client, version: minor)
     case .authentication: send(SessionAnswer.authenticated)
     case .disconnect:
@@ -46,7 +48,7 @@ extension ESPHomeClient {
     return DeviceInfo(
       name: identity.name, friendlyName: identity.friendlyName, address: identity.addressText,
       esphomeVersion: Self.esphomeVersion, model: "atto-gateway", manufacturer: "Atto",
-      projectName: "atto.gateway", projectVersion: "1", featureFlags: Self.featureFlags,
+      projectName: "atto.gateway", projectVersion: Version.number, featureFlags: Self.featureFlags,
       bluetoothAddress: identity.addressText, isEncrypted: server.configuration.key != nil)
   }
 

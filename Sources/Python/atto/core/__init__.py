@@ -11,7 +11,7 @@ The library does no input and output. The caller feeds PDUs and the time, and ta
 
 `atto.h` of the library describes each function; the names here are the same. Times are nanoseconds of any
 clock that does not go back; without one, `time.monotonic_ns()` is used. The library is found by
-`$ATTO_LIBRARY`, else as `libatto.so.1`. Every call holds the interpreter's lock, so threads may share a
+`$ATTO_LIBRARY`, else as `libatto.so.0`. Every call holds the interpreter's lock, so threads may share a
 device.
 """
 

@@ -131,7 +131,7 @@ def library() -> ctypes.PyDLL:
     """The loaded library. Raises `ProcessError` if it is not installed."""
     global _library
     if _library is None:
-        name = os.environ.get("ATTO_LIBRARY") or "libatto.so.1"
+        name = os.environ.get("ATTO_LIBRARY") or "libatto.so.0"
         try:
             loaded = ctypes.PyDLL(name)
             for function, parameters in SIGNATURES.items():
@@ -141,7 +141,7 @@ def library() -> ctypes.PyDLL:
             raise ProcessError(
                 f"cannot load {name}: {error}",
                 "install the library with Sources/C/install --prefix DIR, and set $ATTO_LIBRARY to "
-                "DIR/lib/libatto.so.1") from error
+                "DIR/lib/libatto.so.0") from error
         loaded.atto_strerror.restype = loaded.atto_att_error_name.restype = c_char_p
         loaded.atto_att_error_name.argtypes = [c_uint8]
         loaded.atto_create.argtypes = [POINTER(Config), POINTER(c_void_p)]

@@ -1,3 +1,4 @@
+import Atto
 import AttoFormats
 
 /// An interface that Wireshark lists among its own, and the options that it asks for.
