@@ -15,7 +15,7 @@ READMES = {
     "Sources/README.md": "Architecture.md", "Sources/C/README.md": "libatto.md",
     "Sources/Python/README.md": "Python.md", "Tests/README.md": "Tests.md",
     "Tests/System/KernelLab/README.md": "KernelLab.md", "Benchmarks/README.md": "Benchmarks.md",
-    "CHANGELOG.md": "Changes.md",
+    "Sources/Debian/README.md": "Packages.md", "CHANGELOG.md": "Changes.md",
 }
 SYMBOL_PAGE = re.compile(r"# ``([^`]+)``\n")
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
