@@ -47,6 +47,11 @@ struct LinkTable {
     entries.values.first { $0.peer == peer }?.parameters
   }
 
+  /// The handle of the link with a peer.
+  func handle(of peer: BluetoothAddress) -> UInt16? {
+    entries.first { $0.value.peer == peer }?.key
+  }
+
   /// Removes and returns the oldest refusal by a peer.
   mutating func removeRefusal(by peer: BluetoothAddress) -> ChannelRefusal? {
     guard let handle = entries.first(where: { $0.value.peer == peer })?.key else {

@@ -47,6 +47,18 @@ extension Adapter {
     try await backend.controller?.loadConnectionParameters(parameters)
   }
 
+  /// Asks the controller to change the parameters of a link. The peer may refuse; see
+  /// ``connectionInformation(of:)``.
+  ///
+  /// - Returns: false if it cannot be asked: without a link, for a link that was made before the adapter
+  ///   was opened, without CAP_NET_RAW, and on the virtual air.
+  package func updateConnection(
+    with peer: BluetoothAddress, _ parameters: PreferredConnectionParameters
+  ) -> Bool {
+    guard endReason == nil else { return false }
+    return backend.controller?.updateConnection(with: peer, parameters) ?? false
+  }
+
   /// Ends the link with a peer for all programs that use it.
   ///
   /// - Throws: `management` with `notConnected`, and what ``powerOff()`` throws.

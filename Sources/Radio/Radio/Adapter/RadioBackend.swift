@@ -90,6 +90,9 @@ package protocol RadioController: AnyObject {
   nonisolated(nonsending) func loadConnectionParameters(
     _ parameters: [BluetoothAddress: PreferredConnectionParameters]
   ) async throws(RadioError)
+  func updateConnection(
+    with peer: BluetoothAddress, _ parameters: PreferredConnectionParameters
+  ) -> Bool
   nonisolated(nonsending) func disconnect(_ peer: BluetoothAddress) async throws(RadioError)
 }
 

@@ -17,6 +17,20 @@ static inline int clinux_management_socket(void) {
   return fd;
 }
 
+// Sends an HCI command to a controller through the kernel (HCI_CHANNEL_RAW): the type of the
+// packet, the command, its length, its parameters. The answer is not waited for. Requires CAP_NET_RAW.
+static inline int clinux_hci_command(uint16_t index, const void *octets, size_t count) {
+  int fd = socket(AF_BLUETOOTH, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, BTPROTO_HCI);
+  if (fd < 0) return -errno;
+  struct sockaddr_hci address = {
+      .hci_family = AF_BLUETOOTH, .hci_dev = index, .hci_channel = HCI_CHANNEL_RAW};
+  int error = 0;
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || write(fd, octets, count) < 0)
+    error = -errno;
+  close(fd);
+  return error;
+}
+
 // A socket that receives traffic between the kernel and one controller (HCI_CHANNEL_MONITOR). The
 // filter passes LE Meta events except advertising reports, Disconnection Complete, and responses to
 // credit-based connection requests. Requires CAP_NET_RAW.
