@@ -16,7 +16,9 @@ actor Service {
   private let manager: ServiceManager
   private var frontEnds: FrontEnds?
   private var hub: Hub?
-  private var bonds: BondKeeper?
+  private var bonds: [AdapterName: BondKeeper] = [:]
+  /// What was logged last about the bonds of an adapter.
+  private var bondNotices: [AdapterName: [String]] = [:]
   private var servers: StatusServers?
   private var main: Task<Int32, Never>?
   private var reloading: Task<Void, Never>?
@@ -54,9 +56,13 @@ actor Service {
       log.add(.error, "the store cannot be used: \(error)")
       return 3
     }
-    await loadBonds(store)
     let log = log
-    let hub = Hub(configuration, store: store, loop: loop, log: { log.add($0, $1) })
+    let opening: Hub.Opening = { (name, loop) throws(RadioError) in
+      if let store { await self.loadBonds(store, of: name) }
+      return try await Hub.open(name, loop)
+    }
+    let hub = Hub(
+      configuration, store: store, loop: loop, opening: opening, log: { log.add($0, $1) })
     self.hub = hub
     let frontEnds = FrontEnds(FrontEndKind.all, on: hub)
     self.frontEnds = frontEnds
@@ -80,7 +86,7 @@ actor Service {
     await frontEnds.end()
     holding.cancel()
     await holding.value
-    await bonds?.close()
+    for keeper in bonds.values { await keeper.close() }
     return 0
   }
 
@@ -101,18 +107,28 @@ actor Service {
     }
   }
 
-  private func loadBonds(_ store: StoreFile?) async {
-    guard let store, configuration.adapters.contains(where: { $0 != .air }) else { return }
+  /// Loads the bonds of an adapter into the kernel, and keeps new ones from now on. Again each time that the
+  /// adapter is opened: the kernel forgets the bonds of one that is unplugged.
+  private func loadBonds(_ store: StoreFile, of name: AdapterName) async {
+    guard case .hci(let index) = name else { return }
     let log = log
+    await bonds.removeValue(forKey: name)?.close()
+    var notices: [String]
     do throws(RadioError) {
-      let bonds = try await BondKeeper.begin(store, ofAll: true, loop: loop) { _ in
+      let keeper = try await BondKeeper.begin(store, source: .adapter(index), loop: loop) { _ in
       } onFailure: {
         log.add(.error, "a bond could not be stored: \($0)")
       }
-      for notice in bonds.notices { log.add(.warning, notice) }
-      self.bonds = bonds
+      bonds[name] = keeper
+      notices = keeper.notices
+    } catch .noAdapter {
+      // The hub reports it.
+      return
     } catch {
-      log.add(.warning, "the kernel's bonds are not kept: \(error)")
+      notices = ["the bonds of \(name) are not kept: \(error)"]
+    }
+    if bondNotices.updateValue(notices, forKey: name) != notices {
+      for notice in notices { log.add(.warning, notice) }
     }
   }
 

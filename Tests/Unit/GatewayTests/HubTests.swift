@@ -152,7 +152,7 @@ import Testing
     let task = Task(executorPreference: clock.loop.tasks) { await hub.run() }
     await clock.advance(by: .seconds(3600))
     let count = openings.withLock { $0 }
-    #expect((30...80).contains(count), "\(count)")
+    #expect((200...400).contains(count), "\(count)")
     #expect(messages.withLock { $0.count } == 1)
     guard case .failed = await hub.scanner.phase else {
       Issue.record("scans")

@@ -113,6 +113,8 @@ extension ESPHomeClient {
           await room()
           pass(octets, of: handle.rawValue, use, at: address)
         case .disconnected(let reason):
+          // A client takes the end of the link for a failure of what it waits for.
+          await self.device(use, at: address)?.unpairing?.value
           return gone(use, at: address, ESPError(end: reason))
         case .connected, .databaseChanged: break
         }
@@ -157,7 +159,8 @@ extension ESPHomeClient {
     guard let device else { return refuse(address.value, action, .noResources) }
     let use = devices[address.value]?.use ?? device.here { $0.use(as: "esphome") }
     requests += 1
-    Task(executorPreference: loop.tasks) { await self.forget(address, action, use) }
+    let task = Task(executorPreference: loop.tasks) { await self.forget(address, action, use) }
+    if action == .unpair { devices[address.value]?.unpairing = task }
   }
 
   private func forget(
@@ -176,6 +179,7 @@ extension ESPHomeClient {
     } else {
       send(DeviceReport.cacheCleared(address: address.value, done, error: code))
     }
+    devices[address.value]?.unpairing = nil
     requests -= 1
     carryOut()
   }

@@ -119,7 +119,8 @@ extension DeviceReport {
 extension RawAdvertisement {
   init(_ discovery: Discovery) {
     self.init(
-      address: discovery.address.value, rssi: discovery.rssi,
+      // Clients take -127 for an unknown strength.
+      address: discovery.address.value, rssi: discovery.strength ?? -127,
       addressType: discovery.address.kind == .public ? 0 : 1,
       data: discovery.advertisement + discovery.scanResponse)
   }

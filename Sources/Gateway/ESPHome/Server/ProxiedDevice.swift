@@ -20,6 +20,8 @@ final class ProxiedDevice {
   /// Carries out the requests.
   var working: Task<Void, Never>?
   var waiting: [Request] = []
+  /// Removes the bond. The kernel ends the link before it answers.
+  var unpairing: Task<Void, Never>?
   /// The characteristics whose values the client wants.
   var notifying: Set<UInt16> = []
 

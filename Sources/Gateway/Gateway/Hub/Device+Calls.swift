@@ -159,6 +159,8 @@ extension Device {
   }
 
   /// Removes the bond, at the radio and in the store. The kernel ends the link then.
+  ///
+  /// - Throws: `device` with what the radio answered if there was no bond in either place.
   func unpair() async throws(GatewayError) {
     guard let address else { throw .notConnected(device: label) }
     let radios = await hub.openAdapters
@@ -172,7 +174,7 @@ extension Device {
         failure = error
       }
       if let store = hub.store,
-        (try? await store.removeBond(adapter: radio.address, peer: address)) != nil
+        (try? await store.removeBond(adapter: radio.address, peer: address)) == true
       {
         isRemoved = true
       }

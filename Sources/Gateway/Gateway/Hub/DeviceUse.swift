@@ -112,8 +112,8 @@ package final class DeviceUse: Sendable {
   /// Removes the bond, at the radio and in the store.
   package func unpair() async throws(GatewayError) { try await device.unpair() }
 
-  /// Sets the parameters that links to the device start with from now on. Does nothing on the virtual
-  /// air.
+  /// Sets the parameters of the link and of later ones. Without CAP_NET_RAW those of later ones only. Does
+  /// nothing on the virtual air.
   package func setParameters(
     _ parameters: PreferredConnectionParameters
   ) async throws(GatewayError) {

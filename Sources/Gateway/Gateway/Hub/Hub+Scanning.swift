@@ -2,6 +2,7 @@ import Atto
 import AttoEventLoop
 import AttoLinks
 import AttoRadio
+import AttoStore
 
 /// What is heard.
 extension Hub {
@@ -71,7 +72,7 @@ extension Hub {
     var best: [BluetoothAddress: Heard] = [:]
     for radio in radios.values {
       for (address, heard) in radio.present {
-        guard let other = best[address], other.discovery.rssi >= heard.discovery.rssi else {
+        guard let other = best[address], other.discovery.rank >= heard.discovery.rank else {
           best[address] = heard
           continue
         }
@@ -84,16 +85,25 @@ extension Hub {
     for radio in radios.values { radio.scan?.cancel() }
   }
 
-  /// Scans until the adapter fails.
+  /// Scans until the adapter fails, or is switched off.
   func scan(_ radio: Radio, _ adapter: Adapter) async throws(RadioError) {
+    // An adapter that is switched off lets its scans wait. A new one fails.
+    let name = radio.name
+    let switchedOff = Task(executorPreference: loop.tasks) { [weak self] in
+      for await state in await adapter.states() where state == .poweredOff {
+        self?.here { $0.radios[name]?.scan?.cancel() }
+      }
+    }
+    defer { switchedOff.cancel() }
     while !Task.isCancelled {
       var options = ScanOptions()
       options.isActive = scansActively || adapter.index != nil
       options.reportsDuplicates = !listeners.isEmpty
       let events = adapter.scan(options)
       radio.phase = .running
+      // A new scan reports everything that is there, and nothing that went before it began.
+      radio.present = [:]
       reconsider()
-      let name = radio.name
       let scan = Task(executorPreference: loop.tasks) { () -> RadioError? in
         do throws(RadioError) {
           for try await event in events { self.here { $0.receive(event, name) } }
@@ -134,7 +144,7 @@ extension Hub {
     if !isNew { radio.present[address] = heard }
     for queue in listeners.values { queue.add(heard) }
     for device in named.values { identify(device, discovery, radio.name) }
-    addressed[address]?.here { $0.rssi = discovery.rssi }
+    addressed[address]?.here { $0.rssi = discovery.strength }
     guard discovery.isConnectable, !turns.waiting.isEmpty else { return }
     if isNew { appeared(address) }
     reconsider()
@@ -144,15 +154,16 @@ extension Hub {
   func identify(_ device: Device, _ discovery: Discovery, _ radio: AdapterName) {
     device.here { device in
       if let address = device.address, address.value == discovery.address.value {
-        device.rssi = discovery.rssi
+        device.rssi = discovery.strength
         return
       }
       guard let match = device.configuration?.match, match.address == nil,
         device.connection == nil, match.matches(discovery, onAir: radio == .air),
-        device.address.map({ !isPresent($0) }) ?? true
+        // A device with private addresses has replaced the one that was heard last.
+        device.address.map({ !isPresent($0) || !PeerName.isStable($0) }) ?? true
       else { return }
       device.address = discovery.address
-      device.rssi = discovery.rssi
+      device.rssi = discovery.strength
     }
   }
 
@@ -162,7 +173,8 @@ extension Hub {
 }
 
 extension Hub {
-  /// The kernel replaces all parameters by those that are loaded, so all are.
+  /// Sets the parameters of the present link, if the adapter can, and of those to come. The kernel replaces
+  /// all parameters by those that are loaded, so all are.
   func setParameters(
     _ new: PreferredConnectionParameters, of address: BluetoothAddress
   ) async throws(GatewayError) {
@@ -173,6 +185,7 @@ extension Hub {
     for radio in openAdapters {
       do throws(RadioError) {
         try await radio.loadConnectionParameters(parameters)
+        _ = await radio.updateConnection(with: address, new)
       } catch {
         throw .device(.radio(error))
       }

@@ -126,7 +126,7 @@ extension Hub {
         continue
       }
       let best = hearing.filter { hasRoom($0) }.max {
-        $0.heard(address)!.discovery.rssi < $1.heard(address)!.discovery.rssi
+        $0.heard(address)!.discovery.rank < $1.heard(address)!.discovery.rank
       }
       if let best { grant(entry.key, best, best.heard(address)!.discovery.address) }
     }

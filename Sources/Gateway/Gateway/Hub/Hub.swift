@@ -21,7 +21,7 @@ package actor Hub {
   /// Advertisements that wait for one consumer.
   package static let heardLimit = 4096
   /// The pauses between attempts to open an adapter.
-  static let adapterPauses: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
+  static let adapterPauses: ClosedRange<Duration> = .seconds(1) ... .seconds(15)
 
   /// The loop on which the gateway runs.
   package nonisolated let loop: Loop
@@ -210,7 +210,7 @@ package actor Hub {
       }
       radio.present = [:]
       // Without permission to scan, an adapter of the kernel still connects.
-      if await radio.adapter?.endReason != nil || radio.name == .air { radio.adapter = nil }
+      if await radio.adapter?.state != .poweredOn || radio.name == .air { radio.adapter = nil }
       reconsider()
       do { try await loop.sleep(for: pause) } catch { break }
       pause = min(pause * 2, Self.adapterPauses.upperBound)

@@ -33,6 +33,13 @@ package struct Heard: Equatable, Sendable {
   package var time: Int64
 }
 
+extension Discovery {
+  /// Signal strength in dBm; nil if the controller does not report it.
+  package var strength: Int8? { rssi == 127 ? nil : rssi }
+  /// Orders discoveries by their strength, unknown ones last.
+  var rank: Int8 { strength ?? .min }
+}
+
 /// What the scanners of all adapters do.
 package struct ScannerState: Equatable, Sendable {
   package enum Phase: Equatable, Sendable {

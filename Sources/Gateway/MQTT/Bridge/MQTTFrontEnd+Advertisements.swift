@@ -16,7 +16,8 @@ extension MQTTFrontEnd {
     let device = heard.discovery
     let payload = JSON.object([
       ("address", .string(device.address.digits)),
-      ("random", .bool(device.address.kind == .random)), ("rssi", .integer(Int(device.rssi))),
+      ("random", .bool(device.address.kind == .random)),
+      ("rssi", device.strength.map { .integer(Int($0)) } ?? .null),
       ("connectable", .bool(device.isConnectable)),
       ("data", .string(Hex.text(device.advertisement))),
       ("scanResponse", .string(Hex.text(device.scanResponse))),
@@ -32,7 +33,7 @@ extension Configuration.Advertisements {
   /// Whether an advertisement passes the filters: strong enough, and with one of the services or
   /// companies, if there are any.
   func allows(_ device: Discovery) -> Bool {
-    if let minimumRSSI, device.rssi < minimumRSSI || device.rssi == 127 { return false }
+    if let minimumRSSI, (device.strength ?? .min) < minimumRSSI { return false }
     guard !services.isEmpty || !companies.isEmpty else { return true }
     return device.data.serviceUUIDs.contains { services.contains($0) }
       || device.data.serviceData.contains { services.contains($0.uuid) }

@@ -1,11 +1,18 @@
 """In the machine: Bumble's controllers, and Bumble itself as a host, on an air of their own.
 
-bumble_air.py ADDRESS... [--server ADDRESS] [--display | --keyboard] [--eatt]
+bumble_air.py ADDRESS... [--server ADDRESS] [--display | --keyboard] [--eatt] [--devices JSON]
 
 Each ADDRESS is a controller that the kernel gets over /dev/vhci, with links of their own, as
 many as come: the emulated controllers of btvirt have one handle for all. `--server` adds a
 Bumble host with a GATT server that advertises. Lines of standard input are commands to Bumble's
 host as a client, and what happens is a JSON object per line of standard output.
+
+`--devices` adds hosts with the same server, each an object: `name`, `address`, and if wanted `service`
+(a UUID to advertise), `passkey` (shows it when it pairs), `private` (advertises with a private address),
+`rssi` (how strong the kernel's controllers receive it) and `notifications` (for each subscription). The
+commands `off NAME`, `on NAME` and `renew NAME` take one off the air, put it there again, and give it
+another private address. `unplug ADDRESS` and `plug ADDRESS` take a controller away from the kernel and
+give it back.
 
 Run by the interpreter that has Bumble (see Tests/System/Interoperability/bumble_python.py).
 """
@@ -15,7 +22,7 @@ import asyncio
 import json
 import sys
 
-from bumble import core, hci
+from bumble import core, hci, ll
 from bumble.apps import bench
 from bumble.controller import Controller
 from bumble.core import AdvertisingData
@@ -53,6 +60,16 @@ class Air(LocalLink):
                 return
 
 
+    def send_advertising_pdu(self, sender_controller, packet):
+        """Advertisements go only to controllers that listen: many would cost an emulated machine all its
+        time."""
+        for controller in self.controllers:
+            if controller is not sender_controller and (
+                    isinstance(packet, ll.ConnectInd) or controller.le_scan_enable
+                    or controller.pending_le_connection):
+                asyncio.get_running_loop().call_soon(controller.on_ll_advertising_pdu, packet)
+
+
 class KernelController(Controller):
     """A controller for the kernel, which unmasks LE Enhanced Connection Complete and then gets no LE
     Connection Complete (Vol 4, Part E, 7.7.65.10). Bumble 0.0.236 sends the latter always. The kernel
@@ -68,15 +85,26 @@ class KernelController(Controller):
                     "status", "connection_handle", "role", "peer_address_type", "peer_address",
                     "connection_interval", "peripheral_latency", "supervision_timeout",
                     "central_clock_accuracy")})
+        if isinstance(packet, hci.HCI_LE_Extended_Advertising_Report_Event):
+            for report in packet.reports:
+                report.rssi = strengths.get(bytes(report.address), report.rssi)
         super().send_hci_packet(packet)
+
+
+# How strong devices are received, by address.
+strengths: dict[bytes, int] = {}
 
 
 class Person(PairingDelegate):
     """Shows what is to be shown, and enters what comes on standard input."""
 
-    def __init__(self, capability, entries: asyncio.Queue):
+    def __init__(self, capability, entries: asyncio.Queue, passkey: int | None = None):
         super().__init__(io_capability=capability)
         self.entries = entries
+        self.passkey = passkey
+
+    async def generate_passkey(self) -> int:
+        return await super().generate_passkey() if self.passkey is None else self.passkey
 
     async def display_number(self, number: int, digits: int = 6) -> None:
         tell("show", passkey=f"{number:06}")
@@ -91,19 +119,26 @@ class Person(PairingDelegate):
 
 
 class BumbleHost:
-    def __init__(self, address: str, air: Air, capability, eatt: bool):
+    def __init__(
+            self, address: str, air: Air, capability, eatt: bool = False, name: str = "Bumble",
+            service: str | None = None, passkey: int | None = None, private: bool = False,
+            rssi: int | None = None, notifications: int = NOTIFICATIONS):
+        self.name, self.service, self.private, self.rssi = name, service, private, rssi
+        self.notifications = notifications
         self.entries: asyncio.Queue = asyncio.Queue()
-        controller = Controller("bumble", link=air, public_address=f"{address}/P")
+        controller = Controller(name, link=air, public_address=f"{address}/P")
         host = Host()
         host.controller = controller  # source and sink of HCI
         controller.host = host
         host.set_packet_sink(controller)
         self.device = Device(
             host=host, config=DeviceConfiguration(
-                name="Bumble", address=hci.Address(f"{address}/P"), eatt_enabled=eatt))
+                name=name, address=hci.Address(f"{address}/P"), eatt_enabled=eatt))
+        # Its default is the same for all devices.
+        self.device.irk = bytes(hci.Address(f"{address}/P")) * 2 + bytes(4)
         self.device.pairing_config_factory = lambda _: PairingConfig(
             sc=True, mitm=capability != PairingDelegate.NO_OUTPUT_NO_INPUT, bonding=True,
-            delegate=Person(capability, self.entries))
+            delegate=Person(capability, self.entries, passkey))
         self.device.le_enabled = True
 
     async def start(self) -> None:
@@ -120,25 +155,51 @@ class BumbleHost:
                 | Characteristic.Permissions.READ_REQUIRES_AUTHENTICATION, b"authenticated"),
             self.notifying,
         ]))
+        self.notifying.on("subscription", lambda connection, on, _: on and asyncio.create_task(
+            self.notify(connection)))
         self.device.on("connection", self.connected)
         await self.device.power_on()
 
     async def advertise(self) -> None:
-        data = bytes(AdvertisingData([(AdvertisingData.COMPLETE_LOCAL_NAME, b"Bumble")]))
+        data = [(AdvertisingData.COMPLETE_LOCAL_NAME, self.name.encode())]
+        if self.service:
+            data.append((AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS,
+                         core.UUID(self.service).to_bytes()))
+        address = self.device.public_address
+        if self.private:
+            address = hci.Address.generate_private_address(self.device.irk)
+            await self.device.send_sync_command(
+                hci.HCI_LE_Set_Random_Address_Command(random_address=address))
+            self.device.random_address = address
+        if self.rssi is not None:
+            strengths[bytes(address)] = self.rssi
         await self.device.start_advertising(
-            advertising_data=data, auto_restart=True, own_address_type=hci.OwnAddressType.PUBLIC)
+            advertising_data=bytes(AdvertisingData(data)), auto_restart=True,
+            own_address_type=hci.OwnAddressType.RANDOM if self.private
+            else hci.OwnAddressType.PUBLIC,
+            advertising_interval_min=500, advertising_interval_max=500)
+        tell("advertising", device=self.name, address=str(address))
+
+    async def withdraw(self) -> None:
+        """Goes off the air, with its links."""
+        await self.device.stop_advertising()
+        for connection in list(self.device.connections.values()):
+            await connection.disconnect()
+        tell("off", device=self.name)
 
     def connected(self, connection) -> None:
-        tell("connected", peer=str(connection.peer_address))
-        connection.on("disconnection", lambda reason: tell("disconnected", reason=reason))
-        connection.on("pairing", lambda keys: tell("paired", authenticated=bool(
+        tell("connected", device=self.name, peer=str(connection.peer_address))
+        connection.on("connection_parameters_update", lambda: tell(
+            "parameters", device=self.name, interval=connection.parameters.connection_interval))
+        connection.on("disconnection", lambda reason: tell(
+            "disconnected", device=self.name, reason=reason))
+        connection.on("pairing", lambda keys: tell("paired", device=self.name, authenticated=bool(
             keys.ltk and keys.ltk.authenticated)))
-        connection.on("pairing_failure", lambda reason: tell("pairing failed", reason=int(reason)))
-        self.notifying.on("subscription", lambda connection, on, _: on and asyncio.create_task(
-            self.notify(connection)))
+        connection.on("pairing_failure", lambda reason: tell(
+            "pairing failed", device=self.name, reason=int(reason)))
 
     async def notify(self, connection) -> None:
-        for number in range(NOTIFICATIONS):
+        for number in range(self.notifications):
             await self.device.notify_subscriber(
                 connection, self.notifying, number.to_bytes(4, "little"))
 
@@ -204,12 +265,44 @@ class BumbleHost:
             await connection.disconnect()
 
 
-async def commands(host: BumbleHost) -> None:
+class KernelControllers:
+    """The controllers of the kernel, by address."""
+
+    def __init__(self, air: Air):
+        self.air = air
+        self.transports = {}
+
+    async def plug(self, address: str) -> None:
+        transport = await open_transport("vhci")
+        controller = KernelController(
+            f"hci-{address}", host_source=transport.source, host_sink=transport.sink, link=self.air,
+            public_address=f"{address}/P")
+        self.transports[address] = transport, controller
+
+    async def unplug(self, address: str) -> None:
+        transport, controller = self.transports.pop(address)
+        # The links end for their peers, as out of range.
+        for connection in list(controller.le_connections.values()):
+            connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_CONNECTION_TIMEOUT_ERROR))
+        self.air.remove_controller(controller)
+        await transport.close()
+
+
+async def commands(
+        host: BumbleHost | None, devices: dict[str, BumbleHost],
+        controllers: KernelControllers) -> None:
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := (await reader.readline()).decode().strip():
         match line.split():
+            case ["plug", address]: await controllers.plug(address)
+            case ["unplug", address]: await controllers.unplug(address)
+            case ["off", name]: await devices[name].withdraw()
+            case ["on", name]: await devices[name].advertise()
+            case ["renew", name]:
+                await devices[name].withdraw()
+                await devices[name].advertise()
             case ["visit", address]: asyncio.create_task(attempt(host.visit(address, False)))
             case ["pair", address]: asyncio.create_task(attempt(host.visit(address, True)))
             case ["bench", mode, scenario, *address]:
@@ -234,14 +327,12 @@ async def main() -> None:
     parser.add_argument("--display", action="store_true")
     parser.add_argument("--keyboard", action="store_true")
     parser.add_argument("--eatt", action="store_true")
+    parser.add_argument("--devices", type=json.loads, default=[])
     arguments = parser.parse_args()
     air = Air()
-    kept = []
-    for number, address in enumerate(arguments.addresses):
-        transport = await open_transport("vhci")
-        kept.append((transport, KernelController(
-            f"hci-{number}", host_source=transport.source, host_sink=transport.sink, link=air,
-            public_address=f"{address}/P")))
+    controllers = KernelControllers(air)
+    for address in arguments.addresses:
+        await controllers.plug(address)
     host = None
     if arguments.server:
         capability = (
@@ -251,9 +342,18 @@ async def main() -> None:
         host = BumbleHost(arguments.server, air, capability, arguments.eatt)
         await host.start()
         await host.advertise()
+    devices = {}
+    for described in arguments.devices:
+        capability = (
+            PairingDelegate.DISPLAY_OUTPUT_ONLY if "passkey" in described
+            else PairingDelegate.NO_OUTPUT_NO_INPUT)
+        device = BumbleHost(air=air, capability=capability, **described)
+        await device.start()
+        await device.advertise()
+        devices[device.name] = device
     tell("ready")
-    if host:
-        await commands(host)
+    if host or devices:
+        await commands(host, devices, controllers)
     await asyncio.get_running_loop().create_future()
 
 

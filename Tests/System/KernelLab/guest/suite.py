@@ -72,6 +72,9 @@ def run(test: Path, log: KernelLog, adapters: list[int]) -> dict:
     else:
         trouble = f"exit {status}" if status else None
     output = said_by_test.read_text(errors="replace")
+    # The kernel refuses commands of a socket whose queue is full of the test's events.
+    peers.control.socket.close()
+    peers.control = mgmt.Mgmt()
     try:
         peers.control.await_adapters(adapters)
         peers.stop_scans()

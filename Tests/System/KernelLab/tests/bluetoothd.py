@@ -2,6 +2,7 @@
 and as the neighbour that the doctor warns of."""
 # deadline: 180
 from daemon import *
+from gateway import *
 from peers import *
 
 SERVICE, READ, WRITE, NOTIFY, SECRET = (
@@ -83,5 +84,14 @@ with Daemon() as daemon:
     event(reader, "disconnected")
     check(reader.wait() == 0, reader.errors)
     server.event("disconnected")
+
+    # The gateway beside it says what it leaves to bluetoothd, and holds its links.
+    advertise(1)
+    held = {"name": "same", "match": {"address": ADDRESSES[1]}}
+    with Gateway(adapters=["hci0"], devices=[held]) as gateway:
+        gateway.logged(
+            f"not loaded into the kernel, because bluetoothd (process {daemon.daemon.process.pid})")
+        gateway.connected("same")
+        gateway.stop()
     server.end()
     reset()
