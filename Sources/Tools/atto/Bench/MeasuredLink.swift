@@ -44,10 +44,11 @@ enum MeasuredLink: Sendable {
 }
 
 extension LinkReport {
-  /// What the kernel knows about the link; nil when it has ended. The parameters are nil if the link
-  /// is older than this report.
+  /// What the kernel knows about the link; nil when it has ended, and for links of other carriers. The
+  /// parameters are nil if the link is older than this report.
   func measured(_ connection: Connection) async -> MeasuredLink? {
-    let information = try? await radio.connectionInformation(of: peer)
+    guard let kernel else { return nil }
+    let information = try? await kernel.radio.connectionInformation(of: kernel.peer)
     guard let security = try? await connection.security else { return nil }
     let phy = (try? await connection.phy) ?? nil
     return .told(phy: phy, information?.parameters, isEncrypted: security.level > .low)

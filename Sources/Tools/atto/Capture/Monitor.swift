@@ -27,14 +27,18 @@ enum Monitor {
     }
   }
 
-  /// Prints the PDUs of a connection, decoded, on standard error.
+  /// Prints the PDUs of a connection, decoded, on standard error. `>2` is a PDU that was sent on the
+  /// enhanced bearer 2.
   static func tracer() -> @Sendable (MonitoredPDU) -> Void {
-    let exchange = Mutex(ExchangeText())
+    let exchanges = Mutex<[Int: ExchangeText]>([:])
     return { pdu in
       let isSent = pdu.direction == .sent
       let time = TimeOfDay.text(TimeOfDay.microseconds(of: pdu.time))
-      let text = exchange.withLock { $0.text(pdu.octets, mtu: pdu.mtu, isSent: isSent) }
-      Terminal.note("\(time) \(isSent ? ">" : "<") \(Shown.pdu(pdu.octets))  \(text)")
+      let text = exchanges.withLock {
+        $0[pdu.bearer, default: ExchangeText()].text(pdu.octets, mtu: pdu.mtu, isSent: isSent)
+      }
+      let mark = (isSent ? ">" : "<") + (pdu.bearer > 0 ? "\(pdu.bearer)" : "")
+      Terminal.note("\(time) \(mark) \(Shown.pdu(pdu.octets))  \(text)")
     }
   }
 }

@@ -60,7 +60,7 @@ enum ServeCommand: Command {
       """,
     options: [
       listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, replyTimeout,
-      CommonOptions.security, CommonOptions.sendBuffer, CommonOptions.json, CommonOptions.capture,
+      CommonOptions.security, CommonOptions.bearers, CommonOptions.sendBuffer, CommonOptions.json, CommonOptions.capture,
       CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
     timeLimit: .open(unless: [once]), delivery: .log, runsInSession: true,
@@ -85,6 +85,9 @@ enum ServeCommand: Command {
     if let timeout = arguments[timeout] { options.transactionTimeout = timeout }
     options.idleLimit = arguments[idleLimit]
     options.security = arguments[CommonOptions.security].level
+    if let bearers = arguments[CommonOptions.bearers] {
+      options.enhancedBearers = try Bearers.checked(bearers, at: endpoint)
+    }
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
 

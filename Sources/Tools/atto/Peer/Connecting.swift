@@ -49,6 +49,9 @@ struct Connecting: Sendable {
     }
     options.securityTimeout = arguments[CommonOptions.timeout] ?? .seconds(30)
     storing = try StoreOptions(arguments)
+    if let bearers = arguments[CommonOptions.bearers] {
+      options.enhancedBearers = try Bearers.checked(bearers, at: self.endpoint)
+    }
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
     showsLink = arguments[CommonOptions.linkInfo]
     showsProgress = !isMeasured && ProgressLine.isShown(arguments)
@@ -87,6 +90,9 @@ struct Connecting: Sendable {
     let result: Result<Value, any Error>
     do {
       if exchangesMTU { try await exchangeMTU(connection) }
+      if let shortage = try await Bearers.shortage(of: connection, options.enhancedBearers) {
+        Terminal.note("warning: \(shortage)")
+      }
       let value = try await body(connection, store)
       try await report?.show(connection)
       result = .success(value)

@@ -1,22 +1,30 @@
 import Atto
 
-/// The parameters of a link of the kernel, for `--link-info`.
+/// The parameters of a link of the kernel and the bearers of any link, for `--link-info`.
 ///
 /// It must exist before the connection: the kernel reports interval and data length only when they
 /// change.
 struct LinkReport {
-  let radio: Adapter
-  let peer: BluetoothAddress
+  let kernel: (radio: Adapter, peer: BluetoothAddress)?
 
   init(_ endpoint: Endpoint, on loop: Loop) async throws {
-    guard case .le(let address) = endpoint else {
-      throw UsageError("--link-info requires an le: endpoint, not \"\(endpoint)\"")
+    switch endpoint {
+    case .le(let address):
+      kernel = (try await Adapter.kernel(address.source, loop: loop), address.peer)
+    case .air: kernel = nil
+    case .leAny, .unix, .descriptor:
+      throw UsageError("--link-info requires an le: or air: endpoint, not \"\(endpoint)\"")
     }
-    radio = try await Adapter.kernel(address.source, loop: loop)
-    peer = address.peer
   }
 
   func show(_ connection: Connection) async throws {
+    if let kernel { try await show(connection, kernel.radio, kernel.peer) }
+    Terminal.note("bearers: \(try await Bearers.text(of: connection))")
+  }
+
+  private func show(
+    _ connection: Connection, _ radio: Adapter, _ peer: BluetoothAddress
+  ) async throws {
     let information = try? await radio.connectionInformation(of: peer)
     let parameters = information?.parameters
     var parts: [String] = []
