@@ -27,7 +27,8 @@ extension AttoError {
   public var isRetryable: Bool {
     switch self {
     case .refused(let response): response.code.isTemporary
-    case .disconnected, .bearer, .enhancedBearer, .connectTimeout, .procedureTimeout, .loop, .tooManyClients, .idle:
+    case .disconnected, .bearer, .enhancedBearer, .connectTimeout, .procedureTimeout, .loop,
+      .tooManyClients, .idle:
       true
     case .link(let error): error.isTemporary
     case .radio(let error): error.isTemporary

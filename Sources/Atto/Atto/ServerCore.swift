@@ -77,7 +77,8 @@ final class ServerCore {
     let clients = connections.map { connection in
       connection.process.map {
         ClientPlaces.Client(
-          process: $0, isSilent: connection.isSilent, lastHeard: connection.bearers?.lastHeard ?? connection.lastHeard,
+          process: $0, isSilent: connection.isSilent,
+          lastHeard: connection.bearers?.lastHeard ?? connection.lastHeard,
           isSubscribed: connection.session.client?.isSubscribed ?? false)
       }
     }

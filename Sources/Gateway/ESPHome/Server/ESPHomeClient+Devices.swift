@@ -85,7 +85,9 @@ extension ESPHomeClient {
     case .success(let use):
       let device = ProxiedDevice(address, use)
       devices[address.value] = device
-      device.following = Task(executorPreference: loop.tasks) { await self.follow(use, at: address.value) }
+      device.following = Task(executorPreference: loop.tasks) {
+        await self.follow(use, at: address.value)
+      }
     }
   }
 

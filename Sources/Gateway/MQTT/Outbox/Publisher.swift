@@ -114,10 +114,12 @@ final class Publisher {
   func room() async {
     let _: Void? = try? await loop.withLocalWaiter { (waiter: Waiter<Void, GatewayError>) in
       roomWaiters.append(waiter, for: ())
-      stuckTimer = stuckTimer ?? LoopTimer(after: Self.patience, on: loop) { [weak self] in
-        self?.isStuck = true
-        self?.progressed()
-      }
+      stuckTimer =
+        stuckTimer
+        ?? LoopTimer(after: Self.patience, on: loop) { [weak self] in
+          self?.isStuck = true
+          self?.progressed()
+        }
     }
   }
   private var stuckTimer: LoopTimer?

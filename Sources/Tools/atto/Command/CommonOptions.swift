@@ -19,12 +19,14 @@ enum CommonOptions {
   static let interval = Option.value(
     "interval", "TIME[-TIME]",
     "Ask for a connection interval in this range, such as 15ms or 15ms-30ms.",
-    expected: ConnectionInterval.expectation) { ConnectionInterval($0) }
+    expected: ConnectionInterval.expectation
+  ) { ConnectionInterval($0) }
   static let bearers = Option.integer(
     "bearers", "N", in: 0...ConnectionOptions.maximumEnhancedBearers,
     "Use up to N enhanced bearers (EATT) beside the unenhanced one, 0 to 5 (default: 0).")
   static let linkInfo = Option.flag(
-    "link-info", "Print the bearers, and the kernel's parameters of an le: link, on standard error.")
+    "link-info", "Print the bearers, and the kernel's parameters of an le: link, on standard error."
+  )
 
   /// The security of a link that a command opens or accepts.
   static let security = Option.choice(

@@ -62,7 +62,8 @@ enum ConformCommand: Command {
       return CaseOutput.list(cases, Results(arguments))
     }
     let output = try CaseOutput(arguments)
-    try arguments.forbid([CommonOptions.interval, CommonOptions.bearers], "cannot be used with conform")
+    try arguments.forbid(
+      [CommonOptions.interval, CommonOptions.bearers], "cannot be used with conform")
     let connecting = try Connecting(arguments)
     if case .descriptor = connecting.endpoint {
       throw UsageError("fd: cannot be used with conform, because each case opens a connection")

@@ -65,7 +65,8 @@ enum PlayCommand: Command {
       let timeout = arguments[timeout] ?? .seconds(30)
       peer = try await RawPeer.listen(place, arguments, patience: timeout, on: loop)
     } else {
-      try arguments.forbid([CommonOptions.interval, CommonOptions.bearers], "cannot be used with play")
+      try arguments.forbid(
+        [CommonOptions.interval, CommonOptions.bearers], "cannot be used with play")
       let connecting = try Connecting(arguments)
       cases = try await ServedProfiles.playable(cases, at: connecting.endpoint, on: loop)
       peer = RawPeer(connecting.endpoint, connecting.options, patience: .seconds(2), on: loop)

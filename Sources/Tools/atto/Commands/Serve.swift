@@ -60,7 +60,8 @@ enum ServeCommand: Command {
       """,
     options: [
       listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, replyTimeout,
-      CommonOptions.security, CommonOptions.bearers, CommonOptions.sendBuffer, CommonOptions.json, CommonOptions.capture,
+      CommonOptions.security, CommonOptions.bearers, CommonOptions.sendBuffer, CommonOptions.json,
+      CommonOptions.capture,
       CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
     timeLimit: .open(unless: [once]), delivery: .log, runsInSession: true,

@@ -19,7 +19,8 @@ final class GroupBench {
   }
 
   @discardableResult func add(_ mtu: Int = 64, carriesProcedures: Bool = true) -> Session? {
-    group.add(BearerConfiguration(channel: .enhanced(mtu: mtu)), carriesProcedures: carriesProcedures)
+    group.add(
+      BearerConfiguration(channel: .enhanced(mtu: mtu)), carriesProcedures: carriesProcedures)
   }
 
   func session(_ number: Int) -> Session { group.all.first { Int($0.number) == number }! }
