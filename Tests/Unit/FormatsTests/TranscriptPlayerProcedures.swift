@@ -183,7 +183,7 @@ private final class TextOperation<P: Procedure>: ProcedureOperation<P> {
     case .failure(.violation), .failure(.limit): end("violation")
     case .failure(.misuse): end("misuse")
     case .failure(.bearer(.transactionTimeout)): end("timeout")
-    case .failure(.bearer): end("dead")
+    case .failure(.bearer), .failure(.enhancedBearer): end("dead")
     case .failure(.cancelled): end("cancelled")
     }
   }
