@@ -149,7 +149,7 @@ def build_all():
           *([] if is_quick_run else ADDRESS))
 
 
-@step(1500, after=["release"], is_quick=False, shows=r".")
+@step(1500, after=["release"], load=1.5, is_quick=False, shows=r".")
 def lab():
     """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too."""
     run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
@@ -179,7 +179,7 @@ def format():
         raise Failure("run: swift format --in-place --recursive Sources Tests Package.swift")
 
 
-@step(600, after=["tools"], load=0.5)
+@step(600, after=["tools"], is_patient=True)
 def dependents():
     """A package that depends on a version of Atto resolves beside targets named GATT, Files and so on."""
     run(SYSTEM / "Dependents" / "run")

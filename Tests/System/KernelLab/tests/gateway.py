@@ -7,7 +7,7 @@ PORT = 6053
 START = time.monotonic()
 DEVICES = [
     {"name": f"Dev{number}", "address": f"00:CC:00:00:00:{number:02X}", "rssi": -60 - number,
-     "notifications": 3} for number in range(12)]
+     "notifications": 3} for number in range(7)]
 DEVICES[1]["service"] = "180F"
 DEVICES[2]["passkey"] = 12345
 DEVICES[3]["private"] = True
