@@ -13,7 +13,8 @@ from symbols import ROOT
 # Pages that are not in a catalog, and their names in the site.
 READMES = {
     "Sources/README.md": "Architecture.md", "Sources/C/README.md": "libatto.md",
-    "Sources/Python/README.md": "Python.md", "Tests/README.md": "Tests.md",
+    "Sources/Python/README.md": "Python.md", "Sources/Python/Compatibility.md": "Bleak.md",
+    "Tests/README.md": "Tests.md",
     "Tests/System/KernelLab/README.md": "KernelLab.md", "Benchmarks/README.md": "Benchmarks.md",
     "Sources/Debian/README.md": "Packages.md", "CHANGELOG.md": "Changes.md",
 }
