@@ -50,7 +50,8 @@ public struct ConnectionOptions: Sendable {
   /// than that of the unenhanced bearer, so exchange the MTU too (``exchangesMTU``).
   ///
   /// A server accepts this many from each client, and says so in Server Supported Features if its
-  /// database has that characteristic: see `Database(name:appearance:serverFeatures:)`.
+  /// database has that characteristic: see `Database(name:appearance:serverFeatures:)`. If its kernel
+  /// has no enhanced bearers, ``ServerListener/notice`` says so, and clients have the unenhanced one.
   public var enhancedBearers = 0
   /// The most enhanced bearers: as many as one request of L2CAP opens (Vol 3, Part A, 4.25).
   public static let maximumEnhancedBearers = 5

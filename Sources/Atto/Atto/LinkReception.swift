@@ -10,17 +10,20 @@ package struct LinkReception: Sendable {
   let onFailure: @Sendable (AttoError) -> Void
   /// Called on the loop when no more links can come; not after the listener was stopped.
   let onEnd: @Sendable (AttoError) -> Void
+  /// The longest PDU that is received on enhanced bearers; nil if none are accepted.
+  let channelMTU: Int?
   /// Called on the loop with each link, which it owns from then on.
   let accept: @Sendable (any Link) throws(AttoError) -> Void
 
   package init(
     loop: Loop, onFailure: @escaping @Sendable (AttoError) -> Void,
-    onEnd: @escaping @Sendable (AttoError) -> Void,
+    onEnd: @escaping @Sendable (AttoError) -> Void, channelMTU: Int? = nil,
     accept: @escaping @Sendable (any Link) throws(AttoError) -> Void
   ) {
     self.loop = loop
     self.onFailure = onFailure
     self.onEnd = onEnd
+    self.channelMTU = channelMTU
     self.accept = accept
   }
 
@@ -40,12 +43,13 @@ package struct LinkReception: Sendable {
         () throws(LinkError) in try SocketListener(address, group: unixGroup)
       }
     case .leAny(let source):
-      return try await listen(kernel: source, advertising, agent) {
+      let listener = try await listen(kernel: source, advertising, agent) {
         () throws(AttoError) in
         try await listen(endpoint) {
           () throws(LinkError) in try SocketListener(l2cap: source)
         }
       }
+      return try await holdingBearers(listener, of: source)
     case .descriptor(let number):
       let accept = accept
       try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in

@@ -78,7 +78,10 @@ extension LocalServer {
     _ onEnd: @escaping @Sendable (AttoError) -> Void
   ) -> LinkReception {
     let core = core
-    return LinkReception(loop: loop, onFailure: onFailure, onEnd: onEnd) {
+    return LinkReception(
+      loop: loop, onFailure: onFailure, onEnd: onEnd,
+      channelMTU: options.enhancedBearers > 0 ? options.channelMTU : nil
+    ) {
       (link) throws(AttoError) in try core.value.accept(link, options: options)
     }
   }

@@ -117,8 +117,8 @@ final class ServerCore {
     do throws(AttoError) {
       try connection.open()
       if options.enhancedBearers > 0 {
-        offerBearers()
         connection.acceptBearers(carryingProcedures: false)
+        if connection.bearerAcceptance != nil { offerBearers() }
       }
       if options.security > .low { try connection.raising.begin(to: options.security) }
     } catch {

@@ -14,6 +14,8 @@ import Testing
 final class MemoryChannels: @unchecked Sendable {
   /// How the peer answers requests, one after another; then it accepts.
   var refusals: [ChannelRefusal] = []
+  /// Why no channels can be accepted, for example because the kernel has none.
+  var obstacle: RadioError?
   private(set) var requests: [Int] = []
   /// The ends of the opened channels, of the end that opened them.
   private(set) var opened: [MemoryLink] = []
@@ -37,7 +39,8 @@ final class MemoryChannels: @unchecked Sendable {
           links.isEmpty
             ? .failure(Self.refusal(.noResources)) : .success(links))
       },
-      accept: { [self] _, limit, mtu, _, deliver in
+      accept: { [self] (_, limit, mtu, _, deliver) throws(RadioError) in
+        if let obstacle { throw obstacle }
         // The server is the first to accept.
         guard self.deliver == nil else { return Acceptance() }
         self.limit = limit
@@ -185,6 +188,12 @@ private func result<Value: Sendable>(
   @Test func aServerSaysThatItAcceptsThem() async throws {
     let bench = try await Bench(features: 0)
     #expect(try await bench.connection.bearers.count == 4)
+  }
+
+  @Test func aServerThatCannotAcceptThemDoesNotOfferThem() async throws {
+    let bench = try await Bench(features: 0) { $0.obstacle = .unsupported("channels") }
+    #expect(try await bench.connection.bearerObstacle == .notOffered)
+    #expect(bench.channels.requests == [])
   }
 
   @Test func otherRefusalsAreNotRetried() async throws {

@@ -39,6 +39,7 @@ package final class EnhancedListener: Sendable {
   package static func hold(
     _ source: L2CAPSource, mtu: Int, on loop: Loop
   ) throws(RadioError) -> EnhancedListener {
+    let source = source.byAddress
     let known = held.withLock { entries in
       entries.removeAll { $0.listener == nil }
       return entries.compactMap(\.listener).first {

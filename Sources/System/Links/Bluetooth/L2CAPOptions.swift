@@ -91,6 +91,14 @@ public struct L2CAPOptions: Hashable, Sendable {
 }
 
 extension L2CAPSource {
+  /// The same adapter by its address, as its links name it. Without a public address it is used with
+  /// all others.
+  package var byAddress: L2CAPSource {
+    guard case .adapter = self else { return self }
+    guard let address = try? localAddress(.listen, suffix) else { return .any }
+    return .address(address)
+  }
+
   /// The address to bind to. Its kind must be the adapter's own: otherwise the kernel accepts it
   /// and a listener receives nothing.
   fileprivate func localAddress(
