@@ -21,3 +21,12 @@ extension TestSession {
     return operation.result
   }
 }
+
+extension GroupBench {
+  /// Starts a procedure on a bearer with the least to do.
+  func start<P: Procedure>(_ procedure: P) -> RecordedOperation<P> {
+    let operation = RecordedOperation(procedure)
+    group.start(operation, at: now)
+    return operation
+  }
+}

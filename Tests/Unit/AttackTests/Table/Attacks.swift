@@ -161,5 +161,24 @@ struct Attack {
         "transcript GATT/SR/GAW/BI-41-C",
         "GATTTests/Client/DiscoverDatabaseTests.swift: databaseThatChangesInMidDiscovery",
       ]),
+    Attack(
+      "N14", "a request on an enhanced bearer before anything was negotiated", "-",
+      also: ["AttoTests/BearerTests.swift: aServerThatDoesNotOfferThem"]),
+    Attack("N15", "one enhanced bearer flooded while others are in use", "-"),
+    Attack(
+      "N16", "more enhanced bearers than allowed, at once and one after another", "-",
+      noServer: "tested elsewhere, with channels",
+      noClient: "tested elsewhere, with channels",
+      also: [
+        "AttoTests/BearerTests.swift: furtherChannelsAreClosed",
+        "AttoTests/BearerTests.swift: atMostAsManyAsThePeerAccepts",
+        "GATTTests/Session/SessionGroupClientTests.swift: bearersOfAConnectionAreLimited",
+      ]),
+    Attack("N17", "a response on another enhanced bearer than its request", "-"),
+    Attack("N18", "duplicate responses, on one enhanced bearer and on two", "-"),
+    Attack("N19", "a PDU longer than ATT_MTU of its enhanced bearer", "-"),
+    Attack(
+      "N20", "the channel of an enhanced bearer ends while writes are prepared", "-",
+      also: ["GATTTests/Session/SessionGroupServerTests.swift: onePrepareQueue"]),
   ]
 }

@@ -1,32 +1,32 @@
 import AttoATT
 import AttoGATT
-import AttoSimulation
-import TestSupport
 
 /// A group of sessions whose peer is the test. Bearer 0 is the unenhanced one.
-final class GroupBench {
-  let group: SessionGroup
-  var now = Instant.zero
+package final class GroupBench {
+  package let group: SessionGroup
+  package var now = Instant.zero
 
-  init(_ server: Server? = nil) {
+  package init(_ server: Server? = nil) {
     group = SessionGroup(Session(server: server, client: server?.connect()))
   }
 
   /// - Parameter mtus: ATT_MTU of each enhanced bearer.
-  convenience init(_ server: Server? = nil, mtus: [Int], carriesProcedures: Bool = true) {
+  package convenience init(_ server: Server? = nil, mtus: [Int], carriesProcedures: Bool = true) {
     self.init(server)
     for mtu in mtus { add(mtu, carriesProcedures: carriesProcedures) }
   }
 
-  @discardableResult func add(_ mtu: Int = 64, carriesProcedures: Bool = true) -> Session? {
+  @discardableResult package func add(_ mtu: Int = 64, carriesProcedures: Bool = true) -> Session? {
     group.add(
       BearerConfiguration(channel: .enhanced(mtu: mtu)), carriesProcedures: carriesProcedures)
   }
 
-  func session(_ number: Int) -> Session { group.all.first { Int($0.number) == number }! }
+  package func session(_ number: Int) -> Session {
+    group.all.first { Int($0.number) == number }!
+  }
 
   /// Delivers a PDU on a bearer. Returns the PDUs that the bearer sends.
-  @discardableResult func send(_ number: Int, _ pdu: String) -> [String] {
+  @discardableResult package func send(_ number: Int, _ pdu: String) -> [String] {
     let session = session(number)
     let octets = octets(pdu)
     if case .failed = session.receive(octets.span.bytes, at: now) {
@@ -38,25 +38,14 @@ final class GroupBench {
   }
 
   /// All PDUs that wait, each after the number of its bearer.
-  var sent: [String] {
+  package var sent: [String] {
     group.all.flatMap { session in
       session.bearer.outbox.drain().map { "\(session.number): \($0)" }
     }
   }
 
-  @discardableResult func start<P: Procedure>(_ procedure: P) -> RecordedOperation<P> {
-    startWithID(procedure).operation
-  }
-
-  func startWithID<P: Procedure>(
-    _ procedure: P
-  ) -> (operation: RecordedOperation<P>, id: TransactionID) {
-    let operation = RecordedOperation(procedure)
-    return (operation, group.start(operation, at: now))
-  }
-
   /// Sends a value on the bearer of its attribute. Returns the number of the bearer.
-  func notify(_ handle: AttributeHandle, _ value: [UInt8]) -> Int {
+  package func notify(_ handle: AttributeHandle, _ value: [UInt8]) -> Int {
     let session = group.session(forValuesOf: handle)
     return session.notify(handle, value.span.bytes) ? Int(session.number) : -1
   }
