@@ -71,9 +71,11 @@ final class BatchQueue<Element: Sendable> {
 
   init(limit: Int) { self.limit = limit }
 
-  func add(_ element: Element) {
-    guard !hasEnded else { return }
-    if count >= limit {
+  /// - Returns: false if the oldest value was dropped for this one.
+  @discardableResult func add(_ element: Element) -> Bool {
+    guard !hasEnded else { return true }
+    let hasRoom = count < limit
+    if !hasRoom {
       head += 1
       missed += 1
       dropped += 1
@@ -84,6 +86,7 @@ final class BatchQueue<Element: Sendable> {
     }
     elements.append(element)
     deliver()
+    return hasRoom
   }
 
   /// Ends the sequence, after the values that wait.

@@ -11,6 +11,9 @@ import AttoGATT
 /// Configurations. Reads and writes of values go to the device in turn with those of the other users. The
 /// device is subscribed to while a program is.
 ///
+/// Each program has a queue of values of its own. One that does not read loses the oldest beyond
+/// ``Device/eventLimit``, which are counted for the device; the others are not delayed by it.
+///
 /// The link is wanted while a program is connected.
 actor LocalEndpoint {
   private nonisolated let loop: Loop
@@ -25,7 +28,19 @@ actor LocalEndpoint {
   private var subscribed: Set<AttributeHandle> = []
   /// Characteristics that only indicate.
   private var indicating: Set<AttributeHandle> = []
-  private var clients = 0
+  private var programs: [ClientID: Program] = [:]
+
+  private typealias Value = (handle: AttributeHandle, octets: [UInt8])
+
+  private struct Program {
+    let values: BatchQueue<Value>
+    let sending: Task<Void, Never>
+
+    func end() {
+      values.end()
+      sending.cancel()
+    }
+  }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -45,7 +60,7 @@ actor LocalEndpoint {
       for event in batch.elements {
         switch event {
         case .connected: await open(use)
-        case .value(let handle, let value): await pass(handle, value)
+        case .value(let handle, let value): pass((handle, value))
         case .disconnected, .databaseChanged: close()
         }
       }
@@ -70,15 +85,18 @@ actor LocalEndpoint {
       indicating = Set(
         remote.services.flatMap(\.characteristics).filter { !$0.properties.contains(.notify) }
           .map(\.valueHandle))
+      // Before the first program can connect.
+      self.server = server
       observation = try await server.observe { [weak self] event in
         guard let self else { return }
         self.here { $0.received(event) }
       }
       listener = try await server.listen(on: .unix(path: path), unixGroup: group)
-      self.server = server
     } catch let error as AttoError {
+      close()
       if !error.isCancellation { log("\(error)") }
     } catch {
+      close()
       log("\(error)")
     }
   }
@@ -90,7 +108,8 @@ actor LocalEndpoint {
     server?.disconnect()
     (server, listener, observation) = (nil, nil, nil)
     subscribed = []
-    clients = 0
+    for program in programs.values { program.end() }
+    programs = [:]
     use?.setPassive(true)
   }
 
@@ -98,13 +117,13 @@ actor LocalEndpoint {
 
   private func received(_ event: ServedEvent) {
     switch event {
-    case .connected: clients += 1
-    case .disconnected: clients -= 1
+    case .connected(let client, _): start(client)
+    case .disconnected(let client, _): programs.removeValue(forKey: client)?.end()
     case .server(.configured(let handle, let kind, _)):
       if !kind.isEmpty { subscribed.insert(handle) }
     default: return
     }
-    use?.setPassive(clients <= 0)
+    use?.setPassive(programs.isEmpty)
     for handle in subscribed { Task(executorPreference: loop.tasks) { await self.follow(handle) } }
   }
 
@@ -125,13 +144,32 @@ actor LocalEndpoint {
     }
   }
 
-  /// Passes a value on. A program that does not read loses notifications.
-  private func pass(_ handle: AttributeHandle, _ value: [UInt8]) async {
+  private func start(_ client: ClientID) {
     guard let server else { return }
-    if indicating.contains(handle) {
-      _ = try? await server.indicate(value, of: handle)
+    let values = BatchQueue<Value>(limit: Device.eventLimit)
+    let batches = Batches(values, on: loop)
+    programs[client] = Program(
+      values: values,
+      sending: Task(executorPreference: loop.tasks) {
+        while let batch = await batches.next() {
+          for value in batch.elements { await self.send(value, to: client, of: server) }
+        }
+      })
+  }
+
+  private func send(_ value: Value, to client: ClientID, of server: LocalServer) async {
+    if indicating.contains(value.handle) {
+      _ = try? await server.indicate(value.octets, of: value.handle, to: client)
     } else {
-      _ = try? await server.notifyIfRoom(value, of: handle)
+      _ = try? await server.notify(value.octets, of: value.handle, to: client)
+    }
+  }
+
+  /// Passes a value on.
+  private func pass(_ value: Value) {
+    for program in programs.values where !program.values.add(value) {
+      device.here { $0.counted.dropped += 1 }
+      if program.values.dropped == 1 { log("a program reads too slowly and loses values") }
     }
   }
 
