@@ -16,6 +16,7 @@ import resource
 import signal
 import socket
 import sqlite3
+import ssl
 import struct
 import subprocess
 import tempfile
@@ -152,8 +153,8 @@ class Bench:
         self.until(listens, "mosquitto does not listen")
         return program
 
-    def listener(self, port: int | None = None) -> Listener:
-        listener = Listener(port or self.port)
+    def listener(self, port: int | None = None, **options) -> Listener:
+        listener = Listener(port or self.port, **options)
         self.listeners.append(listener)
         return listener
 
@@ -453,6 +454,27 @@ def security(bench: Bench) -> None:
         bench.kill(gateway, signal.SIGTERM)
 
 
+def alpn(bench: Bench) -> None:
+    """The configured protocol reaches the broker's end of TLS."""
+    certificates(bench.path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(bench.path / "server.pem", bench.path / "server.key")
+    # The end that speaks for the broker prefers another one.
+    context.set_alpn_protocols(["http/1.1", "x-amzn-mqtt-ca"])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(PATIENCE)
+        settings = {"url": f"mqtts://127.0.0.1:{server.getsockname()[1]}", "caFile": str(bench.path / "ca.pem")}
+        for wanted in ("x-amzn-mqtt-ca", None):
+            gateway = bench.gateway(devices=[], broker=settings | ({"alpn": wanted} if wanted else {}))
+            connection, _ = server.accept()
+            connection.settimeout(PATIENCE)
+            with context.wrap_socket(connection, server_side=True) as secure:
+                bench.tally.equal(secure.selected_alpn_protocol(), wanted, "the protocol")
+                # CONNECT follows.
+                bench.tally.equal(secure.recv(1), b"\x10", "a packet")
+            bench.kill(gateway, signal.SIGTERM)
+
+
 def kept(folder: pathlib.Path) -> list:
     """The payloads in the queue of a dead gateway."""
     found = []
@@ -539,6 +561,29 @@ def broker_restarts(bench: Bench) -> None:
     tally.equal(json.loads(status.stdout)["devices"][0].get("links", 1), 1, "the link stays")
 
 
+def burst(bench: Bench) -> None:
+    """A burst that is longer than the queue and faster than the broker: the device waits, nothing is lost."""
+    tally = bench.tally
+    bench.broker()
+    count = 50_000
+    bench.device({"services": [{"uuid": "A000", "characteristics": [
+        {"uuid": "A001", "properties": ["notify"], "maxLength": 20,
+         "behaviour": {"burst": {"count": count, "size": 20, "on": "subscribe"}}}]}]})
+    topic = "atto/hall/strap/a001"
+    listener = bench.listener(filters=[topic])
+    bench.gateway(broker={"queueLimit": 1000})
+    for _ in range(count):
+        listener.on(topic)
+    tally.equal(first_arrivals(numbers(listener.seen, topic)), list(range(count)), "no value is missing")
+    status = json.loads(bench.run(
+        bench.programs / "atto-gateway", "status", "--control", bench.path / "hall.control",
+        "--json").stdout)
+    dropped = (status["devices"][0]["dropped"], status["frontEnds"][0]["numbers"]["dropped_total"])
+    tally.equal(dropped, (0, 0), "nothing was dropped")
+    if os.environ.get("ATTO_TIMES"):
+        print(f"{len(set(numbers(listener.seen, topic)))} values arrived, {sum(dropped)} dropped")
+
+
 def full_disk(bench: Bench) -> None:
     """A full disk costs neither links nor what is in memory, and is told."""
     tally = bench.tally
@@ -591,7 +636,8 @@ def fleet(bench: Bench) -> None:
     tally.check(status is not None, "back")
 
 
-TESTS = [everything, passkeys, any_device, security, gateway_dies, broker_restarts, full_disk, fleet]
+TESTS = [
+    everything, passkeys, any_device, security, alpn, gateway_dies, broker_restarts, burst, full_disk, fleet]
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:

@@ -12,7 +12,8 @@ final class Publisher {
   static let memoryLimit = 10_000
   /// The pause after a failure of the disk.
   static let diskPause: Duration = .seconds(1)
-  /// Values that wait at a broker that is slower than the devices, before they are held back.
+  /// Values that wait at a broker that is slower than the devices, before they are held back; half the
+  /// queue's limit if that is less.
   static let waitingLimit = 2048
   /// How long a broker may accept nothing until devices are no longer held back for it.
   static let patience: Duration = .seconds(1)
@@ -104,7 +105,8 @@ final class Publisher {
   /// Whether a broker that is there is slower than the devices. Values are accepted nevertheless.
   var isBehind: Bool {
     guard !isStuck, let link = connection?.link, link.isConnected else { return false }
-    return qos == 0 && !outbox.hasWaiting ? link.isFull : outbox.count > Self.waitingLimit
+    return qos == 0 && !outbox.hasWaiting
+      ? link.isFull : outbox.count > min(Self.waitingLimit, outbox.limit / 2)
   }
   /// Whether the broker has accepted nothing for ``patience``.
   private var isStuck = false
