@@ -189,13 +189,6 @@ struct FleetSimulation {
         }
       }
     }
-    // What the machine has given up without saying.
-    for device in devices.indices
-    where devices[device].wanted.contains(gateway)
-      && !gateways[gateway].machine.holds.contains(names[device])
-    {
-      devices[device].wanted.remove(gateway)
-    }
   }
 
   private mutating func kill() {

@@ -58,7 +58,9 @@ import Testing
     heard(&fleet, -40, [0])
     #expect(fleet.tick(at: 1000).contains(.connect("strap")))
     fleet.receive(digest("b", -50, holds: ["strap"]), at: 1500)
-    #expect(fleet.holds.isEmpty)
+    #expect(fleet.holds.isEmpty && fleet.isBusy)
+    #expect(fleet.tick(at: 2000).contains(.release("strap")))
+    #expect(!fleet.tick(at: 2500).contains(.release("strap")))
   }
 
   @Test func a_much_better_place_gets_the_device() {

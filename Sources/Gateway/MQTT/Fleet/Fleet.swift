@@ -99,6 +99,8 @@ struct Fleet {
   /// Devices that might be connected to.
   private var candidates: Set<String> = []
   private var mine: Set<String> = []
+  /// What was ``mine`` and has to be released.
+  private var dropped: [String] = []
   private var lastDigest: Digest?
   private var lastTime: Int64 = .min / 2
   private var isChanged = true
@@ -132,6 +134,7 @@ struct Fleet {
     if case .held = devices[device]?.state { held -= 1 }
     devices[device] = nil
     candidates.remove(device)
+    dropped.removeAll { $0 == device }
     if mine.remove(device) != nil { isChanged = true }
   }
 
@@ -213,7 +216,8 @@ struct Fleet {
   /// What is to be done now. Call it every half second while ``isBusy``, otherwise every few
   /// seconds.
   mutating func tick(at now: Int64) -> [Action] {
-    var actions: [Action] = []
+    // A device that a digest has taken away may be connected to again.
+    var actions = releases()
     for (gateway, other) in others where now - other.time > Self.lifetime { gone(gateway) }
     for device in candidates {
       guard var known = devices[device], let heard = known.heard,
@@ -234,7 +238,8 @@ struct Fleet {
       isChanged = true
       actions.append(.connect(device))
     }
-    for device in mine { review(device, at: now, &actions) }
+    for device in mine { review(device, at: now) }
+    actions += releases()
     if let digest = digest(at: now) { actions.append(.publish(digest)) }
     return actions
   }
@@ -264,7 +269,12 @@ struct Fleet {
     strength - Self.crowding * Double(links) + (wasMine ? Self.bonus : 0)
   }
 
-  private mutating func review(_ device: String, at now: Int64, _ actions: inout [Action]) {
+  private mutating func releases() -> [Action] {
+    defer { dropped = [] }
+    return dropped.map { .release($0) }
+  }
+
+  private mutating func review(_ device: String, at now: Int64) {
     guard var known = devices[device] else { return }
     switch known.state {
     case .claimed(let since) where now - since > Self.claimTime:
@@ -284,7 +294,6 @@ struct Fleet {
       devices[device]?.betterSince = nil
     default: return
     }
-    if !mine.contains(device) { actions.append(.release(device)) }
   }
 
   private mutating func fail(_ device: String, at now: Int64) {
@@ -296,6 +305,7 @@ struct Fleet {
   private mutating func drop(_ device: String, until time: Int64) {
     if case .held = devices[device]?.state { held -= 1 }
     mine.remove(device)
+    dropped.append(device)
     devices[device]?.state = .open
     devices[device]?.notBefore = time
     devices[device]?.freeSince = nil
