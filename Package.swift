@@ -39,7 +39,8 @@ extension Target {
     let tested: [Dependency] = [
       "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoRadio", "AttoVirtualRadio",
       "AttoStore", "Atto",
-      "AttoLinks", "AttoLinkTiming", "AttoConformance", "AttoESPHome",
+      "AttoLinks", "AttoLinkTiming", "AttoConformance", "AttoESPHome", "AttoGateway",
+      "AttoMQTT",
     ]
     let path = "Tests/System/Fuzz"
     return isFuzzing

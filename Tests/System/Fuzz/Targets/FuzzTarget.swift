@@ -11,7 +11,7 @@ import AttoFormats
 /// `Fixtures/crashers/TARGET`, where ordinary tests find it, too.
 enum FuzzTarget: String, CaseIterable {
   case pdu, bearer, server, client, discovery, profile, transcript, advertising, air, store, text,
-    capture, esphome
+    capture, esphome, mqtt
 
   /// Runs one input; ends the process if a rule is broken.
   func take(_ input: [UInt8]) {
@@ -29,6 +29,7 @@ enum FuzzTarget: String, CaseIterable {
     case .text: TextTarget.take(input)
     case .capture: CaptureTarget.take(input)
     case .esphome: ESPHomeTarget.take(input)
+    case .mqtt: MQTTTarget.take(input)
     }
   }
 
@@ -49,6 +50,7 @@ enum FuzzTarget: String, CaseIterable {
     case .text: TextTarget.seeds
     case .capture: CaptureTarget.seeds
     case .esphome: ESPHomeTarget.seeds
+    case .mqtt: MQTTTarget.seeds
     }
   }
 }
