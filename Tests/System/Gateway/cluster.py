@@ -91,8 +91,13 @@ cluster_formation.peer_discovery_backend = classic_config
     def end(self) -> None:
         for name in list(self.nodes):
             self.kill(name)
-        subprocess.run(["epmd", "-port", self.environment["a"]["ERL_EPMD_PORT"], "-kill"],
-                       stdin=subprocess.DEVNULL, capture_output=True)
+        # It refuses while it knows nodes, and takes a moment to notice that they have died.
+        limit = time.monotonic() + 10
+        while subprocess.run(["epmd", "-port", self.environment["a"]["ERL_EPMD_PORT"], "-kill"],
+                             stdin=subprocess.DEVNULL, capture_output=True).returncode:
+            if time.monotonic() > limit:
+                break
+            time.sleep(0.1)
 
 
 def topic(device: str) -> str:
