@@ -278,7 +278,11 @@ let package = Package(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
     .unitTests(
-      "GatewayTests", ["AttoGateway", "AttoTesting", "Atto", "AttoEventLoop", "AttoFormats"]),
+      "GatewayTests",
+      [
+        "AttoGateway", "AttoStreams", "AttoTesting", "Atto", "AttoEventLoop", "AttoFormats",
+        "AttoLinks", "CAttoLinux",
+      ]),
     .unitTests(
       "MQTTTests", ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoStore", "Atto", "AttoTesting"]),
     .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),

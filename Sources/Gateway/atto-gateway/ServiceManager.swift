@@ -1,5 +1,5 @@
 import AttoEventLoop
-import AttoLinks
+import AttoStreams
 import CAttoLinux
 import Glibc
 
@@ -43,14 +43,8 @@ final class ServiceManager {
     timer = LoopTimer(after: watchdogPause, on: loop) { [weak self] in self?.watch() }
   }
 
-  /// Sends one datagram, which does not block: if systemd's queue is full it is lost.
+  /// If systemd's queue is full this is lost.
   private func tell(_ text: String) {
-    guard let path else { return }
-    let result = socket(AF_UNIX, CLINUX_SOCK_DGRAM | O_NONBLOCK | O_CLOEXEC, 0)
-    guard result >= 0 else { return }
-    let socket = OwnedDescriptor(owning: result)
-    guard clinux_unix_connect(socket.rawValue, path, path.utf8.count) == 0 else { return }
-    let octets = Array(text.utf8)
-    _ = clinux_send(socket.rawValue, octets, octets.count)
+    if let path { UnixDatagrams.send(Array(text.utf8), to: path) }
   }
 }

@@ -244,9 +244,14 @@ def sharing(bench: Bench) -> None:
 
 
 def service_manager(bench: Bench) -> None:
-    place = str(bench.path / "notify")
+    # A path, and an abstract name.
+    supervised(bench, str(bench.path / "notify"))
+    supervised(bench, f"@{bench.path}/notify")
+
+
+def supervised(bench: Bench, place: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        manager.bind(place)
+        manager.bind(place.replace("@", "\0"))
         manager.settimeout(PATIENCE)
         heard = []
 
