@@ -23,26 +23,20 @@ static void serve(atto *device, const uint16_t *handles, int fd) {
   atto_bearer *bearer;
   if (atto_bearer_create(device, 0, 0, &bearer) < 0) return;
   int64_t beat = atto_linux_now();
-  int energy = 0, turn = 0;
-  while (turn >= 0) {
-    int64_t now = atto_linux_now();
-    if (now >= beat) {
-      uint8_t value[] = {0x08, 72, (uint8_t)energy, (uint8_t)(energy >> 8)};
-      atto_notify(bearer, handles[MEASUREMENT], value, sizeof value);
-      energy++;
-      beat = now + 1000000000;
+  int energy = 0;
+  atto_event event;
+  while (atto_linux_next(bearer, fd, beat, &event) >= 0) {
+    if (event.type == ATTO_EVENT_WRITE && event.length == 1 && event.data[0] == 1) {
+      energy = 0;
+      atto_answer_accept(bearer, event.id, atto_linux_now());
+    } else if (event.type == ATTO_EVENT_WRITE) {
+      atto_answer_error(bearer, event.id, 0x80, atto_linux_now());
     }
-    turn = atto_linux_drive(bearer, fd, (int)((beat - now) / 1000000) + 1);
-    atto_event event;
-    while (atto_next_event(bearer, &event) == 1) {
-      if (event.type != ATTO_EVENT_WRITE) continue;
-      if (event.length == 1 && event.data[0] == 1) {
-        energy = 0;
-        atto_answer_accept(bearer, event.id, atto_linux_now());
-      } else {
-        atto_answer_error(bearer, event.id, 0x80, atto_linux_now());
-      }
-    }
+    if (atto_linux_now() < beat) continue;
+    uint8_t value[] = {0x08, 72, (uint8_t)energy, (uint8_t)(energy >> 8)};
+    atto_notify(bearer, handles[MEASUREMENT], value, sizeof value);
+    energy++;
+    beat += 1000000000;
   }
   atto_bearer_destroy(bearer);
 }

@@ -21,6 +21,9 @@ struct atto_bearer {
   atto_bearer *next, *previous;
   struct event_queue events;
   bool confirms;
+  /* Whether atto_linux_drive has ended the bearer, and its errno. */
+  bool has_ended;
+  int16_t error;
 };
 
 /* Enters the Swift part for `handle`, a device or a bearer. Memory that runs out comes back here:

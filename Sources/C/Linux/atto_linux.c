@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../Library/device.h"
+
 /* The kernel's ABI, which <bluetooth/bluetooth.h> states where it is installed. Addresses are least
    significant octet first. */
 #ifndef AF_BLUETOOTH
@@ -182,6 +184,10 @@ static int send_all(atto_bearer *bearer, int descriptor) {
 
 static int end(atto_bearer *bearer, int error) {
   atto_bearer_link_ended(bearer);
+  if (bearer != NULL) {
+    bearer->has_ended = true;
+    bearer->error = (int16_t)error;
+  }
   errno = error;
   return -1;
 }
@@ -197,14 +203,20 @@ static int judge(atto_bearer *bearer, int result) {
   }
 }
 
-/* The milliseconds until the deadline of the bearer, rounded up, but at most `timeout`. */
+/* The milliseconds until a time, rounded up, but at most an hour. */
+static int milliseconds_until(int64_t time) {
+  int64_t now = atto_linux_now();
+  if (time <= now) return 0;
+  int64_t left = (time - now - 1) / 1000000 + 1;
+  return left > 3600000 ? 3600000 : (int)left;
+}
+
+/* The milliseconds until the deadline of the bearer, but at most `timeout`. */
 static int patience(atto_bearer *bearer, int timeout) {
   int64_t deadline;
   if (atto_deadline(bearer, &deadline) != 1) return timeout;
-  int64_t left = (deadline - atto_linux_now() + 999999) / 1000000;
-  if (left < 0) left = 0;
-  if (left > 3600000) left = 3600000;
-  return timeout < 0 || left < timeout ? (int)left : timeout;
+  int left = milliseconds_until(deadline);
+  return timeout < 0 || left < timeout ? left : timeout;
 }
 
 static void update_security(atto_bearer *bearer, int descriptor) {
@@ -216,6 +228,10 @@ static void update_security(atto_bearer *bearer, int descriptor) {
 }
 
 int atto_linux_drive(atto_bearer *bearer, int descriptor, int timeout) {
+  if (bearer != NULL && bearer->has_ended) {
+    errno = bearer->error;
+    return -1;
+  }
   int rest = send_all(bearer, descriptor);
   if (rest < 0) return end(bearer, errno);
   /* While the socket is full nothing is read, because each PDU may cause a response. */
@@ -239,4 +255,19 @@ int atto_linux_drive(atto_bearer *bearer, int descriptor, int timeout) {
   if (judge(bearer, atto_bearer_feed(bearer, pdu, (size_t)length, now)) < 0) return -1;
   if (send_all(bearer, descriptor) < 0) return end(bearer, errno);
   return 1;
+}
+
+int atto_linux_next(atto_bearer *bearer, int descriptor, int64_t until, atto_event *event) {
+  if (event == NULL) {
+    errno = EINVAL;
+    return -1;
+  }
+  int turn;
+  do {
+    if (atto_next_event(bearer, event) == 1) return 1;
+    turn = atto_linux_drive(bearer, descriptor, milliseconds_until(until));
+  } while (turn > 0 && atto_linux_now() < until);
+  if (atto_next_event(bearer, event) == 1) return 1;
+  memset(event, 0, sizeof *event);
+  return turn < 0 ? -1 : 0;
 }

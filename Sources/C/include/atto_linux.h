@@ -38,6 +38,12 @@ int atto_linux_accept(int listener);
  * completed; take the events, destroy the bearer and close the descriptor. */
 int atto_linux_drive(atto_bearer *bearer, int descriptor, int timeout);
 
+/* Takes the next event of a connection, and drives the connection while there is none, until a time
+ * of atto_linux_now (INT64_MAX: as long as it takes). Returns 1 with an event; 0 with event->type 0
+ * at that time, or before, for example after a signal; -1 with errno as above if the bearer has
+ * ended and all its events were taken. */
+int atto_linux_next(atto_bearer *bearer, int descriptor, int64_t until, atto_event *event);
+
 #ifdef __cplusplus
 }
 #endif

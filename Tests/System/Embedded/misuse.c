@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static unsigned passed, failed;
 
@@ -175,6 +177,57 @@ static void congestion(void) {
   atto_destroy(device);
 }
 
+/* Connections by atto_linux_next: to a peer that leaves, one that breaks the protocol and stays, and
+   one that sends without pause what causes no events. */
+static void connections(void) {
+  enum { LEAVES, BREAKS, FLOODS, KINDS };
+  const int errors[KINDS] = {0, EPROTO, 0};
+  atto_event event;
+  for (int kind = LEAVES; kind < KINDS; kind++) {
+    atto *device;
+    atto_bearer *bearer;
+    int ends[2];
+    check(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0, "a pair of sockets");
+    EXPECT(ATTO_OK, atto_create(NULL, &device));
+    EXPECT(ATTO_OK, atto_bearer_create(device, 0, 0, &bearer));
+    EXPECT(0, atto_linux_next(bearer, ends[0], INT64_MIN, &event));
+    check(event.type == 0, "no event");
+    int64_t until = atto_linux_now() + 3000000;
+    EXPECT(0, atto_linux_next(bearer, ends[0], until, &event));
+    check(atto_linux_now() >= until, "it waits until its time");
+    check(write(ends[1], "\x1b\x06\x00z", 4) == 4, "a notification is sent");
+    EXPECT(1, atto_linux_next(bearer, ends[0], INT64_MAX, &event));
+    check(event.type == ATTO_EVENT_NOTIFICATION && event.length == 1, "a notification");
+    if (kind == FLOODS) {
+      int sent = 0;
+      while (send(ends[1], "\x52\x01\x00", 3, MSG_DONTWAIT) == 3) sent++;
+      EXPECT(0, atto_linux_next(bearer, ends[0], 0, &event));
+      int left = 0;
+      while (recv(ends[0], &event, sizeof event, MSG_DONTWAIT) == 3) left++;
+      check(left == sent - 1, "a flood does not hold it longer than until its time");
+    }
+    EXPECT(ATTO_OK, atto_read(bearer, 3, atto_linux_now(), NULL));
+    EXPECT(0, atto_linux_next(bearer, ends[0], 0, &event));
+    check(read(ends[1], &event, sizeof event) == 3, "a request is sent");
+    if (kind == BREAKS) check(write(ends[1], "\x13", 1) == 1, "a wrong response is sent");
+    else close(ends[1]);
+    EXPECT(1, atto_linux_next(bearer, ends[0], INT64_MAX, &event));
+    check(event.type == ATTO_EVENT_COMPLETE && event.result < 0, "the end of the procedure");
+    for (int i = 0; i < 2; i++) {
+      errno = EAGAIN;
+      EXPECT(-1, atto_linux_next(bearer, ends[0], INT64_MAX, &event));
+      check(errno == errors[kind] && event.type == 0, "the end, and its reason");
+      EXPECT(-1, atto_linux_drive(bearer, ends[0], -1));
+      check(errno == errors[kind], "the same reason");
+    }
+    if (kind == BREAKS) close(ends[1]);
+    close(ends[0]);
+    atto_destroy(device);
+  }
+  check(atto_linux_next(NULL, 0, 0, &event) < 0 && errno == EINVAL, "no bearer");
+  check(atto_linux_next(NULL, 0, 0, NULL) < 0 && errno == EINVAL, "no event");
+}
+
 static uint64_t state = 1;
 
 static uint32_t random_number(void) { /* xorshift64 */
@@ -282,6 +335,7 @@ int main(int count, char **words) {
   int rounds = count > 1 ? atoi(words[1]) : 100;
   arguments();
   congestion();
+  connections();
   short_memory(rounds);
   for (int round = 0; round < rounds / 4; round++) {
     atto *device;
