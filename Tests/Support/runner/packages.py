@@ -75,7 +75,7 @@ PACKAGES = [
     ("mmdebstrap", command("mmdebstrap"), ["package"]),
     ("pybuild-plugin-pyproject", file("/usr/share/doc/pybuild-plugin-pyproject"), ["package"]),
     ("python3-all", file("/usr/share/doc/python3-all"), ["package"]),
-    ("valgrind", command("valgrind"), ["counts", "leaks"]),
+    ("valgrind", command("valgrind"), ["counts", "embedded", "leaks"]),
     *cross_compiler("arm64", "aarch64-linux-gnu"),
     *cross_compiler("armhf", "arm-linux-gnueabihf"),
     *cross_compiler("riscv64", "riscv64-linux-gnu"),

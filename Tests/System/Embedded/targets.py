@@ -1,5 +1,6 @@
 """The processors, and how the library and a program are built and run for each."""
 
+import copy
 import pathlib
 import platform
 import shutil
@@ -8,6 +9,8 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 LIBRARY = ROOT / "Sources" / "C"
+# An error or a lost octet ends a program with 99.
+MEMCHECK = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--num-callers=25"]
 FLAGS = ["-std=c11", "-Os", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
 
 
@@ -18,8 +21,15 @@ class Target:
         self.folder = ROOT / ".build" / "embedded" / (triple + ("-address" if sanitizes else ""))
         self.prefix = self.folder / "installed"
         self.tools = "" if emulator is None else triple + "-"
-        self.emulator = [] if emulator is None else [emulator, "-L", f"/usr/{triple}"]
+        self.emulator = [] if emulator is None else [
+            emulator, "-L", f"/usr/{triple}", "-E", f"LD_LIBRARY_PATH={self.prefix}/lib"]
         self.flags = FLAGS + (["-fsanitize=address", "-g"] if sanitizes else [])
+
+    def checked(self):
+        """The same programs under memcheck."""
+        checked = copy.copy(self)
+        checked.name, checked.emulator = f"{self.name} with memcheck", MEMCHECK
+        return checked
 
     def missing(self):
         """The programs that the target needs and this machine lacks."""
@@ -59,11 +69,7 @@ class Target:
 
     def command(self, program, *words):
         """The words that run a program of the target."""
-        return [*self.emulator, *(["-E", self.library_path()] if self.emulator else []),
-                str(self.folder / program), *map(str, words)]
-
-    def library_path(self):
-        return f"LD_LIBRARY_PATH={self.prefix}/lib"
+        return [*self.emulator, str(self.folder / program), *map(str, words)]
 
     def run(self, program, *words, **more):
         return subprocess.run(
