@@ -14,6 +14,8 @@ from bleak.exc import (
 from atto.bleak import AttoClient, AttoScanner
 from conftest import profile, run, value
 
+# Writes without response in a row.
+COMMANDS = 20_000
 BASE = "-0000-1000-8000-00805f9b34fb"
 LAMP = profile(
     value("A001", "read", "write", value="hex:01", descriptors=[
@@ -157,14 +159,14 @@ def test_writes_without_response_arrive_in_order(atto_server):
 
     async def body():
         async with client(await find()) as lamp:
-            for number in range(1000):
+            for number in range(COMMANDS):
                 await lamp.write_gatt_char("A004", number.to_bytes(4), response=False)
             # Answered after them.
             await lamp.read_gatt_char("A001")
-            while len(written) < 1000:
+            while len(written) < COMMANDS:
                 await asyncio.sleep(0)
     run(body())
-    assert [int.from_bytes(data) for data in written] == list(range(1000))
+    assert [int.from_bytes(data) for data in written] == list(range(COMMANDS))
 
 
 def test_end_of_the_connection(atto_server):
