@@ -298,22 +298,27 @@ class Server(_Closing):
                 "usage")
         return found[0]
 
-    async def _control(self, verb: str, target: Target, value: bytes) -> Result:
+    async def _control(
+        self, verb: str, target: Target, value: bytes, client: int | None = None
+    ) -> Result:
         results = await self._session.request(
-            "control", verb, self.handle(target), bytes(value).hex() or '""')
+            "control", verb, self.handle(target), bytes(value).hex() or '""',
+            *([] if client is None else ["to", client]))
         return results[0] if results else {}
 
     async def set(self, target: Target, value: bytes) -> None:
         """Changes a value that has no handler."""
         await self._control("set", target, value)
 
-    async def notify(self, target: Target, value: bytes) -> int:
-        """Notifies the clients that have subscribed. Returns their number."""
-        return int((await self._control("notify", target, value))["clients"])
+    async def notify(self, target: Target, value: bytes, *, client: int | None = None) -> int:
+        """Notifies the clients that have subscribed, or only `client`, a number of `clients` and of
+        requests. Returns how many got it. Raises `UsageError` if `client` is not connected."""
+        return int((await self._control("notify", target, value, client))["clients"])
 
-    async def indicate(self, target: Target, value: bytes) -> int:
-        """Indicates to the clients that have subscribed. Returns how many confirmed."""
-        return int((await self._control("indicate", target, value))["clients"])
+    async def indicate(self, target: Target, value: bytes, *, client: int | None = None) -> int:
+        """Indicates to the clients that have subscribed, or only to `client`, see `notify`. Returns
+        how many confirmed."""
+        return int((await self._control("indicate", target, value, client))["clients"])
 
     async def disconnect_clients(self) -> None:
         """Closes the links to all clients."""

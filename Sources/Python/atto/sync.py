@@ -226,13 +226,13 @@ class Server(_Synchronous):
         """See `atto.Server.set`."""
         self._call(self._server.set(target, value))
 
-    def notify(self, target: _server.Target, value: bytes) -> int:
+    def notify(self, target: _server.Target, value: bytes, *, client: int | None = None) -> int:
         """See `atto.Server.notify`."""
-        return self._call(self._server.notify(target, value))
+        return self._call(self._server.notify(target, value, client=client))
 
-    def indicate(self, target: _server.Target, value: bytes) -> int:
+    def indicate(self, target: _server.Target, value: bytes, *, client: int | None = None) -> int:
         """See `atto.Server.indicate`."""
-        return self._call(self._server.indicate(target, value))
+        return self._call(self._server.indicate(target, value, client=client))
 
     def disconnect_clients(self) -> None:
         """See `atto.Server.disconnect_clients`."""

@@ -138,6 +138,41 @@ def control(b):
     equal(b.connect(at).ask("0a0300"), "0b")
 
 
+@test("control: notify and indicate to one client")
+def one_client(b):
+    server, at = b.serve(ALL, "--control", input=True)
+    clients = [b.connect(at) for _ in range(3)]
+    for client in clients[:2]:
+        equal(client.ask("1204000300"), "13")
+    server.say("notify 3 0102 to 2")
+    server.line("notified 1 client", where="err")
+    server.say("indicate 3 aa bb to 2")
+    equal(clients[1].receive(), "1b03000102")
+    equal(clients[1].receive(), "1d0300aabb")
+    clients[1].send("1e")
+    server.line("1 client confirmed", where="err")
+    server.say("notify 3 ff")
+    # The others get nothing but the value for all.
+    equal(clients[0].receive(), "1b0300ff")
+    equal(clients[1].receive(), "1b0300ff")
+    server.line("notified 2 clients", where="err")
+    for verb in ("notify", "indicate"):
+        server.say(f"{verb} 3 00 to 3")
+        server.line("0 clients: client 3 has not subscribed to 0x0003", where="err")
+        server.say(f"{verb} 3 00 to 4")
+        server.line("control: client 4 is not connected", where="err")
+        for line in ("3 00 to", "3 00 to 1 2", "3 00 to -1", "3 00 to 4294967296", "3 00 to to"):
+            server.say(f"{verb} {line}")
+            server.line("control: invalid client: ", where="err")
+    server.say("set 3 00 to 11")
+    contains(server.line("control: ", where="err"), "hex")
+    clients[1].close()
+    server.line("client 2 disconnected")
+    server.say("notify 3 00 to 2")
+    server.line("control: client 2 is not connected", where="err")
+    equal(clients[0].ask("0a0300"), "0b0048")
+
+
 @test("control: with --json the error of a line is an object")
 def control_errors(b):
     server, at = b.serve(ALL, "--control", "--json", input=True)

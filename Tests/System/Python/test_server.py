@@ -81,6 +81,39 @@ def test_notifications_indications_and_events(atto_air):
     run(body())
 
 
+def test_values_for_one_client(atto_air):
+    async def body():
+        server = atto.Server(
+            profile(value("A001", "read", "notify"), value("A002", "indicate")), "air:Lamp")
+        readers = []
+
+        @server.on_read("A001")
+        def level(request):
+            readers.append(request.client)
+            return b"\0"
+
+        async with server, atto.Client("air:Lamp") as one, atto.Client("air:Lamp") as two:
+            values = [(await client.subscribe("A001"),
+                       await client.subscribe("A002", indicate=True)) for client in (one, two)]
+            # The clients' numbers, in this order.
+            for client in (one, two):
+                await client.read("A001")
+            assert set(readers) == server.clients and len(server.clients) == 2
+            for number, (client, (notified, indicated)) in enumerate(zip(readers, values)):
+                assert await server.notify("A001", bytes([number]), client=client) == 1
+                assert await server.indicate("A002", bytes([number]), client=client) == 1
+                assert (await anext(notified)).data == bytes([number])
+                assert (await anext(indicated)).data == bytes([number])
+            assert await server.notify("A001", b"\7") == 2
+            # Nothing came before it that was for the other client.
+            assert [(await anext(notified)).data for notified, _ in values] == [b"\7"] * 2
+            await values[0][0].close()
+            assert await server.notify("A001", b"\7", client=readers[0]) == 0
+            with pytest.raises(atto.UsageError, match="client 9 is not connected"):
+                await server.notify("A001", b"\7", client=9)
+    run(body())
+
+
 def test_a_handler_that_does_not_answer_in_time(atto_air):
     async def body():
         server = atto.Server(profile(value("A001", "read")), "air:Slow", reply_timeout=0.1)
@@ -146,5 +179,7 @@ def test_without_asyncio(atto_air):
         with client.subscribe("A001") as values:
             assert server.notify("A001", b"\1") == 1
             assert next(values).data == b"\1"
+            assert server.notify("A001", b"\2", client=1) == 1
+            assert next(values).data == b"\2"
         assert server.event()["event"] == "connected"
         assert server.clients == {1}

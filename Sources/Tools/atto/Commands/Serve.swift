@@ -49,13 +49,14 @@ enum ServeCommand: Command {
 
       With --control each line of standard input is a command:
 
-        set HANDLE HEX       change a value
-        notify HANDLE HEX    notify the subscribed clients
-        indicate HANDLE HEX  indicate to the subscribed clients
-        disconnect           close the links to all clients
-        add PROFILE.json     add the services of another profile
-        remove HANDLE        remove the service at HANDLE
+        set HANDLE HEX                   change a value
+        notify HANDLE HEX [to CLIENT]    notify the subscribed clients
+        indicate HANDLE HEX [to CLIENT]  indicate to the subscribed clients
+        disconnect                       close the links to all clients
+        add PROFILE.json                 add the services of another profile
+        remove HANDLE                    remove the service at HANDLE
 
+      CLIENT is the number of a client, as printed: only this client gets the value.
       A line that fails is reported on standard error, with --json as an object.
       """,
     options: [

@@ -15,8 +15,8 @@ struct Control: Sendable {
   }
 
   private static let commands =
-    "set HANDLE HEX, notify HANDLE HEX, indicate HANDLE HEX, disconnect, add PROFILE.json or"
-    + " remove HANDLE"
+    "set HANDLE HEX, notify HANDLE HEX [to CLIENT], indicate HANDLE HEX [to CLIENT], disconnect,"
+    + " add PROFILE.json or remove HANDLE"
 
   /// Indications that may be unconfirmed while further lines run.
   static let indicationLimit = 64
@@ -31,17 +31,16 @@ struct Control: Sendable {
           let words = line.split { $0.isWhitespace }.map(String.init)
           guard let verb = words.first else { continue }
           if verb == "indicate" {
-            let (handle, value) = try value(Array(words.dropFirst()))
-            try await check(handle)
+            let message = try await message(Array(words.dropFirst()))
             if indications == Self.indicationLimit {
               try await group.next()
               indications -= 1
             }
             indications += 1
             // The next line's value is sent after this one, which may be confirmed later.
-            let sent = try await server.beginIndicating(value, of: handle)
+            let sent = try await begin(message)
             group.addTask {
-              Terminal.note(indicated(try await sent.confirmations(), handle))
+              Terminal.note(indicated(try await sent.confirmations(), message))
             }
           } else {
             try await carryOut(line) { text, _ in Terminal.note(text) }
@@ -66,16 +65,15 @@ struct Control: Sendable {
       let (handle, value) = try value(words)
       try await server.setValue(of: handle, to: value)
     case "notify":
-      let (handle, value) = try value(words)
-      try await check(handle)
-      let delivered = try await server.notify(value, of: handle)
-      report("notified \(counted(delivered, handle))", ["clients": delivered.count])
+      let message = try await message(words)
+      let delivered = try await server.notify(
+        message.value, of: message.handle, to: message.client)
+      report("notified \(counted(delivered, message))", ["clients": delivered.count])
     case "indicate":
-      let (handle, value) = try value(words)
-      try await check(handle)
-      let delivered = try await server.beginIndicating(value, of: handle).confirmations()
+      let message = try await message(words)
+      let delivered = try await begin(message).confirmations()
       report(
-        indicated(delivered, handle),
+        indicated(delivered, message),
         ["clients": delivered.count, "failures": delivered.failures])
     case "disconnect":
       guard words.isEmpty else { throw UsageError("disconnect takes no argument") }
@@ -93,8 +91,12 @@ struct Control: Sendable {
     }
   }
 
-  private func indicated(_ delivered: Delivered, _ handle: AttributeHandle) -> String {
-    var text = "indicated \(counted(delivered, handle))"
+  private func begin(_ message: Message) async throws(AttoError) -> SentIndication {
+    try await server.beginIndicating(message.value, of: message.handle, to: message.client)
+  }
+
+  private func indicated(_ delivered: Delivered, _ message: Message) -> String {
+    var text = "indicated \(counted(delivered, message))"
     if delivered.count > 0 || delivered.failures > 0 {
       text = "\(Shown.count(delivered.count, "client")) confirmed"
     }
@@ -102,8 +104,19 @@ struct Control: Sendable {
     return text
   }
 
-  /// Throws if no client can subscribe to an attribute.
-  private func check(_ handle: AttributeHandle) async throws {
+  /// A value to notify or indicate.
+  private struct Message: Sendable {
+    let handle: AttributeHandle
+    let value: [UInt8]
+    /// The only client that gets it; nil: all that have subscribed.
+    let client: ClientID?
+  }
+
+  /// Reads `HANDLE HEX [to CLIENT]`. Throws if no client can subscribe to the attribute, or the
+  /// client is not connected.
+  private func message(_ words: [String]) async throws -> Message {
+    let end = words.firstIndex(of: "to") ?? words.endIndex
+    let (handle, value) = try value(Array(words[..<end]))
     guard try await server.type(of: handle) != nil else {
       throw UsageError("no attribute at \(handle)")
     }
@@ -111,11 +124,22 @@ struct Control: Sendable {
       throw UsageError(
         "clients cannot subscribe to \(handle): it has no Client Characteristic Configuration")
     }
+    guard end < words.endIndex else { return Message(handle: handle, value: value, client: nil) }
+    guard words.count == end + 2, let number = UInt32(words[end + 1]) else {
+      throw UsageError("invalid client: expected \"to\" and its number at the end of the line")
+    }
+    let client = ClientID(rawValue: number)
+    guard try await server.clients.contains(client) else {
+      throw UsageError("client \(number) is not connected")
+    }
+    return Message(handle: handle, value: value, client: client)
   }
 
-  private func counted(_ delivered: Delivered, _ handle: AttributeHandle) -> String {
+  private func counted(_ delivered: Delivered, _ message: Message) -> String {
     let count = Shown.count(delivered.count, "client")
-    return delivered.count > 0 ? count : "\(count): none has subscribed to \(handle)"
+    guard delivered.count == 0 else { return count }
+    let absent = message.client.map { "client \($0.rawValue) has not" } ?? "none has"
+    return "\(count): \(absent) subscribed to \(message.handle)"
   }
 
   private func add(_ path: String, _ report: (String, JSONObject) -> Void) async throws {

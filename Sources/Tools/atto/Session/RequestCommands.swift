@@ -87,7 +87,8 @@ enum ControlCommand: SessionVerb {
   static let description = CommandDescription(
     "control", "Change a server that runs in this session.",
     synopsis: [
-      "set|notify|indicate HANDLE HEX", "disconnect", "add PROFILE.json", "remove HANDLE",
+      "set HANDLE HEX", "notify|indicate HANDLE HEX [to CLIENT]", "disconnect",
+      "add PROFILE.json", "remove HANDLE",
     ],
     arguments: [
       ArgumentDescription(
