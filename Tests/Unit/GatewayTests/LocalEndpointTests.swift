@@ -75,7 +75,10 @@ import Testing
         try await strap.notify([UInt8(number >> 8), UInt8(number & 0xFF)])
       }
       for _ in 0..<128 {
-        guard let value = try await values.next() else { return Issue.record("the link has ended") }
+        guard let value = try await values.next() else {
+          Issue.record("the link has ended")
+          return
+        }
         received.append(Self.number(value.value))
       }
     }

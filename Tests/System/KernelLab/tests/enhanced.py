@@ -16,7 +16,7 @@ PROFILE = {
     "services": [
         {"uuid": "A000", "handle": "0x0020", "characteristics": [
             {"uuid": f"B00{n}", "properties": ["read"], "value": f"hex:0{n}",
-             "behaviour": {"delayMilliseconds": 2000}} for n in range(BEARERS)]},
+             "behaviour": {"delayMilliseconds": 500}} for n in range(BEARERS)]},
         {"uuid": "A001", "handle": "0x0040", "characteristics": [
             {"uuid": f"C00{n}", "properties": ["read", "notify"], "value": f"hex:1{n}",
              "behaviour": {"notifyEveryMilliseconds": 300}} for n in range(3)]}]}
@@ -59,7 +59,7 @@ with serve() as server:
     wanted = ", ".join(["0 (MTU 23)"] + [f"{n} (MTU 247)" for n in range(1, BEARERS + 1)])
     check(shown is not None and shown[1] == wanted, found)
 
-    # Five slow reads at the same time: no response comes before all five are requested.
+    # Requests of a session. It carries out those for one connection in turn, so one bearer is enough.
     session = client("session", endpoint(), "--json", *options)
     for number, handle in enumerate(SLOW):
         session.say(json.dumps({"id": number, "command": "read", "arguments": [handle]}))
@@ -77,13 +77,10 @@ with serve() as server:
     session.process.stdin.close()
     check(session.wait() == 0, session.errors)
     check(values == {n: f"0{n}" for n in range(BEARERS)}, values)
-    requests = traced(session.errors, 0x0A)
-    responses = traced(session.errors, 0x0B)
-    check(sorted(requests) == [(">", n) for n in range(1, BEARERS + 1)], session.errors)
-    check(sorted(responses) == [("<", n) for n in range(1, BEARERS + 1)], session.errors)
-    order = re.findall(r"^\S+ [<>]\d* 0([ab])", session.errors, re.M)
-    check(order == ["a"] * BEARERS + ["b"] * BEARERS, order)
-    print(f"{BEARERS} reads of 2 s ran at the same time, a bearer each")
+    for mark, opcode in ((">", 0x0A), ("<", 0x0B)):
+        found = traced(session.errors, opcode)
+        check(len(found) == BEARERS and all(one[0] == mark and one[1] > 0 for one in found), session.errors)
+    print(f"{BEARERS} reads on enhanced bearers")
 
     # The values of three characteristics have a bearer each.
     found = atto("subscribe", endpoint(), *SENT, "--count", 9, *options)
@@ -96,10 +93,17 @@ with serve() as server:
     # Plain sockets: the server takes as many as it allows, and closes the next.
     fixed = Bearer.connect()
     channels = []
-    for _ in range(BEARERS + 1):
+    for _ in range(BEARERS):
         channels.append(bound(0))
         connect(channels[-1])
-    check(receive(channels.pop()) == b"", "a bearer more than --bearers is open")
+    further = bound(0)
+    try:
+        connect(further)
+        check(receive(further) == b"", "a bearer more than --bearers is open")
+    except ConnectionResetError:
+        # The server has closed it before the kernel reported that it was open.
+        pass
+    further.close()
     for made in channels:
         made.send(DEVICE_NAME)
     check([receive(made) for made in channels] == [NAME] * BEARERS)
@@ -155,7 +159,7 @@ try:
             check("no enhanced bearers: the peer does not offer" in found.errors, found)
             check("Bearers" in found.output, found)
         await_that(lambda: "warning" in server.errors, "the server does not warn")
-        check(server.errors.count("enable_ecred") == 1, server.errors)
+        check(server.errors.count("enhanced channels are switched off") == 1, server.errors)
         print(server.errors.strip())
 finally:
     PARAMETER.write_text("1")
