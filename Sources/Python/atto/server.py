@@ -301,9 +301,9 @@ class Server(_Closing):
     async def _control(
         self, verb: str, target: Target, value: bytes, client: int | None = None
     ) -> Result:
+        receiver: list[str | int] = [] if client is None else ["to", client]
         results = await self._session.request(
-            "control", verb, self.handle(target), bytes(value).hex() or '""',
-            *([] if client is None else ["to", client]))
+            "control", verb, self.handle(target), bytes(value).hex() or '""', *receiver)
         return results[0] if results else {}
 
     async def set(self, target: Target, value: bytes) -> None:

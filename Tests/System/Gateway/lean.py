@@ -130,7 +130,9 @@ def idle(programs: pathlib.Path, tally: Tally) -> None:
         before = Usage(bench.gateway.pid)
         time.sleep(6)
         after = Usage(bench.gateway.pid)
-        tally.equal(after.switches - before.switches, 0, "wake-ups in 6 s")
+        # What was begun before may end late; a timer that repeats would show more often.
+        woken = after.switches - before.switches
+        tally.check(woken <= 1, "wake-ups in 6 s", woken)
     finally:
         bench.air.close()
 
