@@ -13,7 +13,7 @@ extension Terminal {
   /// How long an interrupted command still waits for readers, in nanoseconds.
   static let grace: Int64 = 1_000_000_000
   /// The same for the reader of standard error, which is told what is lost.
-  private static let lastGrace: Int64 = 100_000_000
+  private static let lastGrace: Int64 = 500_000_000
 
   /// Sets whether a failure is printed as one JSON object, the last line on standard error.
   static func setJSON(_ new: Bool) { isJSON.store(new, ordering: .relaxed) }
