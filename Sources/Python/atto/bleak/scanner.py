@@ -18,7 +18,7 @@ from .errors import raising
 def chosen_radio(bluez: dict[str, Any], radio: str | None) -> str | None:
     """The endpoint of the radio: the argument `radio`, else `$ATTO_RADIO`, else the adapter, else None.
 
-    Many programs name `hci0` whoever runs them, so the environment comes before the adapter.
+    Many programs name `hci0` in their code, so the environment comes before the adapter.
     """
     adapter = bluez.get("adapter")
     return radio or os.environ.get("ATTO_RADIO") or (f"le:@{adapter}" if adapter else None)
