@@ -33,6 +33,13 @@ import Testing
       get async { await failures.stream.first { _ in true } }
     }
 
+    /// Waits until at most this many bytes are pending: what has been read may still be so for a moment.
+    func isBelow(_ bytes: Int) async {
+      let (below, continuation) = AsyncStream<Void>.makeStream()
+      queue.whenBelow(bytes) { continuation.finish() }
+      for await _ in below {}
+    }
+
     func read(_ length: Int) -> [UInt8] {
       var octets: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 65536)
@@ -69,6 +76,7 @@ import Testing
     // There is room again.
     #expect(target.queue.append(line(1), mayDrop: true))
     #expect(target.read(line(1).count) == line(1))
+    await target.isBelow(0)
     #expect(!target.queue.giveUp())
   }
 
@@ -94,9 +102,7 @@ import Testing
     #expect(await target.firstFailure == EPIPE)
     #expect(target.queue.failure == EPIPE)
     #expect(target.queue.append([2], mayDrop: true))
-    let written = AsyncStream<Void>.makeStream()
-    target.queue.whenBelow(0) { written.continuation.finish() }
-    for await _ in written.stream {}
+    await target.isBelow(0)
     #expect(!target.queue.giveUp())
   }
 
