@@ -138,11 +138,12 @@ def chosen_steps(parser, names: list, is_quick: bool) -> list:
 
 
 def yield_processors() -> None:
-    """Lets other processes go first, also those of other sessions where the kernel groups processes by
-    session."""
-    os.nice(10)
+    """Takes only the time that other processes leave, also those of other sessions where the kernel
+    groups processes by session."""
+    os.nice(19)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     try:
-        pathlib.Path("/proc/self/autogroup").write_text("10")
+        pathlib.Path("/proc/self/autogroup").write_text("19")
     except OSError:
         pass
 

@@ -149,7 +149,7 @@ def build_all():
           *([] if is_quick_run else ADDRESS))
 
 
-@step(1500, after=["release"], load=1.5, is_quick=False, shows=r".")
+@step(1500, after=["release"], is_quick=False, shows=r".")
 def lab():
     """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too."""
     run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
