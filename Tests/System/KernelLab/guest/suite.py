@@ -5,6 +5,7 @@ suite.py             the tests in the file $LAB_TESTS, a line each, which the ho
                      writes the line "."
 """
 
+import faulthandler
 import json
 import os
 import re
@@ -112,6 +113,8 @@ def begin(test: Path, folder: Path, output: Path) -> int:
         if test.suffix != ".py":
             os.execv(test, [str(test)])
         sys.stdout.reconfigure(line_buffering=True)
+        # A test that hangs says where.
+        faulthandler.dump_traceback_later(deadline(test) - 1, exit=True)
         # Each process has its own queue of events.
         peers.control.socket.close()
         peers.control = mgmt.Mgmt()

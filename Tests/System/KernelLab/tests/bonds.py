@@ -73,6 +73,7 @@ with serve() as server:
     while resumed.lines.empty() and time.monotonic() < deadline:
         server.say(f"notify {NOTIFYING} 2a")
         time.sleep(0.1)
+    check(not resumed.lines.empty(), "no value", server.seen, server.errors, resumed.errors)
     check(json.loads(resumed.line())["value"] == "2a", server.errors, resumed.errors)
     check(resumed.wait() == 0, resumed.errors)
     sent = [line for line in resumed.errors.splitlines() if " > " in line]
