@@ -295,6 +295,8 @@ class BumbleAir(Process):
 
 
 def advertise(adapter: int = 1) -> None:
+    """Advertises anew. Under load, an instance from before a link is at times not resumed after it."""
+    control.stop_advertising(adapter)
     control.advertise(adapter)
 
 

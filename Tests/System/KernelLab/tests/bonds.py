@@ -60,7 +60,9 @@ with serve() as server:
     first = atto("discover", endpoint(), "--cache", "--json", "--trace", *HERE)
     subscriber = client("subscribe", endpoint(), NOTIFYING, "--security", "medium", "--json", *HERE)
     server.event("configured")
-    # The response was sent after the record was kept: nothing is lost from here on.
+    # Nothing is sent before the record is durable: when this value arrives, nothing can be lost.
+    server.say(f"notify {NOTIFYING} 01")
+    check(json.loads(subscriber.line())["value"] == "01", server.errors, subscriber.errors)
     kill(subscriber, server)
 forget()
 
@@ -130,6 +132,8 @@ with serve() as server:
     name = "open('/proc/self/comm', 'w').write('bluetoothd'); print('ready', flush=True); input()"
     daemon = Process(sys.executable, "-c", name)
     check(daemon.line() == "ready", daemon.errors)
+    # The kernel is about to end the link of the last command.
+    control.await_no_connections()
     beside = atto("read", endpoint(), "0x0025", *HERE)
     check(f"bluetoothd (process {daemon.process.pid})" in beside.errors, beside)
     daemon.end()
