@@ -135,6 +135,17 @@ public struct LinkParameters: Sendable, Hashable {
 
   /// The length field that precedes an SDU in its first K-frame. Vol 3, Part A, 3.4.3.
   public static let sduHeaderLength = 2
+  /// The code, identifier, length, CID and credits of L2CAP_FLOW_CONTROL_CREDIT_IND. Vol 3, Part A,
+  /// 4.24.
+  public static let creditLength = 8
+
+  /// The longest payload of a K-frame (MPS) that both ends of a channel choose here: it fills a data
+  /// packet, or holds an SDU of the MTU if that is shorter, and is at least 64 octets.
+  ///
+  /// - Parameter mtu: the MTU of the channel.
+  public func mps(ofMTU mtu: Int) -> Int {
+    max(64, min(mtu + Self.sduHeaderLength, dataLength - 4))
+  }
 
   /// The payload lengths of the packets for a PDU of an enhanced bearer: K-frames of at most `mps`
   /// octets, each with an L2CAP header. The first one also carries the length of the SDU.

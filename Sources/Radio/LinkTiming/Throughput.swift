@@ -21,6 +21,28 @@ public struct Throughput: Sendable, Equatable {
   }
 }
 
+/// Enhanced bearers that carry traffic, for
+/// ``LinkParameters/throughput(of:value:over:seed:)``. Vol 3, Part G, 5.3.
+public struct EnhancedTraffic: Sendable, Hashable {
+  /// The number of enhanced bearers: at least 1.
+  public var bearers: Int
+  /// The requests that the client has at a time: at least 1.
+  public var inFlight: Int
+  /// The MTU of each enhanced bearer in octets: at least 64.
+  public var mtu: Int
+
+  /// Creates traffic with these properties.
+  public init(bearers: Int, inFlight: Int, mtu: Int) {
+    self.bearers = bearers
+    self.inFlight = inFlight
+    self.mtu = mtu
+  }
+
+  /// The requests that are under way at a time: one on each enhanced bearer, then one on the unenhanced
+  /// one. Others wait.
+  public var underWay: Int { min(inFlight, bearers + 1) }
+}
+
 extension LinkParameters {
   /// The legal values of ATT_MTU: 23 to 517, with which a PDU carries the longest value.
   public static let mtuRange = 23...517
@@ -35,27 +57,34 @@ extension LinkParameters {
 
   /// The throughput if both ends always have something to send and need no time for it.
   ///
-  /// It is computed by sending thousands of values over a ``Transmitter``, with seeded errors.
+  /// It is computed by sending thousands of values over a ``Transmitter``, with seeded errors. On
+  /// enhanced bearers a PDU travels in K-frames, and its receiver returns credits for it in a packet,
+  /// before anything else. No sender waits for credits: Linux grants as many as its receive buffer
+  /// holds. A stream of values uses one bearer.
   ///
-  /// - Parameter value: the length of each value in octets.
+  /// - Parameters:
+  ///   - value: the length of each value in octets.
+  ///   - enhanced: the bearers; nil for the unenhanced one.
   public func throughput(
-    of traffic: Throughput.Traffic, value: Int, seed: UInt64 = 1
+    of traffic: Throughput.Traffic, value: Int, over enhanced: EnhancedTraffic? = nil,
+    seed: UInt64 = 1
   ) -> Throughput {
     switch traffic {
-    case .notify, .writeCommand: stream(value: value, seed)
-    case .write: exchanges(request: value + 3, response: 1, value: value, seed)
-    case .read: exchanges(request: 3, response: value + 1, value: value, seed)
+    case .notify, .writeCommand: stream(value: value, enhanced, seed)
+    case .write: exchanges(request: value + 3, response: 1, value: value, enhanced, seed)
+    case .read: exchanges(request: 3, response: value + 1, value: value, enhanced, seed)
     }
   }
 
-  private func stream(value: Int, _ seed: UInt64) -> Throughput {
+  private func stream(value: Int, _ enhanced: EnhancedTraffic?, _ seed: UInt64) -> Throughput {
     var transmitter = Transmitter(self, seed: seed)
     // All events are alike: time is measured from the first anchor to the anchor after the last
     // full event.
     var arrivals = 0
     var lastWhole = (time: Int64(0), arrivals: 0)
     var event: Int64 = 0
-    for _ in 0..<Self.sampleCount { transmitter.add(length: value + 3, at: 0) }
+    let mps = enhanced.map { self.mps(ofMTU: $0.mtu) }
+    for _ in 0..<Self.sampleCount { transmitter.add(length: value + 3, mps: mps, at: 0) }
     while let time = transmitter.nextArrival() {
       if time / interval != event {
         event = time / interval
@@ -65,29 +94,82 @@ extension LinkParameters {
       transmitter.removeFirst()
     }
     return throughput(
-      count: lastWhole.arrivals, in: lastWhole.time, value: value, link: value + 3 + 4)
+      count: lastWhole.arrivals, in: lastWhole.time, value: value, link: octets(value + 3, mps))
+  }
+
+  /// The octets of the packets for a PDU.
+  private func octets(_ length: Int, _ mps: Int?) -> Int {
+    guard let mps else { return length + 4 }
+    return packets(ofSDU: length, mps: mps).reduce(0, +)
   }
 
   private func exchanges(
-    request: Int, response: Int, value: Int, _ seed: UInt64
+    request: Int, response: Int, value: Int, _ enhanced: EnhancedTraffic?, _ seed: UInt64
   ) -> Throughput {
-    var there = Transmitter(self, seed: seed)
-    var back = Transmitter(self, seed: ~seed)
+    var there = Direction(self, seed: seed)
+    var back = Direction(self, seed: ~seed)
     var time: Int64 = 0
+    var done = 0
     let count = Self.sampleCount / 10
-    for _ in 0..<count {
-      there.add(length: request, at: time)
-      time = there.nextArrival() ?? time
-      there.removeFirst()
-      back.received(at: time)
-      back.add(length: response, at: time)
-      time = back.nextArrival() ?? time
-      back.removeFirst()
-      there.received(at: time)
+    let mps = enhanced.map { self.mps(ofMTU: $0.mtu) }
+    for number in 0..<(enhanced?.underWay ?? 1) {
+      let isEnhanced = number < enhanced?.bearers ?? 0
+      there.add(request, .exchange(mps: isEnhanced ? mps : nil), at: 0)
+    }
+    while done < count {
+      let isRequest = there.nextArrival <= back.nextArrival
+      let (arrival, sent) = isRequest ? there.removeFirst() : back.removeFirst()
+      time = arrival
+      if isRequest { back.received(at: time) } else { there.received(at: time) }
+      guard case .exchange(let mps) = sent else { continue }
+      if isRequest {
+        if mps != nil { back.add(Self.creditLength, .credits, at: time) }
+        back.add(response, sent, at: time)
+      } else {
+        done += 1
+        if mps != nil { there.add(Self.creditLength, .credits, at: time) }
+        there.add(request, sent, at: time)
+      }
     }
     // The next request would be sent in the next event that is used.
     let end = event(from: time / interval + 1, active: time / interval) * interval
-    return throughput(count: count, in: end, value: value, link: request + response + 8)
+    return throughput(
+      count: count, in: end, value: value, link: octets(request, mps) + octets(response, mps))
+  }
+
+  private enum Sent {
+    /// A request or its response; without an MPS on the unenhanced bearer.
+    case exchange(mps: Int?)
+    case credits
+  }
+
+  /// One direction, with what is under way.
+  private struct Direction {
+    private var transmitter: Transmitter
+    private var sent: [Sent] = []
+
+    init(_ parameters: LinkParameters, seed: UInt64) {
+      transmitter = Transmitter(parameters, seed: seed)
+    }
+
+    var nextArrival: Int64 { mutating get { transmitter.nextArrival() ?? .max } }
+
+    mutating func add(_ length: Int, _ pdu: Sent, at time: Int64) {
+      if case .exchange(let mps) = pdu {
+        transmitter.add(length: length, mps: mps, at: time)
+      } else {
+        transmitter.add(length: length, at: time)
+      }
+      sent.append(pdu)
+    }
+
+    mutating func received(at time: Int64) { transmitter.received(at: time) }
+
+    mutating func removeFirst() -> (time: Int64, sent: Sent) {
+      let time = nextArrival
+      transmitter.removeFirst()
+      return (time, sent.removeFirst())
+    }
   }
 
   private func throughput(count: Int, in time: Int64, value: Int, link: Int) -> Throughput {

@@ -34,8 +34,6 @@ final class AirPacer {
   private let byteLimit: Int
 
   static let countLimit = 1024
-  /// Code, identifier, length, CID and credits of L2CAP_FLOW_CONTROL_CREDIT_IND. Vol 3, Part A, 4.24.
-  static let creditLength = 8
 
   private enum Destination {
     case attChannel
@@ -64,10 +62,8 @@ final class AirPacer {
 
   var interval: Int64 { transmitter.parameters.interval }
 
-  /// The frames of a channel are chosen to fit a packet, and an SDU if that is shorter.
-  func mps(ofMTU mtu: Int) -> Int {
-    max(64, min(mtu + LinkParameters.sduHeaderLength, transmitter.parameters.dataLength - 4))
-  }
+  /// The longest payload of a K-frame on a bearer.
+  func mps(ofMTU mtu: Int) -> Int { transmitter.parameters.mps(ofMTU: mtu) }
 
   /// - Parameters:
   ///   - bearer: nil: the PDU is for the ATT channel.
@@ -94,7 +90,7 @@ final class AirPacer {
     guard queue.count < countLimit else { return }
     queue.append([UInt8]().span.bytes)
     destinations.append(.nothing)
-    transmitter.add(length: Self.creditLength, at: loop.refreshNow())
+    transmitter.add(length: LinkParameters.creditLength, at: loop.refreshNow())
     if timer == nil { arm() }
   }
 

@@ -106,6 +106,28 @@ struct TransmitterTests {
     #expect(parameters.throughput(of: .read, value: 244).perSecond > 0)
   }
 
+  @Test func enhancedBearersShareTheAir() {
+    let parameters = LinkParameters(phy: .le2M, interval: 30_000_000)
+    func rate(
+      _ traffic: Throughput.Traffic, _ value: Int, _ bearers: Int, inFlight: Int? = nil
+    ) -> Double {
+      let enhanced = EnhancedTraffic(bearers: bearers, inFlight: inFlight ?? bearers, mtu: 247)
+      return parameters.throughput(of: traffic, value: value, over: bearers > 0 ? enhanced : nil)
+        .perSecond
+    }
+    // Requests and credits of all bearers fit one event: a request takes two intervals on each.
+    #expect(abs(rate(.read, 20, 0) - 1000 / 60) < 0.01)
+    for bearers in 1...5 {
+      #expect(abs(rate(.read, 20, bearers) - Double(bearers) * 1000 / 60) < 0.1)
+    }
+    // The unenhanced bearer is used too, but nothing beyond it.
+    #expect(abs(rate(.read, 20, 2, inFlight: 3) - 50) < 0.1)
+    #expect(rate(.read, 20, 2, inFlight: 9) == rate(.read, 20, 2, inFlight: 3))
+    // With the length of the SDU, a PDU of the MTU is too long for one data packet.
+    #expect(rate(.notify, 244, 1) < 0.8 * rate(.notify, 244, 0))
+    #expect(rate(.notify, 242, 1) > 0.95 * rate(.notify, 244, 0))
+  }
+
   @Test func memoryIsGivenBack() {
     var transmitter = Transmitter(LinkParameters())
     for number in 0..<100_000 {

@@ -110,4 +110,15 @@ public struct WriteTally: Sendable, Equatable {
     microseconds = number(5)
     damaged = number(6)
   }
+
+  /// Adds the tally of another value that was written at the same time.
+  package mutating func add(_ other: WriteTally) {
+    writes &+= other.writes
+    octets &+= other.octets
+    lost &+= other.lost
+    doubled &+= other.doubled
+    outOfOrder &+= other.outOfOrder
+    microseconds = max(microseconds, other.microseconds)
+    damaged &+= other.damaged
+  }
 }

@@ -29,6 +29,9 @@ struct BenchLimit: Codable, Sendable, Equatable {
     /// Values per second, as `--pace` asks.
     var pace: Double?
     var isChannel = false
+    /// Procedures at a time, and the enhanced bearers that carry them.
+    var inFlight = 1
+    var enhanced: EnhancedTraffic?
     var link: LinkParameters?
   }
 
@@ -60,7 +63,9 @@ struct BenchLimit: Codable, Sendable, Equatable {
     /// Operations per second that a link carries.
     func rate(_ link: LinkParameters, size: Int) -> Double {
       let length = test.isProcedure ? min(size, figures.mtu - 1) : size
-      return link.throughput(of: test.traffic, value: max(0, length)).perSecond / figures.requests
+      let found = link.throughput(
+        of: test.traffic, value: max(0, length), over: figures.enhanced)
+      return found.perSecond / figures.requests
     }
     let now = rate(link, size: size)
     guard now > 0, figures.rate >= busyLink * now else { return nil }
@@ -144,7 +149,9 @@ struct BenchLimit: Codable, Sendable, Equatable {
       return (.peerCPU, "the CPU of the peer: it worked for \(percent(peer)) of the time")
     }
     // The ends of a round trip work one after the other.
-    guard figures.test.isRoundTrip, own + peer >= busyProcessor else { return nil }
+    guard figures.test.isRoundTrip, figures.inFlight == 1, own + peer >= busyProcessor else {
+      return nil
+    }
     return (
       own >= peer ? .cpu : .peerCPU,
       "the CPU of both ends: they worked for \(percent(own)) (here) and \(percent(peer)) of the time"
@@ -159,17 +166,18 @@ struct BenchLimit: Codable, Sendable, Equatable {
         ? (.credits, "the credits of the channel: \(waited) until the peer had room")
         : (.peer, "the peer: \(waited) until the link took a value")
     }
+    let underWay = Double(figures.enhanced?.underWay ?? 1)
     let link = figures.link.map { link in
       let time =
-        figures.requests * 1000
+        underWay * figures.requests * 1000
         / link.throughput(
-          of: test.traffic, value: Int(figures.size.rounded())
+          of: test.traffic, value: Int(figures.size.rounded()), over: figures.enhanced
         ).perSecond
       return ", of which the link takes \(Decimal.text(time, places: 2)) ms"
     }
     let worked = "this end worked for \(percent(figures.cpu)) of the time"
     if test.isRoundTrip, link != nil || figures.peerCPU == nil {
-      let time = Decimal.text(1000 / figures.rate, places: 2)
+      let time = Decimal.text(underWay * 1000 / figures.rate, places: 2)
       return (.peer, "the peer's answers: they come after \(time) ms\(link ?? ""); \(worked)")
     }
     if test.isFromPeer, !test.isRoundTrip {

@@ -15,6 +15,8 @@ struct BenchPlan: Sendable {
   let warmUp: Duration
   /// The value to use instead of the first suitable one.
   let handle: AttributeHandle?
+  /// The procedures in flight at a time; nil: as many as there are enhanced bearers, at least one.
+  let inFlight: Int?
 
   private static let test = Option.list(
     "test", "TEST",
@@ -39,10 +41,15 @@ struct BenchPlan: Sendable {
   }
   private static let handle = Option.handle(
     "handle", "The characteristic's value to use.")
+  private static let inFlight = Option.integer(
+    "in-flight", "N", in: 1...64,
+    "The procedures in flight at a time, 1 to 64 (default: one for each bearer of --bearers).")
 
   /// The options that do not apply to scenarios.
-  static let notForScenarios: [any CommandOption] = [test, warmUp, handle]
-  static let options: [any CommandOption] = [test, size, seconds, count, warmUp, handle]
+  static let notForScenarios: [any CommandOption] = [test, warmUp, handle, inFlight]
+  static let options: [any CommandOption] = [
+    test, size, seconds, count, warmUp, handle, inFlight,
+  ]
 
   init(_ arguments: Arguments) throws(UsageError) {
     tests = arguments.has(Self.test) ? arguments[Self.test].flatMap(\.self) : [.read]
@@ -52,6 +59,7 @@ struct BenchPlan: Sendable {
     time = arguments[Self.seconds] ?? (count == nil ? .seconds(3) : nil)
     warmUp = arguments[Self.warmUp]
     handle = arguments[Self.handle]
+    inFlight = arguments[Self.inFlight]
     if handle != nil, tests.count > 1 {
       throw UsageError("--handle requires a single test")
     }

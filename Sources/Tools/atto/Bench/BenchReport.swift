@@ -94,6 +94,7 @@ struct BenchReport {
       ("latency of", result.latencyOf),
     ]
     if result.mtu > 0 { facts.insert(("ATT_MTU", "\(result.mtu)"), at: 1) }
+    if let text = result.bearersText { facts.append(("bearers", text)) }
     if let run = result.run { facts.append(("run", "\(run)")) }
     if let lost = result.lost {
       let others = "\(result.doubled ?? 0), \(result.outOfOrder ?? 0)"

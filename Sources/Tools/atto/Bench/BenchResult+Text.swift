@@ -6,7 +6,7 @@ extension BenchResult {
   static let csvHead =
     "test,endpoint,mtu,size,count,seconds,rate,bytesPerSecond,p50us,p90us,p99us,maxus,jitterus,"
     + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio,cpuusPerOperation,"
-    + "peercpuusPerOperation,damaged,limitedBy"
+    + "peercpuusPerOperation,damaged,limitedBy,bearers,inFlight"
 
   var csv: String {
     let name =
@@ -20,7 +20,7 @@ extension BenchResult {
       "\(latency.max)", "\(jitterMicroseconds)", text(cpuMicrosecondsPerPDU), text(lost),
       text(doubled), text(outOfOrder), "\(partial)", text(compared?.rate), text(compared?.p50),
       text(compared?.p99), text(cpuMicrosecondsPerOperation), text(peerCPUMicrosecondsPerOperation),
-      text(damaged), text(limitedBy?.kind.rawValue),
+      text(damaged), text(limitedBy?.kind.rawValue), text(bearers), text(inFlight),
     ].joined(separator: ",")
   }
 
@@ -47,6 +47,7 @@ extension BenchResult {
 
   var remarks: [String] {
     var lines: [String] = []
+    if let bearersText { lines.append("\(heading): \(bearersText)") }
     if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
       lines.append("\(heading): \(doubled) duplicates, \(outOfOrder) out of order")
     }
@@ -72,6 +73,15 @@ extension BenchResult {
     if let limitedBy { lines.append("\(heading): limited by \(limitedBy.text)") }
     if let error { lines.append("\(heading): interrupted, partial result: \(error)") }
     return lines
+  }
+
+  /// The enhanced bearers, and the procedures in flight.
+  var bearersText: String? {
+    let parts = [
+      bearers.map { Shown.count($0, "enhanced bearer") },
+      inFlight.map { "\($0) procedures in flight" },
+    ].compactMap(\.self)
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
   /// The numbers of faulty values.

@@ -52,6 +52,10 @@ struct BenchResult: Codable, Sendable {
   var run: Int?
   var endpoint: String
   var mtu: Int
+  /// The enhanced bearers; absent without any.
+  var bearers: Int?
+  /// The procedures in flight at a time, if more than one; absent in old results.
+  var inFlight: Int?
   /// Octets of each value, on average.
   var size: Double
   var count: UInt64
@@ -99,6 +103,8 @@ struct BenchResult: Codable, Sendable {
     test = measured.test.name
     self.endpoint = endpoint
     self.mtu = mtu
+    bearers = measured.enhanced?.bearers
+    inFlight = measured.inFlight > 1 ? measured.inFlight : nil
     var count = measured.count
     var octets = measured.octets
     var nanoseconds = Double(measured.elapsed)
@@ -199,15 +205,15 @@ struct BenchResult: Codable, Sendable {
       test: test, rate: rate, size: size,
       mtu: mtu,
       cpu: measured.cpu / measured.window, peerCPU: measured.peerCPU.map { $0 / measured.window },
-      link: link)
+      inFlight: measured.inFlight, enhanced: measured.enhanced, link: link)
     if measured.test.isProcedure { figures.requests = Double(measured.pdus) / 2 / Double(count) }
     figures.isChannel = scenario?.carrier == .channel
     figures.pace = scenario?.pace.map { 1 / ($0 / .seconds(1)) }
     if figures.isChannel {
       figures.waiting = measured.waited / measured.window
     } else if measured.test == .writeCommand || measured.test == .send {
-      let blocked = measured.latencies.mean * Double(measured.count) / 1e9 / measured.window
-      figures.waiting = blocked - figures.cpu
+      let time = measured.latencies.mean * Double(measured.count) / 1e9
+      figures.waiting = time / Double(measured.inFlight) / measured.window - figures.cpu
     }
     // Off the loop, because the model takes some time.
     let known = figures
@@ -215,7 +221,9 @@ struct BenchResult: Codable, Sendable {
   }
 
   /// Sets the link, its limit, and the share of the limit that was reached.
-  mutating func set(link: MeasuredLink, of test: BenchTest) {
+  mutating func set(
+    link: MeasuredLink, of test: BenchTest, over enhanced: EnhancedTraffic?
+  ) {
     guard let parameters = link.parameters(of: test) else {
       self.link = Link(source: link.source, phy: link.phyText)
       return
@@ -234,7 +242,9 @@ struct BenchResult: Codable, Sendable {
       default: nil
       }
     if let traffic, size > 0 {
-      let limit = exact.throughput(of: traffic, value: Int(size.rounded())).bytesPerSecond
+      let limit = exact.throughput(
+        of: traffic, value: Int(size.rounded()), over: enhanced
+      ).bytesPerSecond
       link.limitBytesPerSecond = limit.rounded(places: 1)
       link.shareOfLimit = (bytesPerSecond / limit).rounded(places: 4)
     }
@@ -249,6 +259,10 @@ struct BenchResult: Codable, Sendable {
     if earlier.mtu != mtu { unlike.append("MTU \(earlier.mtu)") }
     if earlier.size != size { unlike.append("\(Decimal.text(earlier.size, places: 0)) octets") }
     if earlier.endpoint != endpoint { unlike.append(earlier.endpoint) }
+    if earlier.bearers != bearers {
+      unlike.append(Shown.count(earlier.bearers ?? 0, "enhanced bearer"))
+    }
+    if earlier.inFlight != inFlight { unlike.append("\(earlier.inFlight ?? 1) in flight") }
     if earlier.partial { unlike.append("partial") }
     compared = Comparison(
       rate: ratio(rate, earlier.rate),

@@ -3,6 +3,7 @@ import AttoATT
 import AttoEventLoop
 import AttoFormats
 import AttoGATT
+import AttoLinkTiming
 import CAttoLinux
 
 /// Runs one test over a connection. ``measurement`` has the results, also after an error. Used on the
@@ -13,7 +14,8 @@ final class BenchRunner {
   private let target: BenchTarget?
   private let loop: Loop
   let measurement: Measurement
-  private var number: UInt32 = 0
+  /// Operations that have begun.
+  private var started = 0
 
   init(
     _ test: BenchTest, _ plan: BenchPlan, over connection: Connection, at target: BenchTarget?,
@@ -41,12 +43,13 @@ final class BenchRunner {
         "values of \(plan.size) octets require an MTU of \(plan.size + 3), but it is \(mtu)",
         hint: "add --mtu \(plan.size + 3), or use a smaller --size")
     }
+    try await setBearers(mtu)
     let connection = connection
     switch measurement.test {
-    case .read: try await repeated { try await connection.read(handle).count }
-    case .longRead: try await repeated { try await connection.readLong(handle).count }
+    case .read: try await repeated { _ in try await connection.read(handle).count }
+    case .longRead: try await repeated { _ in try await connection.readLong(handle).count }
     case .ping:
-      try await repeated {
+      try await repeated { _ in
         do throws(AttoError) {
           try await connection.perform(Ping())
         } catch {
@@ -55,42 +58,52 @@ final class BenchRunner {
         return 0
       }
     case .discover:
-      try await repeated {
+      try await repeated { _ in
         _ = try await connection.discover()
         return 0
       }
     case .write:
-      try await writes { try await connection.write($0, to: handle) }
+      try await writes { try await connection.write($0, to: $1) }
     case .writeCommand:
-      try await writes { try await connection.writeWithoutResponse($0, to: handle) }
+      try await writes { try await connection.writeWithoutResponse($0, to: $1) }
     case .notify: try await values(.notification)
     case .indicate: try await values(.indication)
     case .send, .receive, .exchange, .pong: preconditionFailure("a scenario")
     }
   }
 
+  /// Notes the enhanced bearers that procedures use, and how many procedures there are at a time.
+  private func setBearers(_ mtu: Int) async throws {
+    let enhanced = try await connection.bearers.filter { $0.number > 0 && $0.mtu >= mtu }
+    if !measurement.test.isFromPeer {
+      measurement.inFlight = plan.inFlight ?? max(1, enhanced.count)
+    }
+    guard let least = enhanced.map(\.mtu).min() else { return }
+    measurement.enhanced = EnhancedTraffic(
+      bearers: enhanced.count, inFlight: measurement.inFlight, mtu: least)
+  }
+
   /// Repeats an operation and measures each run.
   ///
   /// - Parameters:
   ///   - prepare: runs after the warm-up.
-  ///   - body: the operation; returns the number of octets transferred.
+  ///   - body: the operation, with its number among those in flight; returns the number of octets
+  ///     transferred.
   private func repeated(
-    after prepare: () async throws -> Void = {}, _ body: () async throws -> Int
+    after prepare: () async throws -> Void = {},
+    _ body: @escaping @Sendable (Int) async throws -> Int
   ) async throws {
     let warm = clinux_monotonic() + plan.warmUp.nanoseconds
-    while clinux_monotonic() < warm { _ = try await body() }
+    try await together { number in
+      while clinux_monotonic() < warm { _ = try await body(number) }
+    }
     try await prepare()
     let peerTime = try await peerProcessTime
     measurement.begin(pdus: try await pdus)
+    let runner = LoopBound(self, loop)
     do {
-      let end = plan.time.map { clinux_monotonic() + $0.nanoseconds } ?? .max
-      var before = clinux_monotonic()
-      while measurement.count < plan.count ?? .max, before < end {
-        let octets = try await body()
-        let now = clinux_monotonic()
-        measurement.add(octets: octets, latency: now - before)
-        before = clinux_monotonic()
-        try Task.checkCancellation()
+      try await together { number in
+        try await runner.value.measure { try await body(number) }
       }
     } catch {
       measurement.end(pdus: (try? await pdus) ?? 0)
@@ -98,6 +111,31 @@ final class BenchRunner {
     }
     measurement.end(pdus: try await pdus)
     try await endPeerProcessTime(since: peerTime)
+  }
+
+  /// Runs a function for each of the procedures in flight.
+  private func together(_ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+    guard measurement.inFlight > 1 else { return try await body(0) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<measurement.inFlight {
+        group.addTask(executorPreference: loop.tasks) { try await body(number) }
+      }
+      // The first error ends the others.
+      while try await group.next() != nil {}
+    }
+  }
+
+  /// Repeats an operation until the time is over, or as many have begun as are wanted.
+  private func measure(_ body: () async throws -> Int) async throws {
+    let end = plan.time.map { measurement.start + $0.nanoseconds } ?? .max
+    var before = clinux_monotonic()
+    while started < plan.count ?? .max, before < end {
+      started += 1
+      let octets = try await body()
+      measurement.add(octets: octets, latency: clinux_monotonic() - before)
+      before = clinux_monotonic()
+      try Task.checkCancellation()
+    }
   }
 
   /// The CPU time of a peer that reports it, in microseconds.
@@ -114,32 +152,61 @@ final class BenchRunner {
     measurement.peerCPU = Double(now - before) / 1e6
   }
 
-  /// Writes numbered values, which atto serve with bench.json and Nordic's throughput service count.
-  private func writes(_ write: @escaping ([UInt8]) async throws -> Void) async throws {
-    var value = Profile.Burst.value(0, size: plan.size)
-    let size = plan.size
-    let handle = target?.handle ?? .invalid
-    let counts = target?.isBench == true
-    let isThroughput = target?.isThroughput == true
-    try await repeated(
-      after: {
-        number = 0
-        if counts { try await connection.write([], to: handle) }
-        if isThroughput { try await connection.writeWithoutResponse([0], to: handle) }
-      }
-    ) {
+  /// A value to write, with the number of the next write. Used on the loop's thread only.
+  private final class Sink {
+    let handle: AttributeHandle
+    var number: UInt32 = 0
+    private var value: [UInt8]
+
+    init(_ handle: AttributeHandle, size: Int) {
+      self.handle = handle
+      value = Profile.Burst.value(0, size: size)
+    }
+
+    var nextValue: [UInt8] {
       for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
       number &+= 1
       CheckSum.complete(&value)
-      try await write(value)
+      return value
+    }
+  }
+
+  /// Writes numbered values, which atto serve with bench.json and Nordic's throughput service count.
+  private func writes(
+    _ write: @escaping @Sendable ([UInt8], AttributeHandle) async throws -> Void
+  ) async throws {
+    guard let target else { return }
+    let size = plan.size
+    let sinks = target.sinks.prefix(measurement.inFlight).map { Sink($0, size: size) }
+    let bound = LoopBound(sinks, loop)
+    try await repeated(
+      after: {
+        for sink in sinks {
+          sink.number = 0
+          if target.isBench { try await connection.write([], to: sink.handle) }
+          if target.isThroughput {
+            try await connection.writeWithoutResponse([0], to: sink.handle)
+          }
+        }
+      }
+    ) { number in
+      let sink = bound.value[number % bound.value.count]
+      try await write(sink.nextValue, sink.handle)
       return size
     }
-    if isThroughput {
-      measurement.metrics = ThroughputMetrics(value: try await connection.readLong(handle))
+    if target.isThroughput {
+      measurement.metrics = ThroughputMetrics(value: try await connection.readLong(target.handle))
     }
-    guard counts else { return }
-    // The response arrives after all writes were counted.
-    measurement.tally = WriteTally(value: try await connection.readLong(handle))
+    guard target.isBench else { return }
+    // The responses arrive after all writes were counted.
+    var tally = WriteTally()
+    for sink in sinks {
+      guard let other = WriteTally(value: try await connection.readLong(sink.handle)) else {
+        return
+      }
+      tally.add(other)
+    }
+    measurement.tally = tally
   }
 
   /// Measures values that the peer sends.

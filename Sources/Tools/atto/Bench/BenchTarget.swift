@@ -5,6 +5,8 @@ import AttoGATT
 struct BenchTarget: Sendable {
   var handle: AttributeHandle
   var configuration: AttributeHandle?
+  /// The handles of all values to write. Writes to one value keep their order, and so share a bearer.
+  var sinks: [AttributeHandle] = []
   /// Whether it is one of `Fixtures/bench.json`, with numbered values that the peer counts.
   var isBench = false
   /// Whether it is that of Nordic's throughput service, which counts writes.
@@ -67,7 +69,9 @@ struct BenchTarget: Sendable {
     }
     if let uuid = benchUUID(test), let own = all.first(where: { $0.uuid == uuid }), suits(own, test)
     {
-      return target(own, isBench: true)
+      var target = target(own, isBench: true)
+      target.sinks = all.filter { $0.uuid == uuid && suits($0, test) }.map(\.valueHandle)
+      return target
     }
     let counting = database.services.first { $0.uuid == throughput.service }?.characteristics
       .first { $0.uuid == throughput.characteristic && suits($0, test) }
@@ -86,7 +90,7 @@ struct BenchTarget: Sendable {
       configuration: one.descriptors.first {
         $0.uuid == .clientCharacteristicConfiguration
       }?.handle,
-      isBench: isBench)
+      sinks: [one.valueHandle], isBench: isBench)
   }
 
   private static func suits(_ one: Characteristic, _ test: BenchTest) -> Bool {

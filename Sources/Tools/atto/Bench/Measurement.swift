@@ -1,6 +1,7 @@
 import Atto
 import CAttoLinux
 import AttoFormats
+import AttoLinkTiming
 import AttoProfileServer
 
 /// The counters of a test, of constant size. Used on the loop's thread only.
@@ -35,6 +36,11 @@ final class Measurement {
   var tally: WriteTally?
   /// The same of a peer with Nordic's throughput service.
   var metrics: ThroughputMetrics?
+
+  /// The procedures in flight at a time.
+  var inFlight = 1
+  /// The enhanced bearers that carry them; nil without any.
+  var enhanced: EnhancedTraffic?
 
   /// Values that a scenario has sent.
   var sent: UInt64 = 0

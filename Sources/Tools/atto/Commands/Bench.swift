@@ -31,6 +31,10 @@ enum BenchCommand: Command {
       Latency is the duration of a round trip or procedure. For notify and indicate it is the time
       between two values, and for write-command the time until the link accepts the PDU.
 
+      With --bearers, as many procedures are in flight as there are enhanced bearers (EATT), or as
+      --in-flight says. Writes to one value keep their order, so each procedure writes a value of its
+      own, of which Fixtures/bench.json has five.
+
       A scenario needs its counterpart at the other end: receive for send, pong for ping. The values of
       atto bench have check sums.
       """,
@@ -223,7 +227,7 @@ enum BenchCommand: Command {
       // With a response to each value, a scenario has the timing of writes.
       let isAcknowledged = carrier?.isAcknowledged == true && measured.test == .send
       let test = isAcknowledged ? .write : measured.test
-      if let known { result.set(link: known, of: test) }
+      if let known { result.set(link: known, of: test, over: measured.enhanced) }
       await result.setLimit(
         measured, as: test, over: known?.parameters(of: test), scenario: scenario)
       let before = earlier.last { $0.title == result.title }

@@ -26,6 +26,9 @@ enum LinkCommand: Command {
     parameter(
       "frame-space", "TIME", "The time between packets (default: 150us; some chips reach 52us)."),
   ]
+  private static let bearers = Option.integer(
+    "bearers", "N", in: 0...ConnectionOptions.maximumEnhancedBearers, default: 0,
+    "Read and write over N enhanced bearers (EATT) at a time, notify over one, 0 to 5.")
   private static let encrypted = Option.flag("encrypted", "Packets carry a MIC.")
 
   private static func parameter(
@@ -43,10 +46,13 @@ enum LinkCommand: Command {
       on the virtual air with the same parameters reaches the expected throughput:
       atto bench 'air:NAME?phy=2M&interval=15ms&dle=251'.
       """,
-    options: parameters + [encrypted] as [any CommandOption] + [mtu, size, CommonOptions.json],
+    options: parameters + [encrypted] as [any CommandOption] + [
+      mtu, size, bearers, CommonOptions.json,
+    ],
     examples: [
       "atto link --phy 2M --interval 15ms --dle 251 --mtu 247",
       "atto link --interval 30ms --per 0.01 --json",
+      "atto link --phy 2M --interval 15ms --bearers 5",
       "atto link --phy 2M --interval 750us --frame-space 63us --dle 27 --mtu 23",
     ])
 
@@ -57,8 +63,11 @@ enum LinkCommand: Command {
     if let size, size > min(mtu - 3, 512) {
       throw UsageError("--size must be at most \(min(mtu - 3, 512)) with an MTU of \(mtu)")
     }
+    let count = arguments[bearers]
+    let enhanced =
+      count > 0 ? EnhancedTraffic(bearers: count, inFlight: count, mtu: max(mtu, 64)) : nil
     let rows = Throughput.Traffic.allCases.map {
-      row($0, size ?? LinkParameters.longestValue($0, mtu: mtu), parameters)
+      row($0, size ?? LinkParameters.longestValue($0, mtu: mtu), parameters, enhanced)
     }
     let length = parameters.dataLength
     let packet = parameters.airTime(payload: length)
@@ -66,7 +75,7 @@ enum LinkCommand: Command {
     if arguments[CommonOptions.json] {
       return Terminal.print(json: [
         "phy": parameters.phy.name, "intervalMicroseconds": parameters.interval / 1000,
-        "dataLength": length, "mtu": mtu, "encrypted": parameters.isEncrypted,
+        "dataLength": length, "mtu": mtu, "bearers": count, "encrypted": parameters.isEncrypted,
         "packetErrorRate": parameters.packetErrorRate,
         "eventLengthMicroseconds": parameters.eventLength.map { $0 / 1000 },
         "packetsPerEvent": parameters.packetsPerEvent, "subrate": parameters.subrate,
@@ -76,7 +85,8 @@ enum LinkCommand: Command {
         "exchangeMicroseconds": exchange / 1000, "tests": rows.map(\.json),
       ])
     }
-    Terminal.print("\(parameters), MTU \(mtu)")
+    let over = count > 0 ? ", \(Shown.count(count, "enhanced bearer"))" : ""
+    Terminal.print("\(parameters), MTU \(mtu)\(over)")
     Terminal.print(
       "full packet: \(LinkParameters.text(packet)), with reply and spacing: "
         + LinkParameters.text(exchange))
@@ -86,14 +96,16 @@ enum LinkCommand: Command {
   }
 
   private static func row(
-    _ traffic: Throughput.Traffic, _ size: Int, _ parameters: LinkParameters
+    _ traffic: Throughput.Traffic, _ size: Int, _ parameters: LinkParameters,
+    _ enhanced: EnhancedTraffic?
   ) -> (cells: [String], json: JSONObject) {
     var exact = parameters
     exact.scheduling = .exact
-    let expected = parameters.throughput(of: traffic, value: size)
+    let expected = parameters.throughput(of: traffic, value: size, over: enhanced)
     let rate = expected.perSecond.rounded(places: 3)
     let bytes = expected.bytesPerSecond.rounded(places: 1)
-    let limit = exact.throughput(of: traffic, value: size).bytesPerSecond.rounded(places: 1)
+    let most = exact.throughput(of: traffic, value: size, over: enhanced)
+    let limit = most.bytesPerSecond.rounded(places: 1)
     func kilobits(_ bytes: Double) -> String {
       "\(Decimal.text(bytes * 8 / 1000, places: 1)) kb/s"
     }
