@@ -256,4 +256,100 @@ import Testing
       .compactMap { decoder.decode($0) }
     #expect(found.map(\.octets) == [[0x0A, 0x15, 0x00]])
   }
+
+  // MARK: Enhanced bearers
+
+  private static func signal(_ octets: [UInt8], isSent: Bool) -> (isSent: Bool, octets: [UInt8]) {
+    (isSent, Build.h4(octets, isSent: isSent, channel: 5))
+  }
+
+  private static func frame(
+    _ channel: Int, _ octets: [UInt8], isSent: Bool
+  ) -> (isSent: Bool, octets: [UInt8]) {
+    (isSent, Build.h4(octets, isSent: isSent, channel: channel))
+  }
+
+  /// Two channels of one L2CAP_CREDIT_BASED_CONNECTION_REQ, of which the peer refuses the second, and one
+  /// that the peer opens. Each end sends to the identifier of the other.
+  @Test func enhancedBearersAreKnownByTheirOpening() throws {
+    let (pdus, counts) = try Self.decode([
+      Self.signal([0x17, 1, 12, 0, 0x27, 0, 100, 0, 80, 0, 1, 0, 0x41, 0, 0x42, 0], isSent: true),
+      Self.signal([0x18, 1, 12, 0, 200, 0, 80, 0, 1, 0, 4, 0, 0x50, 0, 0, 0], isSent: false),
+      Self.signal([0x17, 1, 10, 0, 0x27, 0, 70, 0, 80, 0, 1, 0, 0x60, 0], isSent: false),
+      Self.signal([0x18, 1, 10, 0, 70, 0, 80, 0, 1, 0, 0, 0, 0x44, 0], isSent: true),
+      Self.frame(0x50, [3, 0, 0x0A, 3, 0], isSent: true),
+      Self.frame(0x41, [3, 0, 0x0B, 1, 2], isSent: false),
+      Self.frame(0x60, [1, 0, 0x1E], isSent: true),
+      Self.frame(0x44, [3, 0, 0x1D, 3, 0], isSent: false),
+      // The identifiers of the other direction, and one that was refused.
+      Self.frame(0x41, [1, 0, 0x1E], isSent: true), Self.frame(0x42, [1, 0, 0x1E], isSent: false),
+      // Not ATT.
+      Self.signal([0x17, 2, 10, 0, 0x80, 0, 70, 0, 80, 0, 1, 0, 0x43, 0], isSent: true),
+      Self.signal([0x18, 2, 10, 0, 70, 0, 80, 0, 1, 0, 0, 0, 0x53, 0], isSent: false),
+      Self.frame(0x53, [1, 0, 0x1E], isSent: true),
+      // Closed by its opener.
+      Self.signal([0x06, 3, 4, 0, 0x50, 0, 0x41, 0], isSent: true),
+      Self.frame(0x50, [1, 0, 0x1E], isSent: true), Self.frame(0x41, [1, 0, 0x1E], isSent: false),
+    ])
+    #expect(pdus.map(\.bearer) == [2, 2, 5, 5])
+    #expect(pdus.map(\.octets) == [[0x0A, 3, 0], [0x0B, 1, 2], [0x1E], [0x1D, 3, 0]])
+    #expect(pdus.map(\.mtu) == [100, 100, 70, 70])
+    #expect(counts.otherChannels == [5: 7, 0x41: 2, 0x42: 1, 0x50: 1, 0x53: 1])
+    #expect(counts.malformed == 0 && counts.withoutEnd == 0)
+  }
+
+  private static let opening = [
+    signal([0x14, 1, 10, 0, 0x27, 0, 0x40, 0, 64, 0, 64, 0, 1, 0], isSent: true),
+    signal([0x15, 1, 10, 0, 0x40, 0, 64, 0, 64, 0, 1, 0, 0, 0], isSent: false),
+  ]
+
+  /// An SDU in several K-frames, while those of the other direction and of another bearer go on.
+  @Test func framesOfAnSDUAreJoined() throws {
+    let (pdus, counts) = try Self.decode(
+      Self.opening + [
+        Self.frame(0x40, [5, 0, 0x0B, 1], isSent: false),
+        Self.frame(0x40, [1, 0, 0x1E], isSent: true),
+        (false, Build.h4([0x1D, 3, 0], isSent: false)),
+        Self.frame(0x40, [2, 3], isSent: false), Self.frame(0x40, [4], isSent: false),
+        // Longer than it says, too short for a length, and without an end.
+        Self.frame(0x40, [1, 0, 0x0B, 1], isSent: false), Self.frame(0x40, [1], isSent: false),
+        Self.frame(0x40, [9, 0, 0x0B], isSent: false),
+      ])
+    #expect(pdus.map(\.octets) == [[0x1E], [0x1D, 3, 0], [0x0B, 1, 2, 3, 4]])
+    #expect(pdus.map(\.bearer) == [1, 0, 1])
+    #expect((counts.malformed, counts.withoutEnd) == (2, 1))
+  }
+
+  @Test func reconfigurationRaisesTheMTU() throws {
+    let read = Self.frame(0x40, [3, 0, 0x0A, 3, 0], isSent: true)
+    let (pdus, _) = try Self.decode(
+      Self.opening + [
+        read, Self.signal([0x19, 2, 6, 0, 200, 0, 64, 0, 0x40, 0], isSent: true), read,
+        Self.signal([0x19, 2, 6, 0, 150, 0, 64, 0, 0x40, 0], isSent: false), read,
+        // A new connection has none.
+        Self.event(Build.disconnected(0x40)), Self.event(Build.connected(0x40)), read,
+      ])
+    #expect(pdus.map(\.mtu) == [64, 64, 150])
+  }
+
+  /// Requests without responses, and as many incomplete SDUs as there are connections, are bounded.
+  @Test func bearersAreBounded() throws {
+    var h4: [(isSent: Bool, octets: [UInt8])] = []
+    for handle in 0..<200 {
+      for (isSent, octets) in Self.opening + [Self.frame(0x40, [9, 0, 0x0B], isSent: true)] {
+        var octets = octets
+        (octets[1], octets[2]) = (UInt8(handle), octets[2])
+        h4.append((isSent, octets))
+      }
+    }
+    for number in UInt8.min...UInt8.max {
+      h4.append(
+        Self.signal([0x17, number, 10, 0, 0x27, 0, 70, 0, 80, 0, 1, 0, 0x40, 0], isSent: true))
+    }
+    var decoder = CaptureDecoder()
+    for record in try Self.records(h4) { #expect(decoder.decode(record) == nil) }
+    #expect(decoder.sdus.count == CaptureDecoder.partLimit)
+    decoder.finish()
+    #expect(decoder.counts.withoutEnd == 200)
+  }
 }

@@ -49,6 +49,31 @@ import Testing
     }
   }
 
+  /// A PDU of an enhanced bearer follows the opening of its channel, and has the length of the SDU.
+  @Test(arguments: [CaptureWriter.Format.btsnoop, .pcapng])
+  func enhancedBearers(_ format: CaptureWriter.Format) throws {
+    let writer = CaptureWriter(format)
+    var file = writer.header
+    for number in [1, 5, 64, 65] {
+      file += writer.open(
+        bearer: number, mtu: 100 + number, connection: 0, microseconds: 1_000_000,
+        dropped: CaptureWriter.Dropped())
+      for isSent in [true, false] {
+        file += writer.record(
+          pdu: [isSent ? 0x0A : 0x0B, UInt8(number), 0], isSent: isSent, bearer: number,
+          microseconds: 1_000_000)
+      }
+    }
+    file += writer.record(pdu: [0x0A, 0, 0], isSent: true, microseconds: 1_000_000)
+    let found = try CaptureReaderTests.pdus(file)
+    #expect(found.map(\.bearer) == [1, 1, 5, 5, 64, 64, 1, 1, 0])
+    #expect(found.map(\.channel) == [0x40, 0x40, 0x44, 0x44, 0x7F, 0x7F, 0x40, 0x40, 4])
+    #expect(found.map(\.mtu) == [101, 101, 105, 105, 164, 164, 165, 165, nil])
+    #expect(found.map { $0.octets[1] } == [1, 1, 5, 5, 64, 64, 65, 65, 0])
+    let comment = Array("enhanced bearer 5, shown as".utf8)
+    #expect((file.firstRange(of: comment) != nil) == (format == .pcapng))
+  }
+
   private func file(_ format: CaptureWriter.Format) -> [UInt8] {
     let writer = CaptureWriter(format)
     return writer.header

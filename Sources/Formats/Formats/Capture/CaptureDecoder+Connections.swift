@@ -13,6 +13,7 @@ extension CaptureDecoder {
     var isOver = false
     /// The MTU that each side offered in a request; true is the host or central.
     private var offers: [Bool: Int] = [:]
+    var bearers = CapturedBearers()
 
     init(incarnation: Int = 1) { self.incarnation = incarnation }
 
@@ -41,11 +42,11 @@ extension CaptureDecoder {
     switch HCIEvent(hci.octets[...]) {
     case .disconnectionComplete(let handle):
       let path = path(handle, hci.adapter)
-      for isSent in [true, false] { drop(Way(path: path, isSent: isSent)) }
+      dropAll(of: path)
       connections[path]?.isOver = true
     case .connectionComplete(let handle, _, _):
       let path = path(handle, hci.adapter)
-      for isSent in [true, false] { drop(Way(path: path, isSent: isSent)) }
+      dropAll(of: path)
       var state = ConnectionState(
         incarnation: connections[path].map { $0.incarnation + 1 } ?? 1)
       state.isWhole = true
@@ -53,6 +54,11 @@ extension CaptureDecoder {
       store(state, path)
     default: return
     }
+  }
+
+  private mutating func dropAll(of path: Path) {
+    for isSent in [true, false] { drop(Way(path: path, isSent: isSent)) }
+    dropSDUs(of: path)
   }
 
   private func path(_ handle: UInt16, _ adapter: UInt16) -> Path {

@@ -6,15 +6,17 @@ import AttoATT
 ///
 /// An ATT PDU is the payload of an L2CAP PDU on channel 4 (Vol 3, Part A, 3.1). It arrives in one or
 /// more fragments: HCI ACL data (Vol 4, Part E, 5.4.2) or link-layer data PDUs (Vol 6, Part B, 2.4).
-/// The decoder reassembles each direction of a connection separately. For other channels it keeps
-/// only lengths, so that their continuation fragments are recognized.
+/// The decoder reassembles each direction of a connection separately. Enhanced bearers have channels of
+/// their own, which the decoder knows if the capture shows how they were opened. For other channels it
+/// keeps only lengths, so that their continuation fragments are recognized.
 ///
 /// HCI events start and end connections if the capture has them. ATT_MTU is known from the start of
 /// a connection or from an exchange. If the start is not in the capture, one handle may stand for
 /// several connections. The largest agreed ATT_MTU applies then, so that no valid PDU is reported as
 /// too long.
 ///
-/// Limits: 64 incomplete L2CAP PDUs of at most 65,539 octets and a fragment each; 4096 connections.
+/// Limits: 64 incomplete L2CAP PDUs of at most 65,539 octets and a fragment each, and as many incomplete
+/// SDUs of enhanced bearers; 4096 connections.
 public struct CaptureDecoder: Sendable {
   /// The L2CAP channels that carry ATT PDUs.
   public let channels: Set<UInt16>
@@ -47,6 +49,7 @@ public struct CaptureDecoder: Sendable {
   }
 
   private var parts: [Way: Part] = [:]
+  var sdus: [BearerWay: SDU] = [:]
   var connections: [Path: ConnectionState] = [:]
   private var lastOnAir: [Way: (isOdd: Bool, octets: [UInt8])] = [:]
 
@@ -74,8 +77,9 @@ public struct CaptureDecoder: Sendable {
 
   /// Counts the PDUs that are still incomplete. Call it at the end of the capture.
   public mutating func finish() {
-    counts.withoutEnd += parts.count
+    counts.withoutEnd += parts.count + sdus.count
     parts = [:]
+    sdus = [:]
   }
 
   // MARK: - Fragments
@@ -165,7 +169,7 @@ public struct CaptureDecoder: Sendable {
     part.count += fragment.count
     part.used = counts.records
     // The header of four octets decides whether the rest is kept.
-    if part.octets.count < 4 || channels.contains(part.octets.number16(at: 2, isBig: false)) {
+    if part.octets.count < 4 || isKept(part.octets.number16(at: 2, isBig: false), way) {
       part.octets += fragment
     }
     guard part.octets.count >= 4 else {
@@ -175,7 +179,7 @@ public struct CaptureDecoder: Sendable {
     let length = 4 + Int(part.octets.number16(at: 0, isBig: false))
     let channel = part.octets.number16(at: 2, isBig: false)
     guard part.count >= length else {
-      if !channels.contains(channel) { part.octets = Array(part.octets.prefix(4)) }
+      if !isKept(channel, way) { part.octets = Array(part.octets.prefix(4)) }
       store(part, way)
       return nil
     }
@@ -183,14 +187,23 @@ public struct CaptureDecoder: Sendable {
       counts.malformed += 1
       return nil
     }
-    guard channels.contains(channel) else {
+    var octets = Array(part.octets.dropFirst(4))
+    var state = connection(way.path)
+    let bearer = state.bearers.bearer(channel, isSent: way.isSent)
+    if channel == Self.signalling {
+      state.bearers.receive(octets, isSent: way.isSent)
+      store(state, way.path)
+    }
+    if bearer != nil {
+      let key = BearerWay(way: way, channel: channel)
+      guard let sdu = receive(octets[...], of: key) else { return nil }
+      octets = sdu
+    } else if !channels.contains(channel) {
       counts.otherChannels[channel, default: 0] += 1
       return nil
     }
     counts.pdus += 1
-    let octets = Array(part.octets.dropFirst(4))
-    var state = connection(way.path)
-    let mtu = state.mtu
+    let mtu = bearer?.mtu ?? (channel == 4 ? state.mtu : nil)
     if channel == 4 { state.update(octets, isSent: way.isSent) }
     store(state, way.path)
     return CapturedPDU(
@@ -198,7 +211,13 @@ public struct CaptureDecoder: Sendable {
       connection: CapturedConnection(
         adapter: way.path.adapter, handle: way.path.handle, incarnation: state.incarnation,
         isOnAir: way.path.isOnAir),
-      isSent: way.isSent, channel: channel, octets: octets, mtu: channel == 4 ? mtu : nil)
+      isSent: way.isSent, channel: channel, bearer: bearer?.number ?? 0, octets: octets, mtu: mtu)
+  }
+
+  /// Whether the content of a channel's PDUs is needed.
+  private func isKept(_ channel: UInt16, _ way: Way) -> Bool {
+    channel == Self.signalling || channels.contains(channel)
+      || connections[way.path]?.bearers.bearer(channel, isSent: way.isSent) != nil
   }
 
   private mutating func store(_ part: Part, _ way: Way) {

@@ -6,7 +6,7 @@ import AttoATT
 ///
 /// Both ends of a link may be clients, but a case of a transcript has one client. Each connection
 /// therefore becomes up to two cases: one with the host (or the sniffed central) as the client and
-/// one with its peer. The opcode decides which case a PDU belongs to: requests, commands and
+/// one with its peer, and so does each enhanced bearer. The opcode decides which case a PDU belongs to: requests, commands and
 /// confirmations go from client to server, all others back (Vol 3, Part F, 3.3). An unknown opcode
 /// counts as a command if its bit 6 is set, else as a request, and so does an empty PDU.
 ///
@@ -18,6 +18,7 @@ public struct CaptureTranscript: Sendable {
 
   private struct Key: Hashable {
     var connection: CapturedConnection
+    var bearer: Int
     var isOfHost: Bool
   }
 
@@ -48,7 +49,8 @@ public struct CaptureTranscript: Sendable {
           + "\(TranscriptParser.octetLimit))")
     }
     let isFromClient = Self.isFromClient(pdu.octets)
-    let key = Key(connection: pdu.connection, isOfHost: pdu.isSent == isFromClient)
+    let key = Key(
+      connection: pdu.connection, bearer: pdu.bearer, isOfHost: pdu.isSent == isFromClient)
     let place: Int
     if let found = places[key] {
       place = found
@@ -56,8 +58,9 @@ public struct CaptureTranscript: Sendable {
       let client =
         pdu.connection.isOnAir
         ? key.isOfHost ? "central" : "peripheral" : key.isOfHost ? "host" : "peer"
+      let bearer = pdu.bearer > 0 ? "/bearer\(pdu.bearer)" : ""
       let test = Transcript.Case(
-        name: "\(pdu.connection)/\(client)", title: "the \(client) is the client")
+        name: "\(pdu.connection)/\(client)\(bearer)", title: "the \(client) is the client")
       place = cases.count
       places[key] = place
       cases.append(test)

@@ -1,8 +1,9 @@
 /// Encodes a capture file that Wireshark, btmon and ``CaptureReader`` read.
 ///
 /// It does no I/O: it returns the octets of the header and of each record. ATT PDUs are wrapped as a
-/// controller would see them: in L2CAP on channel 4 (Vol 3, Part A, 3.1), in ACL data (Vol 4, Part E,
-/// 5.4.2) after an H4 indicator (Vol 4, Part A, 2), between the events that start and end a connection.
+/// controller would see them: in L2CAP on channel 4 (Vol 3, Part A, 3.1), or in a K-frame on the channel of
+/// an enhanced bearer (3.4), in ACL data (Vol 4, Part E, 5.4.2) after an H4 indicator (Vol 4, Part A, 2),
+/// between the events that start and end a connection.
 public struct CaptureWriter: Sendable {
   /// The file format.
   public enum Format: Sendable {
@@ -85,18 +86,26 @@ public struct CaptureWriter: Sendable {
   ///
   /// - Parameters:
   ///   - connection: the number of its ``WrittenConnection``.
+  ///   - bearer: the number of the enhanced bearer, which was opened with
+  ///     ``open(bearer:mtu:connection:microseconds:dropped:)``; 0 for the unenhanced one.
   ///   - microseconds: the time since 1970.
   ///   - dropped: the records that are missing before this one.
   public func record(
-    pdu: [UInt8], isSent: Bool, connection: Int = 0, microseconds: Int64,
+    pdu: [UInt8], isSent: Bool, connection: Int = 0, bearer: Int = 0, microseconds: Int64,
     dropped: Dropped = Dropped()
   ) -> [UInt8] {
-    let octets = pdu.prefix(Self.longestPDU)
-    let handle = WrittenConnection.handle(connection)
-    let hci = [0x02] + Self.acl(Self.l2cap(octets, channel: 4), handle: handle, isSent: isSent)
-    return record(
-      hci, prefix: isSent ? 0 : 1, missing: pdu.count - octets.count, microseconds: microseconds,
-      dropped)
+    guard bearer > 0 else {
+      let octets = pdu.prefix(Self.longestPDU)
+      return acl(
+        octets, channel: 4, isSent: isSent, connection: connection,
+        missing: pdu.count - octets.count, microseconds: microseconds, dropped)
+    }
+    // The length of the SDU, which is one frame.
+    let octets = pdu.prefix(Self.longestPDU - 2)
+    return acl(
+      Self.little(UInt16(octets.count)) + octets, channel: Self.channel(ofBearer: bearer),
+      isSent: isSent, connection: connection, missing: pdu.count - octets.count,
+      microseconds: microseconds, dropped)
   }
 
   /// Encodes a record of the kernel's monitor.
@@ -115,9 +124,12 @@ public struct CaptureWriter: Sendable {
       microseconds: microseconds, dropped)
   }
 
-  /// - Parameter prefix: btsnoop's flags. In pcapng the same four octets precede the data.
+  /// - Parameters:
+  ///   - prefix: btsnoop's flags. In pcapng the same four octets precede the data.
+  ///   - comment: for which only pcapng has a place.
   func record(
-    _ octets: [UInt8], prefix: UInt32, missing: Int, microseconds: Int64, _ dropped: Dropped
+    _ octets: [UInt8], prefix: UInt32, missing: Int, microseconds: Int64, _ dropped: Dropped,
+    comment: String = ""
   ) -> [UInt8] {
     switch format {
     case .btsnoop:
@@ -125,7 +137,8 @@ public struct CaptureWriter: Sendable {
         octets, flags: prefix, missing: missing, microseconds: microseconds, dropped: dropped.total)
     case .pcapng:
       Self.enhancedPacket(
-        Self.big(prefix) + octets, missing: missing, units: microseconds, dropped: dropped.recent)
+        Self.big(prefix) + octets, missing: missing, units: microseconds, dropped: dropped.recent,
+        comment: comment)
     }
   }
 }
@@ -152,15 +165,16 @@ extension CaptureWriter {
     block(
       0x0A0D_0D0A,
       little(UInt32(0x1A2B_3C4D)) + [1, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8)
-        + userApplication(application))
+        // shb_userappl.
+        + options([(4, Array(application.utf8.prefix(Int(UInt16.max))))]))
   }
 
-  /// The option shb_userappl and the end of the options.
-  private static func userApplication(_ name: String) -> [UInt8] {
-    let name = name.utf8.prefix(Int(UInt16.max))
-    guard !name.isEmpty else { return [] }
-    return little(UInt16(4)) + little(UInt16(name.count)) + name
-      + padding(name.count) + little(UInt32(0))
+  /// Options that are not empty, and their end; nothing if there are none.
+  private static func options(_ options: [(code: UInt16, value: [UInt8])]) -> [UInt8] {
+    let octets = options.filter { !$0.value.isEmpty }.flatMap { code, value in
+      little(code) + little(UInt16(value.count)) + value + padding(value.count)
+    }
+    return octets.isEmpty ? [] : octets + little(UInt32(0))
   }
 
   /// An interface description: no length limit, times in microseconds, which are the defaults.
@@ -169,20 +183,19 @@ extension CaptureWriter {
   }
 
   static func enhancedPacket(
-    _ octets: [UInt8], missing: Int, units: Int64, dropped: Int = 0
+    _ octets: [UInt8], missing: Int, units: Int64, dropped: Int = 0, comment: String = ""
   ) -> [UInt8] {
+    // opt_comment and epb_dropcount.
+    let options = options([
+      (1, Array(comment.utf8)), (4, dropped == 0 ? [] : little(UInt64(dropped))),
+    ])
     let time = UInt64(bitPattern: units)
     let count = UInt32(octets.count)
     return block(
       6,
       little(UInt32(0)) + little(UInt32(time >> 32)) + little(UInt32(truncatingIfNeeded: time))
         + little(count) + little(count + UInt32(missing)) + octets
-        + (dropped == 0 ? [] : padding(octets.count) + dropCount(dropped)))
-  }
-
-  /// The option epb_dropcount and the end of the options.
-  private static func dropCount(_ count: Int) -> [UInt8] {
-    little(UInt16(4)) + little(UInt16(8)) + little(UInt64(count)) + [0, 0, 0, 0]
+        + (options.isEmpty ? [] : padding(octets.count) + options))
   }
 
   /// Data and blocks end at a multiple of four octets.

@@ -14,9 +14,12 @@ public struct CapturedPDU: Equatable, Sendable {
   public var isSent: Bool
   /// The L2CAP channel; 4 is ATT's.
   public var channel: UInt16
+  /// The number of the enhanced bearer; 0 for the unenhanced one and for channels that are none.
+  public var bearer = 0
   /// The whole PDU.
   public var octets: [UInt8]
-  /// The connection's ATT_MTU if the capture shows it, by the start of the connection or an exchange.
+  /// The bearer's ATT_MTU if the capture shows it, by the start of the connection or of the bearer, or an
+  /// exchange.
   public var mtu: Int?
 }
 

@@ -25,6 +25,8 @@ final class CaptureFile: Sendable {
     var own: WrittenConnection.Address?
     /// The connections that are open, by number, and whether their start is in the file.
     var isStarted: [Int: Bool] = [:]
+    /// Their enhanced bearers that are open in the file, with the MTU of each.
+    var bearers: [Int: [Int: Int]] = [:]
   }
 
   convenience init(path: String, _ content: CaptureWriter.Content = .pdus) throws(FileError) {
@@ -93,15 +95,18 @@ final class CaptureFile: Sendable {
         ofConnection: connection.number, reason: isByPeer ? 0x13 : 0x16, microseconds: time,
         dropped: $0)
     }
-    state.withLock { $0.isStarted[connection.number] = nil }
+    state.withLock {
+      $0.isStarted[connection.number] = nil
+      $0.bearers[connection.number] = nil
+    }
   }
 
   func write(_ pdu: MonitoredPDU, on connection: WrittenConnection) {
     let time = TimeOfDay.microseconds(of: pdu.time)
-    write(at: time, on: connection) {
+    write(at: time, on: connection, bearer: pdu.bearer, mtu: pdu.mtu) {
       writer.record(
         pdu: pdu.octets, isSent: pdu.direction == .sent, connection: connection.number,
-        microseconds: time, dropped: $0)
+        bearer: pdu.bearer, microseconds: time, dropped: $0)
     }
   }
 
@@ -113,13 +118,23 @@ final class CaptureFile: Sendable {
     }
   }
 
-  /// Writes a record, after the start of its connection if that is not in the file.
+  /// Writes a record, after the start of its connection and of its enhanced bearer if they are not in
+  /// the file. A bearer with another MTU than before is opened again.
   private func write(
-    at time: Int64, on connection: WrittenConnection?, _ record: (CaptureWriter.Dropped) -> [UInt8]
+    at time: Int64, on connection: WrittenConnection?, bearer: Int = 0, mtu: Int = 0,
+    _ record: (CaptureWriter.Dropped) -> [UInt8]
   ) {
     begin()
     state.withLock { state in
       var octets = record(state.dropped)
+      if let connection, bearer > 0,
+        state.bearers[connection.number]?[bearer] != mtu
+      {
+        octets =
+          writer.open(
+            bearer: bearer, mtu: mtu, connection: connection.number, microseconds: time,
+            dropped: state.dropped) + octets
+      }
       if let connection, state.isStarted[connection.number] == false {
         octets =
           writer.start(
@@ -131,6 +146,7 @@ final class CaptureFile: Sendable {
       guard isWritten, let connection else { return }
       state.own = connection.own
       state.isStarted[connection.number] = true
+      if bearer > 0 { state.bearers[connection.number, default: [:]][bearer] = mtu }
     }
   }
 }

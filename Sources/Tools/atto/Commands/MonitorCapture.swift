@@ -93,9 +93,11 @@ private final class MonitorView {
       guard let peer, shown.contains(peer) else { return }
     }
     let adapter = "hci\(found.connection.adapter)"
-    let text = exchanges[found.connection].text(
+    let text = exchanges[found].text(
       found.octets, mtu: found.mtu ?? .max, isSent: found.isSent)
-    SeenPDU(time: time, isSent: found.isSent, octets: found.octets, text: text).print(
+    SeenPDU(
+      time: time, isSent: found.isSent, bearer: found.bearer, octets: found.octets, text: text
+    ).print(
       "\(adapter) \(peer?.description ?? "\(AttributeHandle(handle))")",
       json: ["adapter": adapter, "handle": Int(handle), "peer": peer?.description],
       to: results)

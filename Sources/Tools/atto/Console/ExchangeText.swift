@@ -80,13 +80,20 @@ struct ExchangeText {
 
 /// The texts of a capture's connections. Beyond a limit all are forgotten, as the decoder does.
 struct Exchanges {
-  private var texts: [CapturedConnection: ExchangeText] = [:]
+  private struct Bearer: Hashable {
+    var connection: CapturedConnection
+    var number: Int
+  }
 
-  subscript(connection: CapturedConnection) -> ExchangeText {
-    get { texts[connection] ?? ExchangeText() }
+  private var texts: [Bearer: ExchangeText] = [:]
+
+  /// That of the bearer of a PDU.
+  subscript(pdu: CapturedPDU) -> ExchangeText {
+    get { texts[Bearer(connection: pdu.connection, number: pdu.bearer)] ?? ExchangeText() }
     set {
-      if texts.count >= CaptureDecoder.connectionLimit, texts[connection] == nil { texts = [:] }
-      texts[connection] = newValue
+      let bearer = Bearer(connection: pdu.connection, number: pdu.bearer)
+      if texts.count >= CaptureDecoder.connectionLimit, texts[bearer] == nil { texts = [:] }
+      texts[bearer] = newValue
     }
   }
 }

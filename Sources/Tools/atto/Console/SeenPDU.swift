@@ -7,6 +7,8 @@ struct SeenPDU {
   /// Microseconds since 1970.
   let time: Int64
   let isSent: Bool
+  /// The number of the enhanced bearer; 0 for the unenhanced one.
+  var bearer = 0
   let octets: [UInt8]
   let text: String
 
@@ -15,10 +17,12 @@ struct SeenPDU {
   ///
   /// - Parameter json: the fields for the label.
   func print(_ label: String, json fields: JSONObject, to results: Results) {
+    let mark = (isSent ? ">" : "<") + (bearer > 0 ? "\(bearer)" : "")
     results.print(
-      "\(TimeOfDay.text(time)) \(label) \(isSent ? ">" : "<") \(Shown.pdu(octets))  \(text)",
+      "\(TimeOfDay.text(time)) \(label) \(mark) \(Shown.pdu(octets))  \(text)",
       json: fields.adding([
-        "direction": isSent ? "sent" : "received", "pdu": Shown.hex(octets), "text": text,
+        "bearer": bearer > 0 ? bearer : nil, "direction": isSent ? "sent" : "received",
+        "pdu": Shown.hex(octets), "text": text,
         "time": Double(time) / 1e6,
       ]))
   }

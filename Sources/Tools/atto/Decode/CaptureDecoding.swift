@@ -68,7 +68,7 @@ struct CaptureDecoding {
   /// Shows a PDU, or adds it to the transcript. Returns an error of the transcript.
   private mutating func take(_ pdu: CapturedPDU, _ output: inout DecodeOutput) -> CaptureFault? {
     let decoded = DecodedPDU(
-      pdu.octets, mtu: mtu ?? pdu.mtu, of: &exchanges[pdu.connection], isSent: pdu.isSent)
+      pdu.octets, mtu: mtu ?? pdu.mtu, of: &exchanges[pdu], isSent: pdu.isSent)
     guard transcript == nil else {
       output.add(decoded)
       do throws(CaptureFault) { try transcript?.append(pdu) } catch { return error }
@@ -82,7 +82,7 @@ struct CaptureDecoding {
         "record": pdu.record, "time": time?.rounded(places: 9),
         "adapter": connection.isOnAir ? nil : Int(connection.adapter),
         "connection": Int(connection.handle), "incarnation": connection.incarnation,
-        "channel": Int(pdu.channel),
+        "channel": Int(pdu.channel), "bearer": pdu.bearer > 0 ? pdu.bearer : nil,
         "direction": connection.isOnAir
           ? pdu.isSent ? "fromCentral" : "fromPeripheral" : pdu.isSent ? "sent" : "received",
       ])
@@ -91,9 +91,10 @@ struct CaptureDecoding {
 
   private func prefix(_ pdu: CapturedPDU, _ time: Double?) -> String {
     let seconds = time.map { Decimal.text($0, places: 6) } ?? "-"
-    let channel = pdu.channel == 4 ? "" : " channel \(pdu.channel)"
+    let channel = pdu.channel == 4 || pdu.bearer > 0 ? "" : " channel \(pdu.channel)"
+    let bearer = pdu.bearer > 0 ? "\(pdu.bearer)" : ""
     return String(pdu.record).padded(left: 5) + " " + seconds.padded(left: 12)
-      + "  \(pdu.connection)\(channel) \(pdu.isSent ? ">" : "<") "
+      + "  \(pdu.connection)\(channel) \(pdu.isSent ? ">" : "<")\(bearer) "
   }
 
   private func end(_ name: String, _ fault: CaptureFault?, _ output: DecodeOutput) throws {
