@@ -6,7 +6,7 @@ import Synchronization
 extension LinkReception {
   /// Keeps the kernel's socket for enhanced bearers open while a listener listens, so that the first
   /// client finds it. If it cannot be opened, clients have the unenhanced bearer only, and
-  /// ``ServerListener/notice`` gives the reason.
+  /// ``ServerListener/bearerObstacle`` gives the reason.
   func holdingBearers(
     _ listener: ServerListener, of source: L2CAPSource
   ) async throws(AttoError) -> ServerListener {
@@ -20,12 +20,12 @@ extension LinkReception {
             try EnhancedListener.hold(source, mtu: channelMTU, on: loop)
           }))
     }
-    var notices = [listener.notice].compactMap(\.self)
-    if case .failure(let error) = result { notices.append("no enhanced bearers: \(error)") }
+    var obstacle: RadioError?
+    if case .failure(let error) = result { obstacle = error }
     let held = Mutex(try? result.get())
     return ServerListener(
-      endpoint: listener.endpoint, notice: notices.isEmpty ? nil : notices.joined(separator: "; "),
-      isAdvertised: listener.isAdvertised
+      endpoint: listener.endpoint, notice: listener.notice, isAdvertised: listener.isAdvertised,
+      bearerObstacle: obstacle
     ) {
       listener.stop()
       held.withLock { $0 = nil }

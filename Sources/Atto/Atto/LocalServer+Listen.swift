@@ -9,15 +9,19 @@ public final class ServerListener: Sendable {
   public let notice: String?
   /// Whether the server is advertised; true where no radio is needed.
   public let isAdvertised: Bool
+  /// Why clients have the unenhanced bearer only, although ``ConnectionOptions/enhancedBearers`` asks
+  /// for more; nil if nothing prevents them.
+  public let bearerObstacle: RadioError?
   private let stopper: @Sendable () -> Void
 
   init(
     endpoint: String, notice: String? = nil, isAdvertised: Bool = true,
-    stopper: @escaping @Sendable () -> Void
+    bearerObstacle: RadioError? = nil, stopper: @escaping @Sendable () -> Void
   ) {
     self.endpoint = endpoint
     self.notice = notice
     self.isAdvertised = isAdvertised
+    self.bearerObstacle = bearerObstacle
     self.stopper = stopper
   }
 

@@ -135,6 +135,10 @@ enum ServeCommand: Command {
       report.end()
     }
     if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }
+    if let obstacle = listener.bearerObstacle {
+      Terminal.note("atto serve: warning: no enhanced bearers: \(obstacle)")
+      Terminal.note(hintsFor: obstacle)
+    }
 
     if let place = arguments.place {
       let control = Control(served, on: loop)

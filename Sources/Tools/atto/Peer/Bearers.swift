@@ -12,17 +12,18 @@ enum Bearers {
     }
   }
 
-  /// Why there are fewer than wanted; nil if there are not.
-  static func shortage(
-    of connection: Connection, _ wanted: Int
-  ) async throws(AttoError) -> String? {
-    guard wanted > 0 else { return nil }
+  /// Warns if there are fewer than wanted.
+  static func noteShortage(of connection: Connection, _ wanted: Int) async throws(AttoError) {
+    guard wanted > 0 else { return }
     let count = try await connection.bearers.count - 1
-    if count >= wanted { return nil }
-    if let obstacle = try await connection.bearerObstacle {
-      return "no enhanced bearers: \(obstacle)"
+    guard count < wanted else { return }
+    guard let obstacle = try await connection.bearerObstacle else {
+      return Terminal.note(
+        "warning: only \(count) of \(Shown.count(wanted, "enhanced bearer")): the peer accepts no more"
+      )
     }
-    return "only \(count) of \(Shown.count(wanted, "enhanced bearer")): the peer accepts no more"
+    Terminal.note("warning: no enhanced bearers: \(obstacle)")
+    if case .radio(let error) = obstacle { Terminal.note(hintsFor: error) }
   }
 
   /// The number and the MTU of each bearer.

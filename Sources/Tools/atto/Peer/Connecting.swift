@@ -90,9 +90,7 @@ struct Connecting: Sendable {
     let result: Result<Value, any Error>
     do {
       if exchangesMTU { try await exchangeMTU(connection) }
-      if let shortage = try await Bearers.shortage(of: connection, options.enhancedBearers) {
-        Terminal.note("warning: \(shortage)")
-      }
+      try await Bearers.noteShortage(of: connection, options.enhancedBearers)
       let value = try await body(connection, store)
       try await report?.show(connection)
       result = .success(value)

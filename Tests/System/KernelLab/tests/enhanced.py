@@ -160,6 +160,9 @@ try:
             check("Bearers" in found.output, found)
         await_that(lambda: "warning" in server.errors, "the server does not warn")
         check(server.errors.count("enhanced channels are switched off") == 1, server.errors)
+        await_that(lambda: "hint:" in server.errors, "the warning has no hint")
+        check(server.errors.count("hint: echo 1 | sudo tee /sys/module/bluetooth/parameters/enable_ecred")
+              == 1, server.errors)
         print(server.errors.strip())
 finally:
     PARAMETER.write_text("1")
