@@ -35,6 +35,34 @@ extension Connection.BearerObstacle: CustomStringConvertible {
 }
 
 extension Connection {
+  /// Raises the longest PDU that this end receives on its enhanced bearers
+  /// (L2CAP_CREDIT_BASED_RECONFIGURE_REQ, Vol 3, Part A, 4.27). ATT_MTU of a bearer grows to what its
+  /// peer receives; with a request in flight, when it next receives a longer PDU. ``bearers`` has the
+  /// results.
+  ///
+  /// An MTU is never reduced: a bearer whose MTU is as large already stays as it is.
+  ///
+  /// - Parameter octets: 64 to 65535.
+  /// - Throws: `link` if a bearer cannot be reconfigured, the error that ended the connection, and
+  ///   `cancelled`.
+  public func raiseBearerMTU(to octets: Int) async throws(AttoError) {
+    precondition((ConnectionBearers.minimumMTU...65535).contains(octets), "an MTU of 64 to 65535")
+    let failure: AttoError? = try await onLoop { core in
+      if let end = core.end { return end }
+      do throws(LinkError) {
+        for bearer in core.bearers?.enhanced ?? [] {
+          bearer.buffer.grow(capacity: octets + 1)
+          try bearer.link.raiseReceiveMTU(to: octets)
+          if bearer.session.bearer.awaitedRequest == nil { bearer.updateMTU() }
+        }
+        return nil
+      } catch {
+        return .link(error)
+      }
+    }
+    if let failure { throw failure }
+  }
+
   /// The open bearers: the unenhanced one, and the enhanced ones in the order in which they were
   /// opened.
   ///

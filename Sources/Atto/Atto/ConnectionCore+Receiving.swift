@@ -87,10 +87,16 @@ extension ConnectionCore {
     return true
   }
 
-  /// The peer may have reconfigured its channel for a longer PDU.
+  /// The peer may have reconfigured its channel. A response in flight may be as short as the earlier
+  /// ATT_MTU, with which a long read has to compare it: only a longer PDU tells that it is not.
   private func updateMTU(for pdu: RawSpan) {
-    guard pdu.byteCount > session.bearer.mtu, let mtu = link.enhancedMTU else { return }
-    session.bearer.setChannelMTU(mtu)
+    guard pdu.byteCount > session.bearer.mtu || session.bearer.awaitedRequest == nil else { return }
+    updateMTU()
+  }
+
+  /// Sets ATT_MTU of an enhanced bearer to that of its channel, if it is larger.
+  func updateMTU() {
+    if let mtu = link.enhancedMTU { session.bearer.setChannelMTU(mtu) }
   }
 
   @inline(__always)

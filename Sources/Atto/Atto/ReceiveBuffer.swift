@@ -8,7 +8,7 @@ import AttoLinks
 /// has written, and `withPDU` lends the block only while its body runs, in which its owner does not
 /// receive again.
 package final class ReceiveBuffer {
-  private let block: UnsafeMutableRawBufferPointer
+  private var block: UnsafeMutableRawBufferPointer
   @exclusivity(unchecked) private var count = 0
 
   /// - Parameter capacity: octets; one more than the longest PDU, to detect longer ones.
@@ -17,6 +17,14 @@ package final class ReceiveBuffer {
   }
 
   deinit { block.deallocate() }
+
+  /// Makes room for longer PDUs. The last one is lost.
+  package func grow(capacity: Int) {
+    guard capacity > block.count else { return }
+    block.deallocate()
+    block = .allocate(byteCount: capacity, alignment: 8)
+    count = 0
+  }
 
   /// Receives one PDU and replaces the last one.
   package func receive(from link: any Link) throws(LinkError) -> ReceiveOutcome {

@@ -69,6 +69,8 @@ final class AirBearer: Link {
     guard pdu.byteCount <= sendMTU else {
       throw LinkError(.send, .system(EMSGSIZE), endpoint: peerName)
     }
+    // The peer learns of a reconfiguration beside its PDUs: none may overtake it.
+    guard reconfiguring == 0 || isClosing else { return .wouldBlock }
     guard let link, link.raising == nil, !isClosing, let pacer = link.pacer else {
       if link?.raising != nil { return .wouldBlock }
       return try data.send(pdu)

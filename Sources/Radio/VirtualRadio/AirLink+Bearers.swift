@@ -169,6 +169,7 @@ extension AirLink: EnhancedCarrier {
     guard let bearer = bearers[number]?.bearer else { return }
     guard bearer.reconfiguring > 0 else { return lose(.unspecified, EPROTO) }
     bearer.reconfiguring -= 1
+    if bearer.reconfiguring == 0 { bearer.observer?.linkReady(.writable) }
   }
 
   /// There is room in the pacer, or the security that was asked for is reached.

@@ -1,8 +1,13 @@
 """Enhanced bearers: --bearers of the clients and of serve, on the virtual air."""
 
+import json
 import re
+import shutil
 
+from capturing import tshark
 from harness import contains, equal, expect, test
+
+BRIEF = ["--count", 40, "--warm-up", 0]
 
 
 @test("bearers: as many as both ends allow, and each is shown")
@@ -34,3 +39,122 @@ def elsewhere(b):
     b.refuses(2, ["--bearers"], "serve", "Fixtures/heart-rate.json", "--listen", "unix:/tmp/none", "--bearers", 2)
     b.refuses(2, ["0 to 5"], "read", "air:X", "1", "--bearers", 6)
     b.refuses(2, ["--bearers cannot be used with fuzz"], "fuzz", "air:X", "--bearers", 2)
+
+
+@test("bearers: bench has a procedure in flight on each, and says so in JSON, CSV, text and the report")
+def benched(b):
+    b.serve("bench.json", "--bearers", 5, endpoint="air:Bench")
+    tests = ["read", "write", "write-command", "notify", "indicate", "long-read", "ping"]
+    words = ["air:Bench", "--mtu", 247, "--size", 100, "--test", ",".join(tests), *BRIEF]
+    for bearers, further, expected in (
+            (0, [], (None, None)), (1, [], (1, None)), (5, [], (5, 5)), (5, ["--in-flight", 12], (5, 12)),
+            (0, ["--in-flight", 3], (None, 3))):
+        found = b.run("bench", *words, "--bearers", bearers, *further, "--json").json
+        equal([row["test"] for row in found], tests)
+        for row in found:
+            equal((row["count"], row["lost"], row["partial"]), (40, 0, False), f"{row}")
+            if row["test"] in ("notify", "indicate"):
+                equal((row.get("bearers"), row.get("inFlight")), (expected[0], None), f"{row}")
+            else:
+                equal((row.get("bearers"), row.get("inFlight")), expected, f"{row}")
+            if row["test"].startswith("write"):
+                equal((row["doubled"], row["outOfOrder"], row["damaged"]), (0, 0, 0), f"{row}")
+    ended = b.run("bench", "air:Bench", *BRIEF, "--bearers", 3, "--report", b.path("page.html"))
+    contains(ended.out, "read: 3 enhanced bearers, 3 procedures in flight")
+    with open(b.path("page.html")) as page:
+        contains(page.read(), "3 enhanced bearers, 3 procedures in flight")
+    earlier = b.file("earlier.json", b.run("bench", "air:Bench", *BRIEF, "--json").out)
+    head, row = (line.split(",") for line in b.run(
+        "bench", "air:Bench", *BRIEF, "--bearers", 2, "--csv").lines)
+    row = dict(zip(head, row))
+    equal((row["bearers"], row["inFlight"]), ("2", "2"))
+    row = b.run("bench", "air:Bench", *BRIEF, "--bearers", 2, "--compare", earlier, "--json").json[0]
+    contains(row["compared"]["unlike"], "0 enhanced bearers, 1 in flight")
+    # A peer without them: a warning, and the unenhanced bearer is measured.
+    b.serve("bench.json", endpoint="air:Plain", name="plain")
+    ended = b.run("bench", "air:Plain", *BRIEF, "--bearers", 2, "--json")
+    contains(ended.err, "warning: no enhanced bearers")
+    equal((ended.json[0].get("bearers"), ended.json[0].get("inFlight")), (None, None))
+    for words in (["--in-flight", 0], ["--in-flight", 65]):
+        b.refuses(2, ["1 to 64"], "bench", "air:Bench", *words)
+    b.refuses(2, ["--in-flight cannot be combined with --scenario"], "bench", "air:Bench", "--scenario",
+              "send", "--in-flight", 2)
+
+
+@test("bearers: on a timed link they are no faster than the model, and a slow server is named as the limit")
+def timed(b):
+    b.serve("bench.json", "--bearers", 5, endpoint="air:Bench")
+    b.serve("slow.json", "--bearers", 5, endpoint="air:Slow", name="slow")
+    link = "phy=2M&interval=15ms&dle=251"
+    words = [f"--{part}" for part in link.split("&")]
+    for bearers in (1, 5):
+        model = {row["test"]: row for row in b.run(
+            "link", *words, "--mtu", 247, "--size", 100, "--bearers", bearers, "--json").json[0]["tests"]}
+        # Requests on several bearers share an event.
+        expect(abs(model["write"]["rate"] - bearers * 1000 / 30) < 0.5, model)
+        for row in b.run("bench", f"air:Bench?{link}", "--mtu", 247, "--size", 100, "--seconds", 0.4,
+                         "--warm-up", 0.1, "--test", "write,notify", "--bearers", bearers, "--json").json:
+            expect(0 < row["rate"] < 1.15 * model[row["test"]]["rate"], f"{row}, {model[row['test']]}")
+            equal(row["lost"], 0)
+        row = b.run("bench", f"air:Slow?{link}", "--mtu", 247, "--count", 10, "--warm-up", 0,
+                    "--bearers", bearers, "--json").json[0]
+        equal((row["bearers"], row.get("inFlight", 1), row["count"]), (bearers, bearers, 10))
+        # No answer comes before its time, whatever else is in flight.
+        expect(row["latencyMicroseconds"]["min"] >= 50_000, row)
+        equal(row["limitedBy"]["kind"], "peer", row)
+    b.refuses(2, ["0 to 5"], "link", "--bearers", 6)
+
+
+@test("bearers: --capture shows each on a channel of its own, which decode and tshark read")
+def captured(b):
+    b.serve("heart-rate.json", "--bearers", 3, endpoint="air:Strap")
+    for ending in ("btsnoop", "pcapng"):
+        path = b.path(f"c.{ending}")
+        # Wireshark 4.0 applies the unenhanced bearer's ATT_MTU to all.
+        ended = b.run("read", "air:Strap", "2A00", "2A38", "--bearers", 3, "--mtu", 247, "--capture", path,
+                      "--trace")
+        traced = re.findall(r"^\S+ ([<>]\d*) ([0-9a-f]+)  ", ended.err, re.M)
+        expect({mark for mark, _ in traced} >= {">", "<", ">1", "<1"}, ended.err)
+        decoded = b.run("decode", path, "--check")
+        equal(decoded.code, 0, f"{decoded}")
+        equal(re.findall(r"^ *\d+ +\S+  \S+ ([<>]\d*) ([0-9a-f]+)  ", decoded.out, re.M), traced)
+        equal([(">" if row["direction"] == "sent" else "<") + str(row.get("bearer", ""))
+               for row in b.run("decode", path, "--json").json], [mark for mark, _ in traced])
+        case = next(mark for mark, _ in traced if mark[1:])[1:]
+        contains(b.run("decode", path, "--transcript").out, f"/host/bearer{case}")
+        if shutil.which("tshark"):
+            found = tshark(b, "-r", path, "-T", "fields", "-e", "_ws.malformed", "-e", "_ws.expert.message")
+            remarks = {line.strip() for line in found.splitlines()} - {""}
+            used = {mark[1:] for mark, _ in traced} - {""}
+            equal(remarks, set() if ending == "btsnoop" else {
+                f"enhanced bearer {n}, shown as a channel of LE credit-based flow control with the PSM of ATT"
+                for n in used})
+            lines = [line.split("\t") for line in tshark(
+                b, "-r", path, "-Y", "btatt", "-T", "fields", "-e", "btl2cap.cid", "-e", "btatt.opcode").splitlines()]
+            equal(lines, [[f"0x{int(mark[1:]) + 0x3F:04x}" if mark[1:] else "0x0004", f"0x{pdu[:2]}"]
+                          for mark, pdu in traced])
+
+
+@test("bearers: an MTU grows when it is asked to, and longer values follow")
+def raised(b):
+    b.serve("bench.json", "--bearers", 2, endpoint="air:Bench")
+    found = b.run("discover", "air:Bench", "--json").json[0]["services"][-1]["characteristics"]
+    handle = found[1]["valueHandle"]
+    ended = b.run("session", "air:Bench", "--bearers", 2, "--mtu", 64, "--json", input="".join(
+        json.dumps({"id": number, "command": command, "arguments": words, "options": options}) + "\n"
+        for number, (command, words, options) in enumerate([
+            ("read", [handle], {}), ("mtu", [], {}), ("mtu", [], {"raise": 100}), ("read", [handle], {}),
+            ("read", [handle], {"long": True}), ("mtu", [], {"raise": 80}), ("mtu", [], {"raise": 65535}),
+            ("read", [handle], {})])))
+    equal(ended.code, 0, f"{ended}")
+    results = {row["id"]: row["result"] for row in ended.json if "result" in row}
+    equal([len(results[number]["value"]) // 2 for number in (0, 3, 4, 7)], [63, 99, 512, 512], f"{ended}")
+
+    def mtus(*numbers):
+        return {"mtu": 64, "bearers": [{"number": n, "mtu": mtu} for n, mtu in enumerate(numbers)]}
+
+    equal([results[number] for number in (1, 2, 5, 6)],
+          [mtus(64, 64, 64), mtus(64, 100, 100), mtus(64, 100, 100), mtus(64, 517, 517)])
+    for value in (63, 65536):
+        ended = b.run("session", "air:Bench", input=f"mtu --raise {value}\n")
+        contains(ended.err, "64 to 65535")

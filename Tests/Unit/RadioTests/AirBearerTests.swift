@@ -100,7 +100,10 @@ import Testing
     let near = try await central.openBearers(1, mtu: 64)[0]
     let far = await peripheral.bearers(1)[0]
     try await far.raiseMTU(500)
-    try await near.raiseMTU(300)
+    // Until the peer knows, nothing is sent that it would answer with the earlier MTU.
+    #expect(try await near.raiseMTU(300, andSend: [1]) == .wouldBlock)
+    try await near.sendWhenReady([2])
+    #expect(try await far.receive() == [2])
     while await near.enhancedMTU != 300 { await Task.yield() }
     while await far.enhancedMTU != 300 { await Task.yield() }
     try await near.send([UInt8](repeating: 1, count: 500))

@@ -152,6 +152,12 @@ actor End {
   var enhancedMTU: Int? { open().enhancedMTU }
   func raiseMTU(_ octets: Int) throws { try open().raiseReceiveMTU(to: octets) }
 
+  /// In one step, so that no answer arrives in between.
+  func raiseMTU(_ octets: Int, andSend pdu: [UInt8]) throws -> SendOutcome {
+    try raiseMTU(octets)
+    return try send(pdu)
+  }
+
   private func end(_ link: any Link) -> End {
     End(
       ConnectedLink(

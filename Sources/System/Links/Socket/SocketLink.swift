@@ -51,6 +51,8 @@ public final class SocketLink: AddressedLink {
   /// Whether a requested encryption is in progress.
   @exclusivity(unchecked) private var raising = false
   private var assumed = LinkSecurity.low
+  /// The longest PDU that this end receives on an enhanced bearer; 0 or less until it was asked for.
+  @exclusivity(unchecked) private var ownMTU: Int32 = 0
 
   /// Takes ownership of a connected SOCK_SEQPACKET socket. It need not be non-blocking, because
   /// every call passes MSG_DONTWAIT.
@@ -259,8 +261,8 @@ public final class SocketLink: AddressedLink {
 
   public var enhancedMTU: Int? {
     guard isEnhanced, socket >= 0 else { return nil }
-    let mtu = min(
-      clinux_get_bluetooth_mtu(socket, BT_SNDMTU), clinux_get_bluetooth_mtu(socket, BT_RCVMTU))
+    if ownMTU <= 0 { ownMTU = clinux_get_bluetooth_mtu(socket, BT_RCVMTU) }
+    let mtu = min(clinux_get_bluetooth_mtu(socket, BT_SNDMTU), ownMTU)
     return mtu > 0 ? Int(mtu) : nil
   }
 
@@ -272,6 +274,7 @@ public final class SocketLink: AddressedLink {
     // The kernel answers a reduction with EINVAL, and asks the peer for the same MTU again.
     guard octets > clinux_get_bluetooth_mtu(socket, BT_RCVMTU) else { return }
     let result = clinux_set_bluetooth_mtu(socket, BT_RCVMTU, UInt16(clamping: octets))
+    ownMTU = 0
     try LinkError.check(result, .option("BT_RCVMTU"), peerName)
   }
 

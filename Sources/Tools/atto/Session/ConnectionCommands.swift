@@ -75,21 +75,38 @@ enum UseCommand: SessionVerb {
 /// `mtu` in a session.
 struct MTUCommand: ConnectionCommand {
   static let description = CommandDescription(
-    "mtu", "Print the ATT_MTU, or exchange it first.", synopsis: ["ENDPOINT [--exchange]"],
-    arguments: [.endpoint], options: [exchange], examples: ["atto mtu air:Strap --exchange"])
+    "mtu", "Print the ATT_MTU, or change it first.",
+    synopsis: ["ENDPOINT [--exchange] [--raise N]"],
+    arguments: [.endpoint], options: [exchange, raise],
+    examples: ["atto mtu air:Strap --exchange", "atto mtu air:Strap --bearers 2 --raise 247"])
   private static let exchange = Option.flag(
     "exchange", "Exchange the MTU; possible once on each connection.")
 
+  private static let raise = Option.integer(
+    "raise", "N", in: 64...65535,
+    "Raise the MTU of this end's enhanced bearers to N, which the peer may refuse to use.")
+
   private let exchanges: Bool
+  private let raised: Int?
 
   init(_ arguments: Arguments, for endpoint: Endpoint) throws {
     exchanges = arguments[Self.exchange]
+    raised = arguments[Self.raise]
   }
 
   func run(on peer: ConnectedPeer) async throws {
     let connection = peer.connection
     let mtu = exchanges ? try await connection.exchangeMTU() : try await connection.mtu
-    peer.results.print("MTU \(mtu)", json: ["mtu": mtu])
+    if let raised { try await connection.raiseBearerMTU(to: raised) }
+    let bearers = try await connection.bearers
+    guard bearers.count > 1 else { return peer.results.print("MTU \(mtu)", json: ["mtu": mtu]) }
+    let text = try await Bearers.text(of: connection)
+    peer.results.print(
+      "MTU \(mtu), bearers: \(text)",
+      json: [
+        "mtu": mtu,
+        "bearers": bearers.map { ["number": $0.number, "mtu": $0.mtu] as JSONObject },
+      ])
   }
 }
 
