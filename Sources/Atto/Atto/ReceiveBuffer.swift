@@ -8,7 +8,7 @@ import AttoLinks
 /// has written, and `withPDU` lends the block only while its body runs, in which its owner does not
 /// receive again.
 package final class ReceiveBuffer {
-  private var block: UnsafeMutableRawBufferPointer
+  @exclusivity(unchecked) private var block: UnsafeMutableRawBufferPointer
   @exclusivity(unchecked) private var count = 0
 
   /// - Parameter capacity: octets; one more than the longest PDU, to detect longer ones.
