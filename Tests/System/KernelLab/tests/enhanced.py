@@ -9,6 +9,7 @@ from peers import *
 BEARERS = 5
 # Values that take the server a while, and values that it sends by itself.
 SLOW, SENT = [0x0022 + 2 * n for n in range(BEARERS)], ["0x0042", "0x0045", "0x0048"]
+LONG = 0x0062
 NAME = b"\x0BBearers"
 DEVICE_NAME = b"\x0A\x03\x00"
 PROFILE = {
@@ -19,7 +20,9 @@ PROFILE = {
              "behaviour": {"delayMilliseconds": 500}} for n in range(BEARERS)]},
         {"uuid": "A001", "handle": "0x0040", "characteristics": [
             {"uuid": f"C00{n}", "properties": ["read", "notify"], "value": f"hex:1{n}",
-             "behaviour": {"notifyEveryMilliseconds": 300}} for n in range(3)]}]}
+             "behaviour": {"notifyEveryMilliseconds": 300}} for n in range(3)]},
+        {"uuid": "A002", "handle": "0x0060", "characteristics": [
+            {"uuid": "D000", "properties": ["read"], "value": {"repeat": "55", "count": 300}}]}]}
 Path("profile.json").write_text(json.dumps(PROFILE))
 
 
@@ -87,6 +90,31 @@ with serve() as server:
     used = {bearer for mark, bearer in traced(found.errors, 0x1B)}
     check(len(used) == 3 and 0 not in used, found)
     print("three notified values had a bearer each")
+    control.disconnect_all(0)
+    control.await_no_connections()
+
+    # The client raises its MTU, and the server follows.
+    session = client("session", endpoint(), "--json", "--bearers", 2, "--mtu", 64, "--security", "medium")
+    for number, (command, words, further) in enumerate([
+            ("read", [LONG], {}), ("mtu", [], {}), ("mtu", [], {"raise": 200}), ("read", [LONG], {}),
+            ("read", [LONG], {"long": True})]):
+        session.say(json.dumps({"id": number, "command": command, "arguments": words, "options": further}))
+    results, done = {}, 0
+    while done < 5:
+        line = session.line()
+        check(line is not None, session.errors)
+        told = json.loads(line)
+        check("error" not in told, told)
+        if isinstance(told.get("id"), int):
+            if "result" in told:
+                results[told["id"]] = told["result"]
+            done += told.get("done", False)
+    session.process.stdin.close()
+    check(session.wait() == 0, session.errors)
+    check([len(results[number]["value"]) // 2 for number in (0, 3, 4)] == [63, 199, 300], results)
+    check([[bearer["mtu"] for bearer in results[number]["bearers"]] for number in (1, 2)]
+          == [[64, 64, 64], [64, 200, 200]], results)
+    print("a client raised its MTU from 64 to 200")
     control.disconnect_all(0)
     control.await_no_connections()
 
