@@ -123,19 +123,19 @@ extension Connection {
   }
 
   /// Negotiates. Returns why there can be no enhanced bearers.
+  ///
+  /// The link is encrypted for a peer that offers them only: a phone shows a question when it is to be
+  /// paired, and drops the link if nobody answers.
   private func obstacleToBearers() async throws(AttoError) -> BearerObstacle? {
+    var isOffered = try await offersBearers()
+    if isOffered == false { return .notOffered }
     if try await security.level < .medium {
       guard try await onLoop({ $0.link.maximumSecurity }) >= .medium else { return .notEncrypted }
       let time = try await onLoop { $0.options.connectTimeout }
       try await raiseSecurity(to: .medium, within: time)
     }
-    do throws(AttoError) {
-      let features = try await read(uuid: .serverSupportedFeatures).values.first?.octets.first
-      guard let features, features & 0x01 != 0 else { return .notOffered }
-    } catch {
-      guard case .refused = error else { throw error }
-      return .notOffered
-    }
+    if isOffered == nil { isOffered = try await offersBearers() }
+    guard isOffered == true else { return .notOffered }
     do throws(AttoError) {
       if let own = try await read(uuid: .clientSupportedFeatures).values.first {
         var features = own.octets.isEmpty ? [0] : own.octets
@@ -147,6 +147,22 @@ extension Connection {
       guard case .refused = error else { throw error }
     }
     return nil
+  }
+
+  /// Whether the Server Supported Features of the peer have the bit; nil if the link is not secure
+  /// enough to read them.
+  private func offersBearers() async throws(AttoError) -> Bool? {
+    do throws(AttoError) {
+      let features = try await read(uuid: .serverSupportedFeatures).values.first?.octets.first
+      return features.map { $0 & 0x01 != 0 } ?? false
+    } catch {
+      switch error {
+      case .insufficientSecurity: return nil
+      case .refused(let response):
+        return response.code.isForWantOfSecurity ? nil : false
+      default: throw error
+      }
+    }
   }
 
   /// Requests the bearers that are missing.

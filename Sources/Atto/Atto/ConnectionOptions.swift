@@ -44,7 +44,7 @@ public struct ConnectionOptions: Sendable {
   /// ``maximumEnhancedBearers``. Vol 3, Part G, 5.3.
   ///
   /// ``Connection/connect(to:options:server:adapter:loop:)`` opens this many if the peer offers
-  /// them, after the link has been encrypted: ``security`` is at least `medium` then.
+  /// them, after the link has been encrypted. A link to a peer that does not is left as it is.
   /// ``Connection/bearerObstacle`` says why there are none; requests then use the unenhanced bearer.
   /// Bearers that end are not opened again. Procedures use the bearers whose ATT_MTU is not less
   /// than that of the unenhanced bearer, so exchange the MTU too (``exchangesMTU``).

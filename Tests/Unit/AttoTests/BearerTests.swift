@@ -171,6 +171,8 @@ private func result<Value: Sendable>(
     #expect(try await bench.connection.bearerObstacle == .notOffered)
     #expect(try await bench.connection.bearers.count == 1)
     #expect(bench.channels.requests == [])
+    // Nothing was paired for it.
+    #expect(try await bench.connection.security.level == .low)
   }
 
   /// Vol 3, Part G, 5.4: one more attempt, and no other.

@@ -9,8 +9,8 @@ host as a client, and what happens is a JSON object per line of standard output.
 
 `--devices` adds hosts with the same server, each an object: `name`, `address`, and if wanted `service`
 (a UUID to advertise), `passkey` (shows it when it pairs), `private` (advertises with a private address),
-`rssi` (how strong the kernel's controllers receive it) and `notifications` (for each subscription). The
-commands `off NAME`, `on NAME` and `renew NAME` take one off the air, put it there again, and give it
+`rssi` (how strong the kernel's controllers receive it), `notifications` (for each subscription), `eatt`, and
+`silent` (shows a question to whoever would pair, which nobody answers). The commands `off NAME`, `on NAME` and `renew NAME` take one off the air, put it there again, and give it
 another private address. `unplug ADDRESS` and `plug ADDRESS` take a controller away from the kernel and
 give it back.
 
@@ -22,7 +22,7 @@ import asyncio
 import json
 import sys
 
-from bumble import core, hci, ll
+from bumble import core, hci, l2cap, ll
 from bumble.apps import bench
 from bumble.controller import Controller
 from bumble.core import AdvertisingData
@@ -98,10 +98,18 @@ strengths: dict[bytes, int] = {}
 class Person(PairingDelegate):
     """Shows what is to be shown, and enters what comes on standard input."""
 
-    def __init__(self, capability, entries: asyncio.Queue, passkey: int | None = None):
+    def __init__(
+            self, capability, entries: asyncio.Queue, passkey: int | None = None, silent: bool = False):
         super().__init__(io_capability=capability)
         self.entries = entries
         self.passkey = passkey
+        self.silent = silent
+
+    async def accept(self) -> bool:
+        if self.silent:
+            tell("asked to pair")
+            await asyncio.Event().wait()
+        return True
 
     async def generate_passkey(self) -> int:
         return await super().generate_passkey() if self.passkey is None else self.passkey
@@ -122,7 +130,7 @@ class BumbleHost:
     def __init__(
             self, address: str, air: Air, capability, eatt: bool = False, name: str = "Bumble",
             service: str | None = None, passkey: int | None = None, private: bool = False,
-            rssi: int | None = None, notifications: int = NOTIFICATIONS):
+            rssi: int | None = None, notifications: int = NOTIFICATIONS, silent: bool = False):
         self.name, self.service, self.private, self.rssi = name, service, private, rssi
         self.notifications = notifications
         self.entries: asyncio.Queue = asyncio.Queue()
@@ -138,7 +146,7 @@ class BumbleHost:
         self.device.irk = bytes(hci.Address(f"{address}/P")) * 2 + bytes(4)
         self.device.pairing_config_factory = lambda _: PairingConfig(
             sc=True, mitm=capability != PairingDelegate.NO_OUTPUT_NO_INPUT, bonding=True,
-            delegate=Person(capability, self.entries, passkey))
+            delegate=Person(capability, self.entries, passkey, silent))
         self.device.le_enabled = True
 
     async def start(self) -> None:
@@ -236,6 +244,22 @@ class BumbleHost:
         tell("read in parallel", values=[value.hex() for value in values])
         await connection.disconnect()
 
+    async def open_channels(self, psm: int, count: int, address: str) -> None:
+        """Opens channels of LE credit-based flow control, also where enhanced ones are listened for."""
+        connection = await self.device.connect(
+            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=20)
+        await connection.pair()
+        results = []
+        for _ in range(count):
+            try:
+                await asyncio.wait_for(connection.create_l2cap_channel(
+                    l2cap.LeCreditBasedChannelSpec(psm=psm)), 10)
+                results.append("open")
+            except Exception as error:
+                results.append(repr(error))
+        tell("channels", results=results)
+        await connection.disconnect()
+
     async def bench(self, mode: str, scenario: str, address: str | None) -> None:
         """A scenario of Bumble's benchmark, as a central if there is an address."""
         # Bumble 0.0.236 lacks it in its GATT modes, whose senders fail at their end.
@@ -310,6 +334,8 @@ async def commands(
             case ["eatt", count, handle, address]:
                 asyncio.create_task(attempt(
                     host.read_in_parallel(int(count), int(handle, 16), address)))
+            case ["coc", psm, count, address]:
+                asyncio.create_task(attempt(host.open_channels(int(psm), int(count), address)))
             case [entry]: host.entries.put_nowait(entry)
 
 

@@ -1,8 +1,13 @@
-"""Enhanced bearers between atto and Bumble, opened by either."""
+"""Enhanced bearers between atto and Bumble, opened by either, and peers that do not offer or answer."""
 # deadline: 180
 from peers import *
 
-with BumbleAir(1, "--eatt", host=True) as air:
+# Phones: one offers no enhanced bearers, one shows a question which nobody answers.
+PLAIN, SILENT = (f"00:BB:02:00:01:{number:02X}" for number in (1, 2))
+PHONES = [{"name": "Plain", "address": PLAIN, "silent": True},
+          {"name": "Silent", "address": SILENT, "silent": True, "eatt": True}]
+
+with BumbleAir(1, "--eatt", "--devices", json.dumps(PHONES), host=True) as air:
     to = air.endpoint(None, 0)
     found = atto(
         "read", to, "2A00", "--bearers", 3, "--security", "medium", "--link-info", "--trace")
@@ -18,4 +23,30 @@ with BumbleAir(1, "--eatt", host=True) as air:
         air.say(f"eatt 5 0003 {air.addresses[0]}")
         values = air.event("read in parallel", 60)["values"]
         check(values == [b"Atto Strap".hex()] * 5, values, server.errors)
-    print("Bumble read on five bearers of atto's server")
+        print("Bumble read on five bearers of atto's server")
+        control.await_no_connections()
+
+        # A listener that defers its answers lets a peer write past the end of its response with requests
+        # of LE credit-based flow control at the SPSM of EATT. atto's does not.
+        air.say(f"coc 39 8 {air.addresses[0]}")
+        print("channels of LE credit-based flow control:", air.event("channels", 60)["results"])
+        control.await_no_connections()
+        air.say(f"eatt 5 0003 {air.addresses[0]}")
+        values = air.event("read in parallel", 60)["values"]
+        check(values == [b"Atto Strap".hex()] * 5, values, server.errors)
+    control.await_no_connections()
+
+    def phone(address: str) -> str:
+        return f"le:{address}@hci{air.indexes[0]}"
+
+    # Who offers none is not asked to pair, and who does only with --bearers. Otherwise such phones drop the
+    # link when the 30 s of pairing are over.
+    found = atto("read", phone(PLAIN), "2A00", "--bearers", 2)
+    check("Plain" in found.output and "does not offer enhanced bearers" in found.errors, found)
+    control.await_no_connections()
+    check("Silent" in atto("read", phone(SILENT), "2A00").output)
+    control.await_no_connections()
+    asked = atto("read", phone(SILENT), "2A00", "--bearers", 2, "--timeout", 3, status=3)
+    check(air.event("asked to pair", 5) is not None)
+    print(asked.errors)
+    check(asked.seconds < 25, asked)
