@@ -119,6 +119,19 @@ private func result<Value: Sendable>(
       }
       try await connection.prepare(options)
     }
+
+    /// Lets reads of all values wait at the server for the gate, and then have this value.
+    func holdReads(_ value: [UInt8]) -> (gate: Gate, started: Log<Void>) {
+      let (gate, started) = (Gate(), Log<Void>())
+      for handle in handles {
+        server.onRead(of: handle) { _ in
+          started.append(())
+          await gate.pass()
+          return value
+        }
+      }
+      return (gate, started)
+    }
   }
 
   @Test func bearersAreOpened() async throws {
@@ -235,14 +248,7 @@ private func result<Value: Sendable>(
   /// One bearer ends: its procedure fails, the others continue, and nothing is opened again.
   @Test func oneBearerEnds() async throws {
     let bench = try await Bench(2)
-    let (gate, started) = (Gate(), Log<Void>())
-    for handle in bench.handles {
-      bench.server.onRead(of: handle) { _ in
-        started.append(())
-        await gate.pass()
-        return [7]
-      }
-    }
+    let (gate, started) = bench.holdReads([7])
     let connection = bench.connection
     let (one, other) = (bench.handles[0], bench.handles[1])
     async let first = result { () throws(AttoError) in try await connection.read(one) }
@@ -259,6 +265,33 @@ private func result<Value: Sendable>(
     #expect(failed == .failure(.enhancedBearer(.channelEnded)))
     #expect(try await connection.read(bench.handles[2]) == [7])
     #expect(bench.channels.requests == [2])
+    #expect(await connection.endReason == nil)
+  }
+
+  /// Channels end at any time: procedures fail with theirs, and nothing is opened again.
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func channelsEndAtAnyTime(_ seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let bench = try await Bench(5)
+    for handle in bench.handles { bench.server.onRead(of: handle) { _ in [1] } }
+    let (connection, channels) = (bench.connection, bench.channels)
+    var reads: [Task<Result<[UInt8], AttoError>, Never>] = []
+    for channel in (0..<5).shuffled(using: &random) {
+      for _ in 0..<random.below(8) {
+        let handle = bench.handles[random.below(4)]
+        reads.append(
+          Task { await result { () throws(AttoError) in try await connection.read(handle) } })
+      }
+      for _ in 0..<random.below(6) { await Task.yield() }
+      try await connection.onLoop { _ in channels.opened[channel].close() }
+    }
+    for read in reads {
+      let result = await read.value
+      #expect(result == .success([1]) || result == .failure(.enhancedBearer(.channelEnded)))
+    }
+    try await until { try await connection.bearers.count == 1 }
+    #expect(channels.requests == [5])
+    #expect(try await connection.read(bench.handles[0]) == [1])
     #expect(await connection.endReason == nil)
   }
 
@@ -305,14 +338,7 @@ private func result<Value: Sendable>(
 
   @Test func theConnectionEndsWithAllBearers() async throws {
     let bench = try await Bench(2)
-    let (gate, started) = (Gate(), Log<Void>())
-    for handle in bench.handles {
-      bench.server.onRead(of: handle) { _ in
-        started.append(())
-        await gate.pass()
-        return []
-      }
-    }
+    let (gate, started) = bench.holdReads([])
     let connection = bench.connection
     let (one, other) = (bench.handles[0], bench.handles[1])
     async let first = result { () throws(AttoError) in try await connection.read(one) }

@@ -182,22 +182,16 @@ import Testing
   /// An encrypted link whose central is a socket of the test; the radio accepts two bearers.
   private func raw(
     encrypts: Bool = true
-  ) async throws -> (socket: RawSocket, end: End, keep: Advertisement) {
+  ) async throws -> SilentPeer {
     let air = try Air()
-    let radio = try air.adapter("Strap")
-    let advertisement = try await radio.advertise(strap())
-    let raw = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
-    raw.send([1, 1, 1, 2, 3, 4, 5, 0xC0])
-    let links = advertisement.links.makeAsyncIterator()
-    let end = End(try #require(await links.next()))
-    await end.prepare()
-    _ = raw.receive()
+    let peer = try await SilentPeer(of: air.adapter("Strap"), on: air)
+    _ = peer.socket.receive()
     if encrypts {
-      raw.send([4, 2, 16])
-      #expect(raw.receive()?.octets == [5, 2, 16])
+      peer.socket.send([4, 2, 16])
+      #expect(peer.socket.receive()?.octets == [5, 2, 16])
     }
-    try await end.acceptBearers(2, mtu: 80)
-    return (raw, end, advertisement)
+    try await peer.end.acceptBearers(2, mtu: 80)
+    return peer
   }
 
   private func bearer() throws -> (own: RawSocket, theirs: Int32) {

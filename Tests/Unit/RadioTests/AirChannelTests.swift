@@ -222,31 +222,16 @@ import Testing
     let radio = try air.adapter("Strap")
     let phone = try air.adapter("Phone")
     // A peer that answers nothing.
-    let link = try await silentPeer(radio, on: air).end.connected.peer
+    let peer = try await SilentPeer(of: radio, on: air)
+    let link = peer.end.connected.peer
     await #expect(throws: RadioError.timedOut(link, after: .milliseconds(20))) {
       try await radio.openChannel(0x80, to: link, timeout: .milliseconds(20))
     }
     let task = Task { try await radio.openChannel(0x80, to: link, timeout: .seconds(600)) }
     task.cancel()
     await #expect(throws: RadioError.cancelled) { try await task.value }
-    _ = phone
+    _ = (phone, peer)
   }
-
-  /// A link: the raw end of a peer that answers nothing, and the radio's own end.
-  private func silentPeer(
-    _ radio: Adapter, on air: Air
-  ) async throws -> (raw: RawSocket, end: End) {
-    let advertisement = try await radio.advertise(strap())
-    let raw = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
-    raw.send([1, 1, 1, 2, 3, 4, 5, 0xC0])
-    let links = advertisement.links.makeAsyncIterator()
-    let end = End(try #require(await links.next()))
-    await end.prepare()
-    kept.append((raw, end, advertisement))
-    return (raw, end)
-  }
-
-  private let kept = Kept()
 
   // MARK: Hostile peers
 
@@ -258,10 +243,10 @@ import Testing
       let air = try Air()
       let radio = try air.adapter("Strap")
       let published = try await radio.publishChannel()
-      let (raw, end) = try await silentPeer(radio, on: air)
-      raw.send(octets)
-      await #expect(throws: LinkError.self, "\(octets)") { try await end.receive() }
-      #expect(raw.isHungUp(), "\(octets)")
+      let peer = try await SilentPeer(of: radio, on: air)
+      peer.socket.send(octets)
+      await #expect(throws: LinkError.self, "\(octets)") { try await peer.end.receive() }
+      #expect(peer.socket.isHungUp(), "\(octets)")
       #expect(published.psm == 0x80)
     }
   }
@@ -271,13 +256,13 @@ import Testing
       let air = try Air()
       let radio = try air.adapter("Strap")
       let published = try await radio.publishChannel()
-      let (raw, end) = try await silentPeer(radio, on: air)
+      let peer = try await SilentPeer(of: radio, on: air)
       let other =
         path.isEmpty ? clinux_seqpacket_socket(AF_UNIX, 0) : clinux_open(path, O_RDWR, 0)
-      raw.send([12, 1, UInt8(published.psm), 0], passing: other)
+      peer.socket.send([12, 1, UInt8(published.psm), 0], passing: other)
       _ = Glibc.close(other)
-      await #expect(throws: LinkError.self, "\(path)") { try await end.receive() }
-      #expect(raw.isHungUp(), "\(path)")
+      await #expect(throws: LinkError.self, "\(path)") { try await peer.end.receive() }
+      #expect(peer.socket.isHungUp(), "\(path)")
     }
   }
 
@@ -300,25 +285,19 @@ import Testing
   @Test func aFloodOfOffersIsAnsweredWithinTheLimit() async throws {
     let radio = try air.adapter("Strap")
     let published = try await radio.publishChannel()
-    let raw = try await silentPeer(radio, on: air).raw
-    _ = raw.receive()
+    let peer = try await SilentPeer(of: radio, on: air)
+    _ = peer.socket.receive()
     var results: [UInt8: Int] = [:]
     for _ in 0..<500 {
       var ends: [Int32] = [-1, -1]
       #expect(clinux_stream_pair(&ends) == 0)
-      raw.send([12, 9, UInt8(published.psm), 0], passing: ends[1])
+      peer.socket.send([12, 9, UInt8(published.psm), 0], passing: ends[1])
       _ = Glibc.close(ends[1])
-      let answer = try #require(raw.receive()).octets
+      let answer = try #require(peer.socket.receive()).octets
       #expect(answer.starts(with: [13, 9]) && answer.count == 3)
       results[answer[2], default: 0] += 1
       _ = Glibc.close(ends[0])
     }
     #expect(results == [0: 16, 4: 484])
   }
-}
-
-/// Objects that must live as long as a test.
-private final class Kept {
-  private var things: [(RawSocket, End, Advertisement)] = []
-  func append(_ thing: (RawSocket, End, Advertisement)) { things.append(thing) }
 }

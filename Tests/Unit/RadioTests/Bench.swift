@@ -237,6 +237,23 @@ func strap(_ name: String = "Strap") -> AdvertisingParameters {
   AdvertisingParameters(AdvertisingData(serviceUUIDs: [0x180D], localName: name))
 }
 
+/// A link whose central is a socket of the test and answers nothing, and the radio's end of it.
+final class SilentPeer {
+  let socket: RawSocket
+  let end: End
+  private let advertisement: Advertisement
+
+  /// - Parameter radio: its name is Strap, from which it has its address.
+  init(of radio: Adapter, on air: Air) async throws {
+    advertisement = try await radio.advertise(strap())
+    socket = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
+    socket.send([1, 1, 1, 2, 3, 4, 5, 0xC0])
+    let links = advertisement.links.makeAsyncIterator()
+    end = End(try #require(await links.next()))
+    await end.prepare()
+  }
+}
+
 /// A blocking socket that uses no code under test.
 final class RawSocket {
   let descriptor: Int32
