@@ -46,7 +46,10 @@ extension Bearer {
 
   /// Cancels a request. If it is in flight, the slot stays in use until the response arrives, which
   /// will be ignored.
-  public mutating func cancel(request id: TransactionID) { requests.cancel(id) }
+  ///
+  /// - Returns: whether it is in flight.
+  @discardableResult
+  public mutating func cancel(request id: TransactionID) -> Bool { requests.cancel(id) }
 
   /// Whether this side may exchange ATT_MTU: once, on the fixed channel.
   public var canExchangeMTU: Bool { configuration.channel == .fixed && ownExchange == .open }

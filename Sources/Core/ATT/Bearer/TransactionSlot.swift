@@ -110,11 +110,13 @@ public enum Enqueued: Equatable, Sendable {
     return isAbandoned ? nil : id
   }
 
-  mutating func cancel(_ id: TransactionID) {
+  /// Returns whether the transaction is in flight.
+  @discardableResult mutating func cancel(_ id: TransactionID) -> Bool {
     switch state {
     case .granted(id): state = .free
     case .inFlight(id, let opcode, let deadline, _):
       state = .inFlight(id, opcode, deadline: deadline, isAbandoned: true)
+      return true
     default:
       if next == id {
         moveUp()
@@ -122,6 +124,7 @@ public enum Enqueued: Equatable, Sendable {
         waiting.remove(at: index)
       }
     }
+    return false
   }
 
   /// Empties the queue and frees the slot.

@@ -6,12 +6,23 @@ public struct Footprint: Equatable, Sendable {
   public let range: HandleRange
   /// Whether the values may change.
   public let isWrite: Bool
+  /// Whether no other procedure may run on any bearer of the client.
+  public let isExclusive: Bool
 
   /// A footprint on a range of values.
   public init(_ range: HandleRange, isWrite: Bool) {
+    self.init(range, isWrite: isWrite, isExclusive: false)
+  }
+
+  private init(_ range: HandleRange, isWrite: Bool, isExclusive: Bool) {
     self.range = range
     self.isWrite = isWrite
+    self.isExclusive = isExclusive
   }
+
+  /// The footprint of a procedure that reads the Database Hash. A client with several bearers waits
+  /// for the responses to all pending requests before that. Vol 3, Part G, 2.5.2.1.
+  public static let databaseHash = Footprint(.all, isWrite: false, isExclusive: true)
 
   /// A footprint on these values, and on those between them; nil if a handle is 0x0000.
   init?(_ handles: some Sequence<AttributeHandle>, isWrite: Bool) {

@@ -23,6 +23,9 @@ struct OperationList {
       || waiting.contains { footprint.conflicts(with: $0.operation.footprint) }
   }
 
+  /// Whether an operation runs while no other may.
+  var hasExclusive: Bool { entries.contains { $0.operation.footprint?.isExclusive == true } }
+
   /// Adds an operation. Returns false if it must wait for the prepare queue: then it must not be
   /// queued at the bearer until `release` returns it.
   mutating func admit(_ id: TransactionID, _ operation: ClientOperation) -> Bool {

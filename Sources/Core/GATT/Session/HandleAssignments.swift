@@ -10,6 +10,14 @@ struct HandleAssignments {
     return index < entries.count && entries[index].handle == handle ? entries[index].bearer : nil
   }
 
+  /// What `body` returns for the bearer of the first attribute of a range for which that is not nil.
+  func first<Result>(in range: HandleRange, _ body: (UInt8) -> Result?) -> Result? {
+    for entry in entries[index(of: range.start)...] where entry.handle <= range.end {
+      if let result = body(entry.bearer) { return result }
+    }
+    return nil
+  }
+
   mutating func assign(_ handle: AttributeHandle, to bearer: UInt8) {
     let index = index(of: handle)
     if index < entries.count, entries[index].handle == handle {

@@ -67,7 +67,7 @@ extension Session {
       refuseInsecure(id, at: now)
     } else {
       insecure.removeAll { $0.id == id }
-      bearer.cancel(request: id)
+      if bearer.cancel(request: id) { abandoned = Abandoned(operation) }
       fail(id, .cancelled)
     }
     pumpRequests(at: now)

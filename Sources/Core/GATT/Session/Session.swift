@@ -28,6 +28,8 @@ public final class Session {
   public let number: UInt8
   /// Whether procedures of this end may use the bearer.
   let carriesProcedures: Bool
+  /// The operation that was cancelled in flight, until its response arrives.
+  @exclusivity(unchecked) var abandoned: Abandoned?
   /// Whether writes were being prepared when the bearer ended.
   private(set) var wasPreparing = false
   /// The exchange of ATT_MTU, in flight or queued.
@@ -133,6 +135,7 @@ public final class Session {
       pump(at: now)
       return action
     case .ignored(.abandoned):
+      if Opcode(octets.octet(at: 0)).kind == .response { abandoned = nil }
       countOutOfSync(pdu)
       pump(at: now)
       return .none
@@ -190,7 +193,8 @@ public final class Session {
   }
 
   private func end(_ failure: BearerFailure) {
-    if operations.isPreparing { wasPreparing = true }
+    // One that was cancelled in flight may have been executed or not.
+    if operations.isPreparing || abandoned?.preparesWrites == true { wasPreparing = true }
     let ended = operations.removeAll()
     // Another bearer of the client may send it.
     if serviceChanged != nil { client?.isBeingTold = false }

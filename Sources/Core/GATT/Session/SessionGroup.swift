@@ -18,9 +18,16 @@ import AttoATT
 /// - Procedures that prepare writes run on one bearer, one after another, because the server has one
 ///   queue for the client. If that bearer ends, the queue is dropped on another bearer before the
 ///   next such procedure.
+/// - The Database Hash is read when no other request is pending, and other procedures wait for its
+///   response, because the server takes the next request for one of a client that knows the hash
+///   (Vol 3, Part G, 2.5.2.1).
 /// - Write commands to one attribute stay on one bearer, and so do the notifications and indications
 ///   of one attribute. An attribute gets the bearer with the fewest attributes, and a new one if its
-///   bearer ends.
+///   bearer ends, or has become too small because ATT_MTU of the unenhanced one was exchanged.
+/// - A procedure that accesses an attribute with commands runs on their bearer, behind them. If it
+///   accesses several, it runs behind those to the first one.
+/// - A procedure that was cancelled in flight counts as running until its response arrives, because
+///   the server may still execute it.
 /// - Values that the client had configured before the first enhanced bearer stay on the unenhanced
 ///   one, on which earlier values may still be on their way.
 ///
@@ -135,12 +142,15 @@ public final class SessionGroup {
   public func cancel(_ id: TransactionID, at now: Instant) {
     if let index = waiting.firstIndex(where: { $0.id == id }) {
       waiting.remove(at: index).operation.fail(.cancelled)
-    } else if let session = enhanced.first(where: { $0.operations.contains(id) }) {
-      session.cancel(id, at: now)
     } else {
-      main.cancel(id, at: now)
+      session(of: id)?.cancel(id, at: now)
     }
     pump(at: now)
+  }
+
+  /// The session that carries out an operation; nil if the operation waits or has ended.
+  public func session(of id: TransactionID) -> Session? {
+    all.first { $0.operations.contains(id) }
   }
 
   /// The number of operations that have not ended.
@@ -150,11 +160,11 @@ public final class SessionGroup {
 
   /// The session to send a Write Command on.
   public func session(forCommandsTo handle: AttributeHandle) -> Session {
-    if let session = session(commands.bearer(of: handle)) { return session }
+    if let session = keeper(commands.bearer(of: handle)) { return session }
     // Behind a request to the same attribute, if there is one.
     let footprint = Footprint(handle, isWrite: true)
     let session =
-      all.first { session in footprint.map { session.operations.conflicts(with: $0) } ?? false }
+      all.first { $0.conflicts(with: footprint, preparesWrites: false) }
       ?? least { ($0.carriesProcedures, self.commands.count(of: $0.number)) }
     commands.assign(handle, to: session.number)
     return session
@@ -182,29 +192,33 @@ public final class SessionGroup {
     guard count > 0 else { return false }
     let footprint = operation.footprint
     return waiting[..<min(count, waiting.count)].contains {
-      operation.preparesWrites && $0.operation.preparesWrites
-        || footprint?.conflicts(with: $0.operation.footprint) == true
+      let other = $0.operation.footprint
+      return operation.preparesWrites && $0.operation.preparesWrites
+        || footprint?.isExclusive == true || other?.isExclusive == true
+        || footprint?.conflicts(with: other) == true
     }
   }
 
   /// The session for an operation; nil if it must wait.
   private func place(_ operation: ClientOperation) -> Session? {
+    guard !enhanced.isEmpty else { return main }
     let footprint = operation.footprint
     var required: Session?
-    for session in all {
-      guard
-        operation.preparesWrites && session.operations.isPreparing
-          || footprint.map({ session.operations.conflicts(with: $0) }) == true
-      else { continue }
+    let isExclusive = footprint?.isExclusive == true
+    if all.contains(where: { $0.operations.hasExclusive || isExclusive && $0.isBusy }) {
+      return nil
+    }
+    let preparesWrites = operation.preparesWrites
+    for session in all
+    where session.conflicts(with: footprint, preparesWrites: preparesWrites) {
       if required != nil { return nil }
       required = session
     }
-    if let footprint, footprint.range.start == footprint.range.end,
-      let session = session(commands.bearer(of: footprint.range.start))
-    {
+    if let footprint, let session = commands.first(in: footprint.range, keeper) {
       if let required, required !== session { return nil }
       required = session
     }
+    if let required, !isSuitable(required) { return nil }
     return required ?? least { ($0.carriesProcedures, $0.operationCount) }
   }
 
@@ -212,7 +226,7 @@ public final class SessionGroup {
 
   /// The session to send the values of an attribute on.
   public func session(forValuesOf handle: AttributeHandle) -> Session {
-    if let session = session(values.bearer(of: handle)) { return session }
+    if let session = keeper(values.bearer(of: handle)) { return session }
     let descriptor = main.server?.database.configuration(ofValue: handle)
     let session =
       if let descriptor, configuredBefore.contains(descriptor) { main } else {
@@ -259,11 +273,23 @@ public final class SessionGroup {
     return number == 0 ? main : enhanced.first { $0.number == number }
   }
 
+  /// The session of an attribute, unless it has failed or its ATT_MTU has become too small.
+  private func keeper(_ number: UInt8?) -> Session? {
+    guard let session = session(number), isSuitable(session) else { return nil }
+    return session
+  }
+
+  /// Whether the bearer lives, and what fits the unenhanced one fits it. An operation may start
+  /// another one when it ends with its bearer.
+  private func isSuitable(_ session: Session) -> Bool {
+    session.bearer.failure == nil && session.bearer.mtu >= main.bearer.mtu
+  }
+
   /// The session with the least load whose ATT_MTU is large enough; the first enhanced one of those
   /// with the same load.
   private func least(_ rate: (Session) -> (isSuitable: Bool, load: Int)) -> Session {
     var best: (session: Session, load: Int)?
-    for session in enhanced where session.bearer.mtu >= main.bearer.mtu {
+    for session in enhanced where isSuitable(session) {
       let (isSuitable, load) = rate(session)
       if isSuitable, load < best?.load ?? .max { best = (session, load) }
     }

@@ -98,6 +98,45 @@ import Testing
     #expect(bench.group.session(forCommandsTo: 3).number == 2)
   }
 
+  /// So that no read or write overtakes a command to one of its values.
+  @Test func proceduresOnSeveralValuesFollowCommands() throws {
+    let bench = GroupBench(mtus: [64, 64])
+    _ = bench.group.session(forCommandsTo: 9)
+    let session = bench.group.session(forCommandsTo: 5)
+    #expect(session.number == 2)
+    bench.start(ReadMultiple([3, 5]))
+    #expect(bench.sent == ["2: 0e 03 00 05 00"])
+    bench.start(ReliableWrites([LongWrite(4, value: [1]), LongWrite(7, value: [2])]))
+    #expect(bench.send(2, "0f 01 02") == ["16 04 00 00 00 01"])
+  }
+
+  /// The server may execute a write although it was cancelled, but not after a later one.
+  @Test func aWriteWaitsForACancelledOneInFlight() {
+    let bench = GroupBench(mtus: [64, 64])
+    let (_, first) = bench.startWithID(WriteValue(3, value: [1]))
+    let (_, queued) = bench.startWithID(WriteValue(3, value: [2]))
+    bench.group.cancel(queued, at: bench.now)
+    bench.group.cancel(first, at: bench.now)
+    #expect(bench.sent == ["1: 12 03 00 01"])
+    bench.start(WriteValue(3, value: [3]))
+    bench.start(read(5))
+    #expect(bench.sent == ["2: 0a 05 00"])
+    #expect(bench.group.session(forCommandsTo: 3).number == 1)
+    #expect(bench.send(1, "13") == ["12 03 00 03"])
+  }
+
+  /// Nor does it execute the parts of the next long write with those of a cancelled one.
+  @Test func aLongWriteWaitsForACancelledExecuteInFlight() {
+    let bench = GroupBench(mtus: [64, 64])
+    let (_, id) = bench.startWithID(WriteLongValue(3, value: [1]))
+    _ = bench.sent
+    #expect(bench.send(1, "17 0300 0000 01") == ["18 01"])
+    bench.group.cancel(id, at: bench.now)
+    bench.start(WriteLongValue(5, value: [2]))
+    #expect(bench.sent == [])
+    #expect(bench.send(1, "19") == ["16 05 00 00 00 02"])
+  }
+
   /// Rule 14: values that fit ATT_MTU of the unenhanced bearer fit wherever they are sent.
   @Test func smallBearersCarryNoProcedures() {
     let bench = GroupBench(mtus: [64, 200])
@@ -115,6 +154,25 @@ import Testing
     #expect(writes.allSatisfy { if case .success? = $0.result { true } else { false } })
   }
 
+  /// After the exchange a bearer may be too small for what fits the unenhanced one.
+  @Test func bearersThatHaveBecomeTooSmall() {
+    let bench = GroupBench(mtus: [64, 200])
+    bench.start(WriteValue(3, value: [1]))
+    #expect(bench.group.session(forCommandsTo: 5).number == 1)
+    #expect(bench.group.session(forValuesOf: 7).number == 1)
+    bench.group.main.startExchangeMTU(
+      ProcedureOperation(ExchangeMTU(clientReceiveMTU: 100)), at: bench.now)
+    bench.send(0, "03 64 00")
+    _ = bench.sent
+    #expect(bench.group.session(forCommandsTo: 5).number == 2)
+    #expect(bench.group.session(forValuesOf: 7).number == 2)
+    // Behind the first write, but not on its bearer.
+    bench.start(WriteValue(3, value: [UInt8](repeating: 1, count: 97)))
+    #expect(bench.sent == [])
+    bench.send(1, "13")
+    #expect(bench.session(0).bearer.outbox.count + bench.session(2).bearer.outbox.count == 1)
+  }
+
   @Test func bearersOfThePeerCarryNoProcedures() {
     let bench = GroupBench(mtus: [64, 64], carriesProcedures: false)
     bench.start(read(3))
@@ -128,6 +186,52 @@ import Testing
     let exchange = RecordedOperation(ExchangeMTU(clientReceiveMTU: 100))
     #expect(bench.session(1).startExchangeMTU(exchange, at: bench.now) == nil)
     #expect(exchange.result?.error == .misuse(.notOnThisBearer))
+  }
+
+  // MARK: The Database Hash. Vol 3, Part G, 2.5.2.1.
+
+  /// A request that is pending when the server reads the hash could make a client aware that does
+  /// not know the database yet.
+  @Test func theHashWaitsForAllPendingRequests() {
+    let bench = GroupBench(mtus: [64, 64])
+    bench.start(read(3))
+    let (_, cancelled) = bench.startWithID(read(5))
+    let discovery = bench.start(DiscoverDatabase(readsDatabaseHash: true))
+    let after = bench.start(read(7))
+    #expect(bench.sent == ["1: 0a 03 00", "2: 0a 05 00"])
+    #expect(bench.send(1, "0b 01") == [])
+    bench.group.cancel(cancelled, at: bench.now)
+    #expect(bench.sent == [])
+    bench.send(2, "0b 01")
+    #expect(bench.sent == ["1: 08 01 00 ff ff 2a 2b"])
+    // Others wait for the hash, and then run beside the discovery.
+    bench.start(DiscoverPrimaryServices())
+    #expect(bench.sent == [])
+    #expect(bench.send(1, "01 08 0100 0a") == ["10 01 00 ff ff 00 28"])
+    #expect(bench.sent == ["0: 10 01 00 ff ff 00 28", "2: 0a 07 00"])
+    #expect(after.result == nil && discovery.result == nil)
+  }
+
+  @Test func theHashAloneWaitsTooAndHoldsUpOthers() {
+    let bench = GroupBench(mtus: [64])
+    bench.start(read(3))
+    bench.start(ReadUsingUUID(.databaseHash, extent: .firstResponse))
+    _ = bench.sent
+    #expect(bench.send(1, "0b 01") == ["08 01 00 ff ff 2a 2b"])
+    bench.start(read(5))
+    #expect(bench.sent == [])
+    #expect(bench.send(1, "09 12 0700 00112233445566778899aabbccddeeff") == ["0a 05 00"])
+  }
+
+  /// Without enhanced bearers the procedures take turns as always.
+  @Test func oneBearerNeedsNoWait() {
+    let bench = GroupBench(mtus: [64])
+    bench.group.remove(bench.session(1), at: bench.now)
+    bench.start(read(3))
+    bench.start(ReadUsingUUID(.databaseHash, extent: .firstResponse))
+    bench.start(read(5))
+    #expect(bench.sent == ["0: 0a 03 00"])
+    #expect(bench.send(0, "0b 01") == ["08 01 00 ff ff 2a 2b"])
   }
 
   // MARK: The prepare queue
@@ -161,6 +265,17 @@ import Testing
     #expect(next.result == nil)
   }
 
+  /// A cancelled Execute Write may have been lost with its bearer.
+  @Test func theQueueIsDroppedAfterACancelledExecute() {
+    let bench = GroupBench(mtus: [64])
+    let (_, id) = bench.startWithID(WriteLongValue(3, value: [1]))
+    _ = bench.sent
+    bench.send(1, "17 0300 0000 01")
+    bench.group.cancel(id, at: bench.now)
+    bench.group.remove(bench.session(1), at: bench.now)
+    #expect(bench.sent == ["0: 18 00"])
+  }
+
   // MARK: The end of a bearer
 
   @Test func aTimeoutEndsOneBearer() {
@@ -191,6 +306,31 @@ import Testing
           .mismatchedResponse(request: .readRequest, response: .writeResponse)))
     bench.send(0, "0b 01")
     #expect(other.result == .success([1]))
+  }
+
+  /// An operation that ends with its bearer may be repeated at once.
+  @Test func whatIsStartedWhenABearerFailsRunsOnAnother() {
+    final class Repeated: ProcedureOperation<ReadCharacteristicValue> {
+      var group: SessionGroup?
+      var failures = 0
+      override func finish(_ result: Result<[UInt8], ProcedureError>) {
+        guard case .failure = result else { return }
+        failures += 1
+        renew(ReadCharacteristicValue(3))
+        group?.start(self, at: .zero)
+      }
+    }
+    let bench = GroupBench(mtus: [64, 64])
+    let operation = Repeated(read(3))
+    operation.group = bench.group
+    bench.group.start(operation, at: bench.now)
+    bench.start(read(5))
+    bench.start(read(7))
+    _ = bench.sent
+    bench.send(1, "13")
+    #expect(operation.failures == 1)
+    operation.group = nil
+    #expect(bench.send(2, "0b 01") == ["0a 03 00"])
   }
 
   /// One that waits for operations on two bearers goes on when one of them ends.

@@ -70,6 +70,8 @@ public struct DiscoverDatabase: Procedure, Sendable {
       : .primary(DiscoverPrimaryServices(limits: limits))
   }
 
+  public var footprint: Footprint? { if case .hash = stage { .databaseHash } else { nil } }
+
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     // Each stage is moved out and back, so that its arrays are not copied.
     switch moveStage() {

@@ -67,7 +67,9 @@ public struct ReadUsingUUID: Procedure, Sendable {
     progress = DiscoveryProgress(range, requestLimit: limits.requests)
   }
 
-  public var footprint: Footprint? { Footprint(.all, isWrite: false) }
+  public var footprint: Footprint? {
+    uuid == .databaseHash ? .databaseHash : Footprint(.all, isWrite: false)
+  }
 
   public mutating func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
     requestMTU = out.freeCapacity
