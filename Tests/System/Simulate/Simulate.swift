@@ -3,14 +3,17 @@ import AttoSimulation
 
 /// Runs seeds of the simulator and prints violations.
 ///
-///     simulate [--seed N] [--count N] [--plan LINE] [--trace] [--shrink] [--keep-going]
+///     simulate [--seed N] [--count N] [--with HAZARD]... [--plan LINE] [--trace] [--shrink]
+///              [--keep-going]
 ///
+/// `--with enhanced` lets all seeds have enhanced bearers, of which otherwise a part has some.
 /// The exit status is 0 without violations, 4 if a rule was violated, 2 for a usage error.
 @main struct Simulate {
   static func main() {
     var first: UInt64 = 1
     var count = 1
     var plan: SimulationPlan?
+    var hazards = SimulationPlan.Hazards()
     var (traces, shrinks, goesOn) = (false, false, false)
     var words = CommandLine.arguments.dropFirst()
     func next(_ word: String) -> String {
@@ -29,6 +32,12 @@ import AttoSimulation
           stop("invalid value \"\(value)\" for --count")
         }
         count = number
+      case "--with":
+        let value = next(word)
+        guard let known = SimulationPlan.Hazards.names.first(where: { $0.name == value }) else {
+          stop("invalid value \"\(value)\" for --with")
+        }
+        hazards.insert(known.hazard)
       case "--plan":
         let value = next(word)
         guard let read = SimulationPlan(line: value) else {
@@ -47,7 +56,8 @@ import AttoSimulation
     var broken = 0
     var done = 0
     for offset in 0..<UInt64(count) {
-      let plan = plan ?? SimulationPlan(seed: first &+ offset)
+      var plan = plan ?? SimulationPlan(seed: first &+ offset)
+      plan.hazards.formUnion(hazards)
       CrashNote.begin(plan.seed)
       let simulator = Simulator(plan, transcript: traces && count == 1)
       let violation = simulator.run()
@@ -74,7 +84,8 @@ import AttoSimulation
       \(tally[.refusedNotifications])), indications \(tally[.indications]), late answers \
       \(tally[.lateAnswers]), links \(tally[.connections]), lost \(tally[.losses]), cancelled \
       \(tally[.cancels]), database changes \(tally[.databaseChanges]), views compared \
-      \(tally[.comparisons]), raw PDUs \(tally[.rawPDUs])
+      \(tally[.comparisons]), raw PDUs \(tally[.rawPDUs]), enhanced bearers \(tally[.bearers]), \
+      of which \(tally[.closedChannels]) closed and \(tally[.deadBearers]) died
       """)
     for (rule, count) in rules.sorted(by: { $0.value > $1.value }) { print("\(count)  \(rule)") }
     print("seeds simulated: \(done), \(broken) broke a rule")
@@ -83,8 +94,8 @@ import AttoSimulation
 
   private static func stop(_ what: String) -> Never {
     let text =
-      "simulate: \(what)\nusage: simulate [--seed N] [--count N] [--plan LINE] [--trace] "
-      + "[--shrink] [--keep-going]\n"
+      "simulate: \(what)\nusage: simulate [--seed N] [--count N] [--with HAZARD]... [--plan LINE] "
+      + "[--trace] [--shrink] [--keep-going]\n"
     _ = text.withCString { write(2, $0, strlen($0)) }
     exit(2)
   }

@@ -155,6 +155,60 @@ import Testing
     #expect(reports.rules == ["ATT_MTU is what was exchanged"])
   }
 
+  // MARK: Several bearers of one client
+
+  private func another() -> Judge {
+    client.bearers += 1
+    let reports = reports
+    return Judge(
+      BearerConfiguration(channel: .enhanced(mtu: 64)), isTrusted: true, isRogue: false,
+      model: model, client: client
+    ) { rule, _ in reports.rules.append(rule) }
+  }
+
+  @Test func outOfSyncOnceOnEachBearer() {
+    let other = another()
+    client.features = 1
+    model.add(ServiceDefinition(0x1234))
+    for judge in [judge, other] {
+      for response in [[0x01, 0x0A, 3, 0, 0x12], [0x0B, 7], [0x0B, 7]] as [[UInt8]] {
+        judge.arrive([0x0A, 3, 0], at: .zero)
+        judge.produce(response, encoder: nil, at: .zero)
+      }
+    }
+    #expect(reports.rules == [])
+    #expect(client.isOutOfSync)
+    judge.notifications = [[0x1B, 3, 0, 1]]
+    produce([0x1B, 3, 0, 1])
+    #expect(reports.rules == ["no values to a client that is out of sync"])
+  }
+
+  @Test func serviceChangedIsToldOnOneBearer() {
+    let other = another()
+    model.add(.genericAttribute())
+    let handle = model.rows.first { $0.type == ModelRow.serviceChanged }!
+    client.configurations[handle.configuration!] = 2
+    let pdu =
+      [0x1D, UInt8(handle.handle), 0] + octets(client.changed!.0) + octets(client.changed!.1)
+    produce(pdu)
+    #expect(reports.rules == [])
+    other.produce(pdu, encoder: nil, at: .zero)
+    #expect(reports.rules == ["Service Changed is told on one bearer"])
+    reports.rules = []
+    judge.die(.linkEnded, at: .zero)
+    other.arrive([0x1E], at: .zero)
+    #expect(client.changed == nil && client.awareness == .unaware)
+  }
+
+  @Test func eachBearerHasItsMTU() {
+    let other = another()
+    other.arrive([0x0A, 3, 0], at: .zero)
+    other.checkState(bearerMTU: 64)
+    #expect(reports.rules == [])
+    other.checkState(bearerMTU: 23)
+    #expect(reports.rules == ["ATT_MTU is what was exchanged"])
+  }
+
   @Test func aRefusedExecuteWritesNothing() {
     model.add(
       ServiceDefinition(

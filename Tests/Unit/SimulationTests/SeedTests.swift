@@ -59,6 +59,9 @@ import Testing
     #expect(tally[.databaseChanges] > 50)
     #expect(tally[.comparisons] > 10)
     #expect(tally[.rawPDUs] > 50)
+    #expect(tally[.bearers] > 100)
+    #expect(tally[.closedChannels] > 30)
+    #expect(tally[.deadBearers] > 0)
   }
 
   @Test func plansRoundTripAsText() {

@@ -25,7 +25,6 @@ extension Server {
         // This response informs the client.
         if code == .databaseOutOfSync, client.awareness == .unaware {
           transaction.wasRefused(at: database.revision)
-          if client.hasOneBearer { client.awareness = .becoming }
         }
         ErrorResponse(request: Opcode(octets.octet(at: 0)), handle: handle, code: code)
           .encode(into: &out)

@@ -36,6 +36,7 @@ public final class FaultyLink: Link, LinkObserver {
   /// Whether a fault or the owner has ended the link, so that no further faults are injected.
   private var disconnected = false
   private var scratch: [UInt8] = []
+  private let longestPDU: Int
 
   /// One direction.
   private struct Lane {
@@ -48,10 +49,13 @@ public final class FaultyLink: Link, LinkObserver {
   }
 
   /// Wraps a link, and becomes its observer.
+  ///
+  /// - Parameter longestPDU: the longest PDU that is received whole.
   public init(
     _ link: any Link, seed: UInt64, outgoing: Faults = Faults(), incoming: Faults = Faults(),
-    clock: (() -> Instant)? = nil
+    clock: (() -> Instant)? = nil, longestPDU: Int = 65_535
   ) {
+    self.longestPDU = longestPDU
     below = link
     self.seed = seed
     self.clock = clock
@@ -149,7 +153,7 @@ public final class FaultyLink: Link, LinkObserver {
   /// Receives one PDU from below and holds it. Returns nil, or the outcome if there was no PDU.
   private func fetch() throws(LinkError) -> ReceiveOutcome? {
     if pendingFailure != nil { return .wouldBlock }
-    if scratch.isEmpty { scratch = [UInt8](repeating: 0, count: MemoryLink.longestPDU) }
+    if scratch.isEmpty { scratch = [UInt8](repeating: 0, count: longestPDU) }
     var length = 0
     var outcome = ReceiveOutcome.wouldBlock
     var failure: LinkError?

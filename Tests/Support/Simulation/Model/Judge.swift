@@ -34,6 +34,8 @@ final class Judge {
   /// The application's answers for the command that is being executed.
   var commandAnswers: ModelAnswers?
   private var command: [UInt8]?
+  /// The revision of the database for which this bearer was last sent Database Out Of Sync.
+  private var refusedAt: Int?
 
   /// The PDUs that the application has sent, until they appear in the outbox.
   var notifications: [[UInt8]] = []
@@ -73,6 +75,9 @@ final class Judge {
   var owesNothing: Bool { received.isEmpty && owedConfirmations == 0 }
   var isWaiting: Bool { request != nil || indication != nil }
 
+  /// The channel of an enhanced bearer was reconfigured.
+  func raise(mtu: Int) { self.mtu = mtu }
+
   private func agree() {
     if let least = [ownMTU, peerMTU].compactMap(\.self).min() { mtu = max(23, least) }
   }
@@ -110,9 +115,11 @@ final class Judge {
       guard let indication else { break }
       self.indication = nil
       confirmed = indication.id
-      if let revision = indication.revision, let client, revision == model?.revision {
+      guard let revision = indication.revision, let client else { break }
+      client.isBeingTold = false
+      if revision == model?.revision {
         client.changed = nil
-        client.awareness = .aware
+        if client.bearers == 1 { client.awareness = .aware }
       }
     case .writeCommand:
       if pdu[0] == 0xD2, !isFixed { break }
@@ -159,7 +166,7 @@ final class Judge {
     guard !received.isEmpty, !received[0].hasBegun else { return }
     received[0].hasBegun = true
     guard case .request = received[0].form, let model, let client else { return }
-    received[0].outOfSync = model.arrive(received[0].pdu, client)
+    received[0].outOfSync = model.arrive(received[0].pdu, client, &refusedAt)
   }
 
   // MARK: Sending
@@ -230,6 +237,8 @@ final class Judge {
       } else {
         report("Service Changed tells what has changed", hex(pdu))
       }
+      if client.isBeingTold { report("Service Changed is told on one bearer", hex(pdu)) }
+      client.isBeingTold = true
       indication = (handle, model.revision, nil, now)
       return
     }
@@ -266,7 +275,9 @@ final class Judge {
       if let handle = first.outOfSync {
         expected = [0x01, first.pdu[0]] + octets(handle) + [0x12]
       } else if let model, let client {
-        var request = ModelRequest(pdu: first.pdu, client: client, mtu: mtu, answers: answers)
+        var request = ModelRequest(
+          pdu: first.pdu, client: client, mtu: mtu, answers: answers, refusedAt: refusedAt)
+        defer { refusedAt = request.refusedAt }
         do throws(ModelHalt) {
           expected = try model.respond(&request)
         } catch {
@@ -327,6 +338,8 @@ final class Judge {
     }
     isDead = true
     request = nil
+    responseOwner = nil
+    if indication?.revision != nil { client?.isBeingTold = false }
     indication = nil
     received = []
     owedConfirmations = 0

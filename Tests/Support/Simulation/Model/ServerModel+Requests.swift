@@ -9,6 +9,7 @@ struct ModelRequest {
   let client: ModelClient
   let mtu: Int
   var answers: ModelAnswers
+  var refusedAt: Int?
 
   var opcode: UInt8 { pdu[0] }
 }
@@ -16,7 +17,9 @@ struct ModelRequest {
 extension ServerModel {
   /// Applies robust caching to a new request. Returns the handle to refuse with Database Out Of
   /// Sync, or nil. Vol 3, Part G, 2.5.2.1.
-  func arrive(_ pdu: [UInt8], _ client: ModelClient) -> UInt16? {
+  ///
+  /// - Parameter refusedAt: the revision for which the bearer was last sent the error.
+  func arrive(_ pdu: [UInt8], _ client: ModelClient, _ refusedAt: inout Int?) -> UInt16? {
     switch client.awareness {
     case .aware: return nil
     case .told:
@@ -25,16 +28,21 @@ extension ServerModel {
       return nil
     case .unaware:
       guard client.features & 1 != 0 else { return nil }
+      // Once on each bearer. What follows makes a client with one bearer aware.
+      if refusedAt == revision {
+        if client.bearers == 1 { (client.awareness, client.changed) = (.aware, nil) }
+        return nil
+      }
       switch pdu[0] {
       case 0x0A, 0x0C, 0x0E, 0x12, 0x16, 0x20:
-        client.awareness = .told
+        refusedAt = revision
         return number(pdu, 1)
       case 0x08:
         let (start, end) = (number(pdu, 1), number(pdu, 3))
         let type = shortest(Array(pdu[5...]))
         if type == ModelRow.include || type == ModelRow.characteristic { return nil }
         if start == 1, end == 0xFFFF { return nil }
-        client.awareness = .told
+        refusedAt = revision
         return start
       default: return nil
       }
@@ -46,7 +54,7 @@ extension ServerModel {
   func respond(_ request: inout ModelRequest) throws(ModelHalt) -> [UInt8] {
     if let handle = request.answers.change() {
       // The results before the change are invalid.
-      if request.client.awareness == .unaware { request.client.awareness = .told }
+      if request.client.awareness == .unaware { request.refusedAt = revision }
       if request.opcode == 0x18 { drop(request.client) }
       return [0x01, request.opcode] + octets(handle) + [0x12]
     }
@@ -55,7 +63,7 @@ extension ServerModel {
       return response
     } catch {
       guard case .refused(let code, let handle) = error else { throw error }
-      if code == 0x12, request.client.awareness == .unaware { request.client.awareness = .told }
+      if code == 0x12, request.client.awareness == .unaware { request.refusedAt = revision }
       return [0x01, request.opcode] + octets(handle) + [code]
     }
   }

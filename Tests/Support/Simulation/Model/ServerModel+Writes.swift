@@ -12,7 +12,7 @@ extension ServerModel {
       guard value.count >= 12, verify(pdu, client) else { return }
       value.removeLast(12)
     }
-    var request = ModelRequest(pdu: pdu, client: client, mtu: 0, answers: answers)
+    var request = ModelRequest(pdu: pdu, client: client, mtu: 0, answers: answers, refusedAt: nil)
     do throws(ModelHalt) {
       try write(number(pdu, 1), value, .writeCommand, &request)
     } catch {}

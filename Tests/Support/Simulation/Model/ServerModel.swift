@@ -286,6 +286,10 @@ final class ModelClient {
   var queue: [PreparedWrite] = []
   var queueRevision = 0
   var awareness = Awareness.aware
+  /// The number of its bearers.
+  var bearers = 1
+  /// Whether Service Changed is in flight.
+  var isBeingTold = false
   /// The range of the pending Service Changed indication.
   var changed: (UInt16, UInt16)?
   /// How often it has read the Database Hash.
@@ -294,7 +298,9 @@ final class ModelClient {
   var signing: (key: [UInt8], counter: UInt32)?
 
   enum Awareness {
-    case aware, unaware, told
+    case aware, unaware
+    /// It has read the Database Hash: its next request makes it aware.
+    case told
   }
 
   init(id: ClientID, security: LinkSecurity) {

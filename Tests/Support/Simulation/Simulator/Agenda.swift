@@ -10,6 +10,8 @@ struct Agenda {
     case answer(LateAnswerOfHandler)
     /// A link is lost.
     case lose(Connection)
+    /// A channel is closed.
+    case close(LinkEnd)
     /// A consumer resumes reading.
     case resume(LinkEnd)
   }

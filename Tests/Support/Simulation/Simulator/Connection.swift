@@ -1,7 +1,7 @@
 import AttoATT
 import AttoGATT
 
-/// Two devices on one link, with one bearer or two.
+/// Two devices on one link, with one unenhanced bearer and perhaps enhanced ones.
 final class Connection {
   let number: Int
   let central: Device
@@ -9,9 +9,12 @@ final class Connection {
   let isBonded: Bool
   /// Whether both sides keep the protocol and the link loses or duplicates nothing.
   let isTrusted: Bool
+  let drops: Bool
+  let damage: Bool
   /// Whether no PDU is lost or duplicated.
-  let keepsOrder: Bool
-  var bearers: [(LinkEnd, LinkEnd)] = []
+  var keepsOrder: Bool { !drops && !damage }
+  /// The side of the central, then that of the peripheral.
+  var sides: [Side] = []
   var security = LinkSecurity.low
   /// The state of each side in the other's server; nil without a server and after disconnection.
   var centralClient: (engine: ServerClient, model: ModelClient)?
@@ -19,21 +22,20 @@ final class Connection {
 
   init(
     number: Int, central: Device, peripheral: Device, isBonded: Bool, isTrusted: Bool,
-    keepsOrder: Bool
+    drops: Bool, damage: Bool
   ) {
     self.number = number
     self.central = central
     self.peripheral = peripheral
     self.isBonded = isBonded
     self.isTrusted = isTrusted
-    self.keepsOrder = keepsOrder
+    self.drops = drops
+    self.damage = damage
   }
 
-  func ends(of index: Int) -> (LinkEnd, LinkEnd) { bearers[index] }
+  func side(of device: Device) -> Side { sides[device === central ? 0 : 1] }
 
-  func ends(of device: Device) -> [LinkEnd] {
-    bearers.map { device === central ? $0.0 : $0.1 }
-  }
+  func ends(of device: Device) -> [LinkEnd] { side(of: device).ends }
 
   func other(than device: Device) -> Device { device === central ? peripheral : central }
 
@@ -42,13 +44,12 @@ final class Connection {
     device === central ? peripheralClient : centralClient
   }
 
-  var isOver: Bool { bearers.allSatisfy { $0.0.isClosed && $0.1.isClosed } }
+  var isOver: Bool { sides.allSatisfy { $0.main.isClosed } }
 
   /// After the last bearer of a side has ended, its server drops the client, and stores its state
   /// if it is bonded.
-  func endClosed(_ end: LinkEnd) {
-    let device = end.device
-    guard ends(of: device).allSatisfy(\.isClosed) else { return }
+  func closed(_ side: Side) {
+    let device = side.device
     guard let (engine, model) = client(of: device) else { return }
     let peer = other(than: device)
     if device === central { peripheralClient = nil } else { centralClient = nil }
@@ -56,10 +57,5 @@ final class Connection {
   }
 
   /// Loses the link with all PDUs on their way.
-  func lose() {
-    for (a, b) in bearers {
-      a.end()
-      b.end()
-    }
-  }
+  func lose() { for side in sides { side.main.end() } }
 }

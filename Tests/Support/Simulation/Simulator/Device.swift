@@ -181,7 +181,7 @@ final class Device {
 
   /// Pumps the sessions after a change of the database.
   func pump() {
-    for end in ends { end.pump() }
+    for connection in connections { connection.side(of: self).pump() }
   }
 
   // MARK: Known servers

@@ -8,15 +8,15 @@ import AttoLinks
 /// PDUs wait in the outbox until the link accepts them. While the outbox is full or the consumer is
 /// slow, nothing is read.
 final class LinkEnd: LinkObserver {
+  let side: Side
   let connection: Connection
   let device: Device
-  let isCentral: Bool
   let session: Session
   let link: FaultyLink
   let judge: Judge
   var simulator: Simulator { device.simulator }
   /// The other end.
-  var peer: LinkEnd { isCentral ? connection.ends(of: index).1 : connection.ends(of: index).0 }
+  var peer: LinkEnd { side.other.ends[index] }
   /// The index of the bearer in its connection.
   let index: Int
 
@@ -26,34 +26,27 @@ final class LinkEnd: LinkObserver {
   private(set) var isClosed = false
   /// How many PDUs of the outbox the judge has checked.
   private var seen = 0
-  /// The procedure that encoded the last request.
-  var encoder: OperationWatch?
   /// The procedure that must receive the current response and has not.
   private var owed: OperationWatch?
   /// The PDUs on their way to the other end.
   var underWay: [[UInt8]] = []
-  var operations: [OperationWatch] = []
   var openIndications: [TransactionID] = []
   private var buffer: [UInt8] = []
   /// The last ``Session/outOfSyncCount``.
   private var outOfSyncCount: UInt64 = 0
-  private var hashesSeen = 0
 
-  init(
-    _ connection: Connection, _ device: Device, isCentral: Bool, index: Int, session: Session,
-    link: FaultyLink, judge: Judge
-  ) {
-    self.connection = connection
-    self.device = device
-    self.isCentral = isCentral
-    self.index = index
+  init(_ side: Side, session: Session, link: FaultyLink, judge: Judge) {
+    self.side = side
+    connection = side.connection
+    device = side.device
+    index = side.ends.count
     self.session = session
     self.link = link
     self.judge = judge
     link.observer = self
   }
 
-  var name: String { "\(device.name)\(isCentral ? ">" : "<")\(connection.number).\(index)" }
+  var name: String { "\(side.name).\(index)" }
   var now: Instant { simulator.now }
   var isUsable: Bool { !isClosed && session.bearer.failure == nil }
 
@@ -79,7 +72,7 @@ final class LinkEnd: LinkObserver {
     device.current = self
     let action = body()
     device.current = former
-    observe()
+    side.observe()
     switch action {
     case .none, .notification, .notifications, .indication: break
     case .securityWanted: fail("only sessions that ask for security are told to raise it", "")
@@ -88,12 +81,12 @@ final class LinkEnd: LinkObserver {
       openIndications.removeAll { $0 == id }
     case .failed(let failure):
       simulator.note { "\(self.name) dies: \(failure)" }
-      judge.die(failure, at: now)
-      seen = 0
-      close()
+      close(failure)
     }
     if former == nil {
-      judge.checkState(bearerMTU: session.bearer.mtu)
+      for end in side.open {
+        end.judge.checkState(bearerMTU: end.session.bearer.mtu)
+      }
       device.pumpIfNeeded()
     }
   }
@@ -106,10 +99,8 @@ final class LinkEnd: LinkObserver {
     }
   }
 
-  func pump() { perform { session.pump(at: now) } }
-
   /// Passes the new PDUs of the outbox to the judge.
-  private func observe() {
+  func observe() {
     if session.bearer.failure != nil {
       seen = 0
       return
@@ -120,8 +111,10 @@ final class LinkEnd: LinkObserver {
     session.bearer.outbox.forEach(from: seen) { fresh.append($0.owned) }
     seen = count
     for pdu in fresh {
+      let isRequest = pdu.first.map { Opcode($0).kind == .request } ?? false
+      let encoder =
+        isRequest && !judge.rawPDUs.contains(pdu) ? side.encoder(of: pdu, at: self) : nil
       judge.produce(pdu, encoder: encoder, at: now)
-      if let opcode = pdu.first, encoder?.lastOpcode == opcode { encoder = nil }
     }
     let limit = session.bearer.configuration.outboxLimit
     let burst = (session.bearer.configuration.maximumPipelined + 8) * (session.bearer.mtu + 2)
@@ -203,7 +196,7 @@ final class LinkEnd: LinkObserver {
     }
     judge.arrive(pdu, at: now)
     // An operation that has ended is no longer in the list.
-    owed = operations.first { $0 === judge.responseOwner && !$0.isCancelled }
+    owed = side.operations.first { $0 === judge.responseOwner && !$0.isCancelled }
     call {
       let action = session.receive(pdu.span.bytes, at: now)
       judge.settle()
@@ -219,17 +212,12 @@ final class LinkEnd: LinkObserver {
       device.becomeStale(connection)
     }
     // Reading the hash informs a client, whatever the procedure.
-    if let given = peer.judge.client?.hashesGiven, given != hashesSeen {
-      hashesSeen = given
+    if let given = peer.judge.client?.hashesGiven, given != side.hashesSeen {
+      side.hashesSeen = given
       if judge.responseOwner?.name != "Discover Database" { device.becomeStale(connection) }
     }
-    pumpOthers()
-    checkOperations()
-  }
-
-  /// Pumps the other bearers of the client, because information on one bearer affects all.
-  private func pumpOthers() {
-    for other in connection.ends(of: device) where other !== self { other.pump() }
+    side.pump()
+    side.checkOperations()
   }
 
   /// Checks that a procedure receives its own response.
@@ -254,7 +242,10 @@ final class LinkEnd: LinkObserver {
     default: return
     }
     checkDecoding(pdu, values)
-    for (handle, value) in values { device.receiveValue(handle, value, at: self) }
+    for (handle, value) in values {
+      side.receiveValue(handle, value, isIndication: action == .indication, at: self)
+      device.receiveValue(handle, value, at: self)
+    }
     if action == .indication { session.confirm() }
   }
 
@@ -280,23 +271,24 @@ final class LinkEnd: LinkObserver {
     _ procedure: P, _ name: String, isExchange: Bool = false,
     check: @escaping (Result<P.Output, ProcedureError>, OperationWatch) -> Void = { _, _ in }
   ) {
-    let watch = OperationWatch(name, self)
-    operations.append(watch)
+    let watch = OperationWatch(name, self, number: side.nextNumber())
+    side.operations.append(watch)
     simulator.note { "\(self.name) begins \(name)" }
     let operation = SimulatedOperation(procedure, watch, check: check)
-    perform {
+    watch.operation = operation
+    side.main.perform {
       watch.id =
         isExchange
-        ? session.startExchangeMTU(operation, at: now) : session.start(operation, at: now)
+        ? session.startExchangeMTU(operation, at: now) : side.group.start(operation, at: now)
     }
-    checkOperations()
+    side.checkOperations()
   }
 
   func operationEnded(_ watch: OperationWatch) {
     simulator.note {
       "\(self.name) ends   \(watch.name) \(watch.error.map { "\($0)" } ?? "well")"
     }
-    operations.removeAll { $0 === watch }
+    side.operations.removeAll { $0 === watch }
     simulator.count(.procedures)
   }
 
@@ -304,24 +296,11 @@ final class LinkEnd: LinkObserver {
     guard let id = watch.id, !watch.hasEnded else { return }
     simulator.note { "\(self.name) cancels \(watch.name)" }
     watch.isCancelled = true
-    perform {
-      session.cancel(id, at: now)
+    side.main.perform {
+      side.group.cancel(id, at: now)
+      side.noteCancelled(watch)
     }
-    checkOperations()
-  }
-
-  private func checkOperations() {
-    // During a call the lists may differ.
-    guard !isClosed, device.current == nil else { return }
-    let limit = session.bearer.configuration.maximumWaiting + 1
-    if session.operationCount > limit {
-      fail("queues keep their limits", "\(session.operationCount) procedures")
-    }
-    if session.operationCount != operations.count {
-      fail(
-        "every procedure ends",
-        "\(operations.count) are open, and the session knows of \(session.operationCount)")
-    }
+    side.checkOperations()
   }
 
   // MARK: Time and the end
@@ -341,27 +320,31 @@ final class LinkEnd: LinkObserver {
     }
   }
 
-  /// Ends this end, because the link has ended.
+  /// Ends this end, because the link or the channel has ended.
   func end() {
     guard !isClosed else { return }
     simulator.note { "\(self.name) ends" }
-    judge.die(.linkEnded, at: now)
-    let former = device.current
-    device.current = self
-    session.linkEnded()
-    device.current = former
-    close()
+    close(index == 0 ? .linkEnded : .channelEnded)
   }
 
-  private func close() {
+  private func close(_ failure: BearerFailure) {
     guard !isClosed else { return }
-    isClosed = true
-    link.close()
-    for watch in operations {
-      fail("every procedure ends", "\(watch.name) did not end with the bearer")
+    if index > 0 {
+      if failure != .channelEnded { simulator.count(.deadBearers) }
+      side.noteEnd(of: judge.request?.owner)
     }
+    shut(failure)
+    side.closed(self)
+  }
+
+  /// Closes the link.
+  func shut(_ failure: BearerFailure = .linkEnded) {
+    guard !isClosed else { return }
+    judge.die(failure, at: now)
+    seen = 0
+    isClosed = true
+    side.open.removeAll { $0 === self }
+    link.close()
     openIndications = []
-    connection.endClosed(self)
-    if device.current == nil { pumpOthers() }
   }
 }

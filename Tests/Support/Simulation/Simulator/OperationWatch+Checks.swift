@@ -43,7 +43,10 @@ extension OperationWatch {
   func checkPrepared(_ result: Result<Void, ProcedureError>, _ writes: [LongWrite]) {
     guard end.connection.isTrusted else { return }
     let prepared = exchanges.filter { $0.request.first == 0x16 }
-    if case .failure(.bearer) = result { return }
+    switch result {
+    case .failure(.bearer), .failure(.enhancedBearer): return
+    default: break
+    }
     if lastOpcode == 0x16 {
       end.fail("prepared writes are all or nothing", "\(name) leaves its queue behind")
     }

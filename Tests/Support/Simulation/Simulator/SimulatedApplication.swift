@@ -108,11 +108,9 @@ final class SimulatedApplication: Application {
       return true
     case 3: simulator.startSomething(end)
     case 4:
-      guard plan.contains(.losses), simulator.random.chance(0.2),
-        end.connection.bearers.count == 1
-      else { break }
+      guard plan.contains(.losses), simulator.random.chance(0.2) else { break }
       simulator.note { "\(end.name) closes from within" }
-      end.end()
+      end.side.main.end()
     default: break
     }
     return false

@@ -36,7 +36,7 @@ public struct SimulationPlan: Equatable, Sendable {
     public static let cancels = Hazards(rawValue: 256)
     /// Links become more secure, and attributes require it.
     public static let security = Hazards(rawValue: 512)
-    /// Enhanced bearers, up to two on a link.
+    /// Enhanced bearers, up to five on a link, which end and are opened at any time.
     public static let enhanced = Hazards(rawValue: 1024)
     /// Handlers use the session or change the database while they are asked.
     public static let reentrance = Hazards(rawValue: 2048)

@@ -16,9 +16,10 @@ extension Simulator {
     switch random.below(20) {
     case 0...6: actAsServer(end)
     case 7:
-      guard plan.hazards.contains(.cancels), !end.operations.isEmpty else { break }
+      let operations = end.side.operations
+      guard plan.hazards.contains(.cancels), !operations.isEmpty else { break }
       count(.cancels)
-      end.cancel(end.operations[random.below(end.operations.count)])
+      end.cancel(operations[random.below(operations.count)])
     case 8:
       guard plan.hazards.contains(.slowConsumers), !end.isPaused else { break }
       end.isPaused = true
@@ -34,6 +35,7 @@ extension Simulator {
       end.end()
     case 12 where plan.hazards.contains(.tightLimits):
       for _ in 0..<8 where end.isUsable { startSomething(end) }
+    case 13 where plan.hazards.contains(.enhanced): changeBearers(end)
     default: startSomething(end)
     }
   }
@@ -238,6 +240,7 @@ extension Simulator {
       pdu[0] = 0xD2
       pdu += Signature.compute(over: pdu.span.bytes, counter: counter, key: key)
     }
+    let end = isSigned ? end : end.side.carrier(ofCommandsTo: target)
     let fits = pdu.count <= end.judge.mtu
     let mayRefuse =
       end.session.bearer.outbox.byteCount >= end.session.bearer.configuration.outboxLimit

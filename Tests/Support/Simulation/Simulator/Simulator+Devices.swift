@@ -133,7 +133,7 @@ extension Simulator {
       number: connectionCount, central: central, peripheral: peripheral,
       // Bonds do not change.
       isBonded: (central.number * 7 + peripheral.number * 7 + Int(plan.seed & 3)) % 3 != 0,
-      isTrusted: isHonest && !damage, keepsOrder: !drops && !damage)
+      isTrusted: isHonest && !damage, drops: drops, damage: damage)
     note { "link \(connection.number) \(central.name) to \(peripheral.name)" }
     if plan.hazards.contains(.security), random.chance(0.3) {
       connection.security = LinkSecurity(level: .medium, keySize: 7)
@@ -159,26 +159,47 @@ extension Simulator {
       central.views[peripheral.number] = nil
       peripheral.views[central.number] = nil
     }
-    let isEnhanced = plan.hazards.contains(.enhanced) && random.chance(0.6)
-    for index in 0..<(isEnhanced ? 1 + random.below(2) : 1) {
-      connection.bearers.append(
-        makeBearer(connection, index, isEnhanced: isEnhanced, drops: drops, damage: damage))
-    }
+    makeSides(connection)
     connections.append(connection)
     central.connections.append(connection)
     peripheral.connections.append(connection)
-    for (a, b) in connection.bearers {
-      a.pump()
-      b.pump()
-    }
+    if plan.hazards.contains(.enhanced), random.chance(0.7) { openBearers(connection) }
+    for side in connection.sides { side.pump() }
     if plan.hazards.contains(.losses), random.chance(0.5) {
       agenda.add(.lose(connection), at: now + someDelay(random.chance(0.3) ? 100 : 5000))
     }
   }
 
-  private func makeBearer(
-    _ connection: Connection, _ index: Int, isEnhanced: Bool, drops: Bool, damage: Bool
-  ) -> (LinkEnd, LinkEnd) {
+  private func makeSides(_ connection: Connection) {
+    let (first, second, _) = makeLinks(connection)
+    for (isCentral, link) in [(true, first), (false, second)] {
+      let device = isCentral ? connection.central : connection.peripheral
+      let client = connection.client(of: device)
+      let session = Session(
+        device.configuration, server: device.server, client: client?.engine)
+      let side = Side(connection, device, isCentral: isCentral, session)
+      connection.sides.append(side)
+      append(session, device.configuration, link, client?.model, to: side)
+    }
+  }
+
+  func append(
+    _ session: Session, _ configuration: BearerConfiguration, _ link: FaultyLink,
+    _ client: ModelClient?, to side: Side
+  ) {
+    let (device, number) = (side.device, side.connection.number)
+    let judge = Judge(
+      configuration, isTrusted: side.connection.isTrusted, isRogue: device.isRogue,
+      model: device.model, client: client
+    ) { rule, what in
+      self.fail(rule, "link \(number) \(device.name): \(what)")
+    }
+    side.append(LinkEnd(side, session: session, link: link, judge: judge))
+    link.advance(to: now)
+  }
+
+  /// The ends of a link for a bearer, with faults, and ATT_MTU if the bearer is enhanced.
+  func makeLinks(_ connection: Connection) -> (FaultyLink, FaultyLink, mtu: Int) {
     let capacity = plan.hazards.contains(.tightLimits) ? 1 + random.below(3) : 64
     let (first, second) = MemoryLink.pair(capacity: capacity)
     var faults = Faults()
@@ -186,33 +207,15 @@ extension Simulator {
       faults.delay = 0.5
       faults.delays = .zero ... .milliseconds(random.chance(0.1) ? 4000 : 60)
     }
-    if drops { faults.drop = 0.03 }
-    if damage { (faults.cut, faults.duplicate) = (0.02, 0.02) }
+    if connection.drops { faults.drop = 0.03 }
+    if connection.damage { (faults.cut, faults.duplicate) = (0.02, 0.02) }
     if plan.hazards.contains(.losses), random.chance(0.15) {
       faults.disconnectAfter = random.below(60)
     }
     let mtu = 64 + random.below(400)
-    func end(_ device: Device, _ link: MemoryLink, isCentral: Bool) -> LinkEnd {
-      var configuration = device.configuration
-      if isEnhanced { configuration.channel = .enhanced(mtu: mtu) }
-      let client = isCentral ? connection.peripheralClient : connection.centralClient
-      let session = Session(configuration, server: device.server, client: client?.engine)
-      let faulty = FaultyLink(link, seed: random.next(), outgoing: faults)
-      let judge = Judge(
-        configuration, isTrusted: connection.isTrusted, isRogue: device.isRogue,
-        model: device.model, client: client?.model
-      ) { rule, what in
-        self.fail(rule, "link \(connection.number) \(device.name): \(what)")
-      }
-      let end = LinkEnd(
-        connection, device, isCentral: isCentral, index: index, session: session, link: faulty,
-        judge: judge)
-      faulty.advance(to: now)
-      return end
-    }
     return (
-      end(connection.central, first, isCentral: true),
-      end(connection.peripheral, second, isCentral: false)
+      FaultyLink(first, seed: random.next(), outgoing: faults, longestPDU: 1024),
+      FaultyLink(second, seed: random.next(), outgoing: faults, longestPDU: 1024), mtu
     )
   }
 }

@@ -5,7 +5,7 @@ import AttoGATT
 
 extension Simulator {
   func actAsServer(_ end: LinkEnd) {
-    guard let server = end.device.server else { return startSomething(end) }
+    guard end.device.server != nil else { return startSomething(end) }
     switch random.below(12) {
     case 0...3: notify(end)
     case 4...5: indicate(end)
@@ -18,6 +18,9 @@ extension Simulator {
       end.openIndications.removeAll { $0 == id }
       end.judge.forget(indication: id)
       end.perform {
+        if end.side.group.session(ofIndication: id) !== end.session {
+          end.fail("an indication has a bearer", "\(id)")
+        }
         end.session.cancel(indication: id)
       }
     case 8...9: changeDatabase(end.device)
@@ -30,7 +33,6 @@ extension Simulator {
       end.device.pump()
     default: break
     }
-    _ = server
   }
 
   /// Adds, removes and re-adds services at the same handles, and changes Extended Properties.
@@ -140,7 +142,9 @@ extension Simulator {
   }
 
   func notify(_ end: LinkEnd) {
-    guard let handle = target(end, 1) else { return }
+    guard let handle = target(end, 1), let end = end.side.carrier(ofValues: [handle]) else {
+      return
+    }
     for _ in 0..<(random.chance(0.1) ? 40 : 1) {
       let value = serial(end.device) + someOctets(508)
       let pdu = [0x1B] + octets(handle) + value.prefix(end.judge.mtu - 3)
@@ -151,6 +155,7 @@ extension Simulator {
         isSent = end.session.notify(AttributeHandle(handle), value.span.bytes)
         if !isSent { end.judge.notifications.removeAll { $0 == pdu } }
       }
+      if isSent { end.side.noteValue(handle, at: end) }
       count(isSent ? .notifications : .refusedNotifications)
       if isSent == mayRefuse {
         end.fail("values are taken while there is room", "\(hex(pdu)) was taken: \(isSent)")
@@ -165,6 +170,7 @@ extension Simulator {
       guard let handle = target(end, 1) else { return }
       values.append((AttributeHandle(handle), serial(end.device) + someOctets(20)))
     }
+    guard let end = end.side.carrier(ofValues: values.map(\.handle.rawValue)) else { return }
     var pdu: [UInt8] = [0x23]
     for (handle, value) in values {
       pdu += octets(handle.rawValue) + octets(UInt16(value.count)) + value
@@ -176,6 +182,7 @@ extension Simulator {
     end.perform {
       let isSent = end.session.notify(values)
       if !isSent { end.judge.notifications.removeAll { $0 == pdu } }
+      for (handle, _) in values where isSent { end.side.noteValue(handle.rawValue, at: end) }
       if isSent != ought {
         end.fail("values are taken while there is room", "\(hex(pdu)) was taken: \(isSent)")
       }
@@ -183,7 +190,9 @@ extension Simulator {
   }
 
   func indicate(_ end: LinkEnd) {
-    guard let handle = target(end, 2), end.isUsable else { return }
+    guard let handle = target(end, 2), end.isUsable,
+      let end = end.side.carrier(ofValues: [handle])
+    else { return }
     for _ in 0..<(random.chance(0.2) ? 6 : 1) {
       let value = serial(end.device) + someOctets(508)
       end.perform {
@@ -192,6 +201,7 @@ extension Simulator {
           let id = try end.session.indicate(AttributeHandle(handle), value, at: now)
           end.judge.indications.append((id, handle, value))
           end.openIndications.append(id)
+          end.side.noteValue(handle, at: end)
           count(.indications)
         } catch {
           let limit = end.session.bearer.configuration.maximumWaiting

@@ -84,10 +84,7 @@ public final class Simulator {
   private var liveEnds: [LinkEnd] {
     var ends: [LinkEnd] = []
     for connection in connections {
-      for (a, b) in connection.bearers {
-        if !a.isClosed { ends.append(a) }
-        if !b.isClosed { ends.append(b) }
-      }
+      for side in connection.sides { ends += side.open }
     }
     return ends
   }
@@ -130,19 +127,32 @@ public final class Simulator {
       act(device)
       if actionsLeft > 0 { agenda.add(.act(device), at: now + someDelay(pace)) }
     case .answer(let late):
-      guard late.end.isUsable else { return }
+      let side = late.end.side
+      guard late.end.isUsable else {
+        if !side.main.isClosed, side.group.answer(late.question.id, late.answer, at: now) != nil {
+          late.end.fail("a dead bearer is silent", "it took the answer to \(late.question.kind)")
+        }
+        return
+      }
       count(.lateAnswers)
       note { "\(late.end.name) is answered \(late.answer) to \(late.question.kind)" }
       late.end.device.application.note(late.answer, late.question, late.end)
       late.effect()
       late.end.perform {
-        late.end.session.answer(late.question.id, late.answer, at: now)
+        let session = side.group.answer(late.question.id, late.answer, at: now)
+        if let session, session !== late.end.session {
+          late.end.fail("responses on the bearer of their request", "\(late.question.kind)")
+        }
       }
     case .lose(let connection):
       guard !connection.isOver else { return }
       count(.losses)
       note { "link \(connection.number) is lost" }
       connection.lose()
+    case .close(let end):
+      guard !end.isClosed else { return }
+      count(.closedChannels)
+      end.end()
     case .resume(let end): end.isPaused = false
     }
   }
@@ -176,7 +186,7 @@ public final class Simulator {
   /// Checks that nothing is pending at rest.
   private func checkRest() {
     for end in liveEnds where end.isUsable {
-      if let watch = end.operations.first {
+      if let watch = end.side.operations.first {
         end.fail("every procedure ends", "\(watch.name) has not")
       }
       if !end.judge.owesNothing { end.fail("every request is answered", "one is not") }
@@ -246,6 +256,8 @@ public struct SimulationTally: Sendable {
   /// An event that is counted.
   public enum Event: Sendable {
     case connections, losses
+    /// Enhanced bearers, and those whose channel was closed or which failed alone.
+    case bearers, closedChannels, deadBearers
     case procedures, cancels
     case notifications, indications
     /// Notifications refused because there was no room.

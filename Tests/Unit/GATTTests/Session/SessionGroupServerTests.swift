@@ -198,6 +198,30 @@ import Testing
     #expect(bench.send(0, "1e") == ["1d 03 00 00 01 00 01"])
   }
 
+  /// What one bearer has told does not count for another one that opens afterwards.
+  @Test func aBearerThatOpensAfterTheError() {
+    let bench = cachingBench([])
+    #expect(bench.send(0, "0a 0b00") == ["01 0a 0b 00 12"])
+    bench.add()
+    #expect(bench.send(1, "0a 0b00") == ["01 0a 0b 00 12"])
+    #expect(bench.send(0, "0a 0b00") == ["0b 07"])
+    bench.send(0, "52 0b00 09")
+    #expect(bench.send(0, "0a 0b00") == ["0b 07"])
+  }
+
+  /// A client without robust caching may not know the error, so Service Changed is still sent.
+  @Test func theErrorDoesNotReplaceServiceChanged() throws {
+    let bench = GroupBench(server)
+    bench.send(0, "12 0400 0200")
+    bench.send(0, "16 0b00 0000 01")
+    _ = try bench.group.main.indicate(0x0D, [1], at: bench.now)
+    _ = bench.sent
+    change()
+    #expect(bench.send(0, "18 01") == ["01 18 0b 00 12"])
+    #expect(bench.send(0, "0a 0b00") == ["0b 07"])
+    #expect(bench.send(0, "1e") == ["1d 03 00 00 01 00 01"])
+  }
+
   /// With one bearer left, the rules of one bearer apply.
   @Test func theLastBearerMakesAware() {
     let bench = cachingBench()
