@@ -6,6 +6,7 @@ import shutil
 
 from capturing import tshark
 from harness import contains, equal, expect, test
+from sessions import JSONSession, asked_server
 
 BRIEF = ["--count", 40, "--warm-up", 0]
 
@@ -158,3 +159,51 @@ def raised(b):
     for value in (63, 65536):
         ended = b.run("session", "air:Bench", input=f"mtu --raise {value}\n")
         contains(ended.err, "64 to 65535")
+
+
+def question(server):
+    """The next question of a server, which may be a read or a write."""
+    return server.line(lambda found: "question" in found.get("result", {}))["result"]
+
+
+@test("bearers: requests of a session run side by side, each on its bearer")
+def side_by_side(b):
+    server = JSONSession(b)
+    handles = asked_server(server, 5, listen="air:Held", bearers=5)
+    client = JSONSession(b, "air:Held", "--bearers", "4")
+    client.ended("connect")
+    for handle in handles:
+        client.send(handle, "read", handle)
+    # All are at the server before one is answered. They are answered from the last to the first.
+    asked = {found["handle"]: found["question"] for found in (question(server) for _ in handles)}
+    equal(sorted(asked), handles)
+    for handle in reversed(handles):
+        server.ask(f"reply {handle}", "reply", asked[handle], f"{handle:02x}")
+        equal(client.ended(handle), ([{"handle": handle, "value": f"{handle:02x}"}], {"id": handle, "done": True}))
+    equal(client.running.end().code, 0, "status")
+    equal(server.running.end().code, 0, "status of the server")
+
+
+@test("bearers: requests of a session on one value keep their order, and others wait for all")
+def one_value(b):
+    server = JSONSession(b)
+    one, other = asked_server(server, 2, listen="air:Order", bearers=5)
+    client = JSONSession(b, "air:Order", "--bearers", "3")
+    client.ended("connect")
+    for number, words in enumerate((
+            ("write", one, "01"), ("write", one, "02"), ("read", one), ("read", other), ("write", one, "03"),
+            ("security",), ("read", other))):
+        client.send(number, *words)
+    # The read of the other value overtakes the second write; the server has held it behind the first.
+    for event, handle, value in (
+            ("write", one, "01"), ("read", other, None), ("write", one, "02"), ("read", one, None),
+            ("write", one, "03"), ("read", other, None)):
+        found = question(server)
+        written = found["parts"][0]["value"] if event == "write" else None
+        equal((found["event"], found["handle"], written), (event, handle, value))
+        server.ask(f"reply {found['question']}", "reply", found["question"], *["05"] * (event == "read"))
+    # `security` has waited for all before it, and the last read for `security`.
+    ends = [client.line(lambda found: "done" in found)["id"] for _ in range(7)]
+    equal((ends[:2], ends[-2:], sorted(ends)), ([0, 3], [5, 6], list(range(7))))
+    equal(client.running.end().code, 0, "status")
+    equal(server.running.end().code, 0, "status of the server")

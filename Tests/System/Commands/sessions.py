@@ -334,11 +334,11 @@ def max_time(bench):
     contains(done.err, "lines.session:1: stopped after 0.1 s")
 
 
-def asked_server(session, **options):
+def asked_server(session, count=1, **options):
     """Serves a profile whose values the program answers for: their handles."""
     profile = {"services": [{"uuid": "A000", "characteristics": [
-        {"uuid": "A001", "properties": ["read", "write", "writeWithoutResponse"],
-         "behaviour": {"application": True}}]}]}
+        {"uuid": f"A{number:03}", "properties": ["read", "write", "writeWithoutResponse"],
+         "behaviour": {"application": True}} for number in range(1, count + 1)]}]}
     session.running.say(json.dumps(
         {"id": "serve", "command": "serve", "profile": profile, "options": options}))
     listening = session.line(lambda found: found.get("id") == "serve")["result"]

@@ -23,6 +23,8 @@ struct CharacteristicsCommand: ConnectionCommand {
     uuid = arguments[Self.uuid]
   }
 
+  static func access(_ arguments: Arguments) -> CommandAccess? { CommandAccess.none }
+
   func run(on peer: ConnectedPeer) async throws {
     let characteristics = try await range.search(
       peer.connection, .readByTypeRequest, type: .characteristic

@@ -19,6 +19,8 @@ struct DescriptorsCommand: ConnectionCommand {
     range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
   }
 
+  static func access(_ arguments: Arguments) -> CommandAccess? { CommandAccess.none }
+
   func run(on peer: ConnectedPeer) async throws {
     let descriptors = try await range.search(peer.connection, .findInformationRequest) {
       try await peer.connection.perform(DiscoverDescriptors(in: $0))

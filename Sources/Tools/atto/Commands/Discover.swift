@@ -47,6 +47,10 @@ struct DiscoverCommand: ConnectionCommand {
     if let profilePath { try WrittenFile.check(profilePath) }
   }
 
+  static func access(_ arguments: Arguments) -> CommandAccess? {
+    arguments[values] || arguments.has(profile) ? .readsAll : CommandAccess.none
+  }
+
   func run(on peer: ConnectedPeer) async throws {
     let database =
       usesCache ? try await discoverCached(peer) : try await peer.connection.discover()

@@ -16,6 +16,8 @@ struct IncludesCommand: ConnectionCommand {
     range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
   }
 
+  static func access(_ arguments: Arguments) -> CommandAccess? { CommandAccess.none }
+
   func run(on peer: ConnectedPeer) async throws {
     let includes = try await range.search(
       peer.connection, .readByTypeRequest, type: .include

@@ -73,6 +73,10 @@ struct ReadCommand: ConnectionCommand {
     }
   }
 
+  static func access(_ arguments: Arguments) -> CommandAccess? {
+    arguments.has(uuid) ? .readsAll : CommandAccess(arguments.operands, isWrite: false)
+  }
+
   func run(on peer: ConnectedPeer) async throws {
     var attributes: [FoundAttribute] = []
     for reference in references {

@@ -24,6 +24,8 @@ struct ServicesCommand: ConnectionCommand {
     }
   }
 
+  static func access(_ arguments: Arguments) -> CommandAccess? { CommandAccess.none }
+
   func run(on peer: ConnectedPeer) async throws {
     for service in try await services(of: peer.connection) {
       peer.results.print(service.line, json: service.json)

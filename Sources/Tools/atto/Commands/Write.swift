@@ -98,6 +98,12 @@ struct WriteCommand: ConnectionCommand {
     }
   }
 
+  static func access(_ arguments: Arguments) -> CommandAccess? {
+    // Each handle is followed by its value.
+    let handles = arguments.operands.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
+    return CommandAccess(handles, isWrite: true)
+  }
+
   func run(on peer: ConnectedPeer) async throws {
     let connection = peer.connection
     var pairs: [(handle: AttributeHandle, value: [UInt8])] = []

@@ -12,6 +12,10 @@ protocol ConnectionCommand: Command, Sendable {
   /// Whether the operand `-` stands for the text of standard input, which then is hex.
   static var readsInput: Bool { get }
 
+  /// What the command reads or writes, so that a session can carry it out beside others; nil if it
+  /// is to be alone on its connection.
+  static func access(_ arguments: Arguments) -> CommandAccess?
+
   /// Whether the command needs the store even on links without bonds.
   var needsStore: Bool { get }
 
@@ -20,6 +24,7 @@ protocol ConnectionCommand: Command, Sendable {
 
 extension ConnectionCommand {
   static var readsInput: Bool { false }
+  static func access(_ arguments: Arguments) -> CommandAccess? { nil }
   var needsStore: Bool { false }
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {

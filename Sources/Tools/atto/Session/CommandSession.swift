@@ -6,6 +6,8 @@ import Synchronization
 ///
 /// Requests run at the same time, but those for one connection in turn: each begins when the one before
 /// it has ended, or has begun to deliver values (``begun(_:)``). `cancel` and `disconnect` do not wait.
+/// On a connection with enhanced bearers, requests that read and write (``CommandAccess``) wait only for
+/// those before them that access the same values, and the others for all before them.
 ///
 /// Limits: ``requestLimit`` requests at a time, ``connectionLimit`` connections, and ``valueLimit``
 /// values that a script has not expected yet.
@@ -23,6 +25,9 @@ actor CommandSession {
 
   /// A request under way.
   private struct Running {
+    /// The number of the request, which is not used twice as its ID may be.
+    let number: Int
+    let connection: String
     let task: Task<Void, any Error>
     let command: String
     let isEndless: Bool
@@ -44,9 +49,16 @@ actor CommandSession {
   /// The connection of requests that name none.
   private var current = CommandSession.defaultConnection
   private var running: [RequestID: Running] = [:]
-  /// The last request for each connection, and the requests that wait for one to begin.
-  private var last: [String: RequestID] = [:]
-  private var waiting: [RequestID: [CheckedContinuation<Void, Never>]] = [:]
+  /// A request that has not begun, before others for its connection.
+  private struct Turn {
+    let number: Int
+    let access: CommandAccess?
+  }
+
+  private var lastNumber = 0
+  /// The requests for each connection that have not begun, in order, and those that wait for one.
+  private var turns: [String: [Turn]] = [:]
+  private var waiting: [Int: [CheckedContinuation<Void, Never>]] = [:]
   /// The servers that run.
   var controls: [RequestID: ControlLine] = [:]
   /// Values that a script has not expected yet, and the end of a wait for one.
@@ -97,13 +109,13 @@ actor CommandSession {
     var arguments = arguments
     arguments.place = Place(session: self, request: id, profile: profile)
     let name = connection ?? current
-    var turn: RequestID?
-    if command.takesTurns {
-      turn = last.updateValue(id, forKey: name)
-    }
-    waiting[id] = []
-    let task = Task(executorPreference: loop.tasks) { [loop, arguments, turn] in
-      if let turn { await self.hasBegun(turn) }
+    lastNumber += 1
+    let turn = Turn(number: lastNumber, access: command.access(arguments))
+    let former = command.takesTurns ? turns[name] ?? [] : []
+    if command.takesTurns { turns[name, default: []].append(turn) }
+    waiting[turn.number] = []
+    let task = Task(executorPreference: loop.tasks) { [loop, arguments] in
+      await self.wait(for: former, before: turn, on: name)
       let failure: (any Error)?
       do {
         try Task.checkCancellation()
@@ -114,20 +126,46 @@ actor CommandSession {
       } catch {
         failure = error
       }
-      await self.ended(id, name)
+      await self.ended(id)
       if let failure { throw failure }
     }
     running[id] = Running(
-      task: task, command: command.description.name,
+      number: turn.number, connection: name, task: task, command: command.description.name,
       isEndless: command.description.timeLimit.isEndless(arguments))
     return task
   }
 
+  /// Waits until it is a request's turn.
+  private func wait(for former: [Turn], before turn: Turn, on name: String) async {
+    if let access = turn.access {
+      // Only after `connect` it is known whether there are several bearers.
+      if let last = former.last(where: { $0.access == nil }) { await hasBegun(last.number) }
+      if connections[name]?.hasSeveralBearers == true {
+        for other in former where other.access?.conflicts(with: access) == true {
+          await hasBegun(other.number)
+        }
+        return
+      }
+    } else if connections[name]?.hasSeveralBearers == true {
+      for other in former { await hasBegun(other.number) }
+    }
+    if let last = former.last { await hasBegun(last.number) }
+  }
+
   /// Waits until a request has ended or delivers values.
   func hasBegun(_ id: RequestID) async {
+    if let number = running[id]?.number { await hasBegun(number) }
+  }
+
+  private func hasBegun(_ number: Int) async {
+    guard waiting[number] != nil else { return }
     await withCheckedContinuation { continuation in
-      // Looked up only here: the task may have been suspended before.
-      if waiting[id] == nil { continuation.resume() } else { waiting[id]?.append(continuation) }
+      // Looked up again: the task may have been suspended before.
+      if waiting[number] == nil {
+        continuation.resume()
+      } else {
+        waiting[number]?.append(continuation)
+      }
     }
   }
 
@@ -158,12 +196,14 @@ actor CommandSession {
 
   /// Lets the next request for the same connection begin.
   func begun(_ id: RequestID) {
-    for waiter in waiting.removeValue(forKey: id) ?? [] { waiter.resume() }
+    guard let request = running[id] else { return }
+    turns[request.connection]?.removeAll { $0.number == request.number }
+    if turns[request.connection]?.isEmpty == true { turns[request.connection] = nil }
+    for waiter in waiting.removeValue(forKey: request.number) ?? [] { waiter.resume() }
   }
 
-  private func ended(_ id: RequestID, _ connection: String) {
+  private func ended(_ id: RequestID) {
     begun(id)
-    if last[connection] == id { last[connection] = nil }
     running[id] = nil
     controls[id] = nil
   }

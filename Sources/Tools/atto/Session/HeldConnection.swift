@@ -6,15 +6,18 @@ struct HeldConnection: Sendable {
   let endpoint: Endpoint
   let connection: Connection
   let store: StoreFile?
+  /// Whether it was opened with enhanced bearers, so that requests can run side by side.
+  let hasSeveralBearers: Bool
   private let subscriptions = Subscriptions()
   /// Ends with the connection: with an error if something else than ``close()`` has ended it.
   let holder: Task<Void, any Error>
 
   private init(
     _ endpoint: Endpoint, _ connection: Connection, _ store: StoreFile?,
-    _ holder: Task<Void, any Error>
+    hasSeveralBearers: Bool, _ holder: Task<Void, any Error>
   ) {
     (self.endpoint, self.connection, self.store) = (endpoint, connection, store)
+    self.hasSeveralBearers = hasSeveralBearers
     self.holder = holder
   }
 
@@ -33,7 +36,9 @@ struct HeldConnection: Sendable {
     }
     return try await withTaskCancellationHandler {
       for await (connection, store) in opened {
-        return HeldConnection(connecting.endpoint, connection, store, holder)
+        return HeldConnection(
+          connecting.endpoint, connection, store,
+          hasSeveralBearers: try await connection.bearers.count > 1, holder)
       }
       try await holder.value
       throw CancellationError()

@@ -33,6 +33,11 @@ struct SessionCommands: Sendable {
       description = command.description
     }
 
+    /// What the command reads or writes; nil if nothing may run beside it on its connection.
+    func access(_ arguments: Arguments) -> CommandAccess? {
+      if case .onConnection(let command) = kind { command.access(arguments) } else { nil }
+    }
+
     func run(
       _ arguments: Arguments, connection name: String, in session: CommandSession
     ) async throws {
