@@ -13,6 +13,8 @@ import Glibc
     // Files of this command may hold keys, and values that are not for everybody.
     umask(0o077)
     clinux_share_one_arena()
+    // What only prints, such as the completion of a word, starts faster without a thread.
+    OutputQueue.usesThreads.store(false, ordering: .relaxed)
     return Terminal.finish(run(words), of: (["atto"] + words.prefix(1)).joined(separator: " "))
   }
 
@@ -68,6 +70,7 @@ import Glibc
   {
     do {
       let arguments = try Arguments(words, of: command.description)
+      OutputQueue.usesThreads.store(true, ordering: .relaxed)
       Terminal.setJSON(arguments[CommonOptions.json])
       let signals = Interruption.prepare()
       let maxTime = try MaxTime(arguments, of: command.description)

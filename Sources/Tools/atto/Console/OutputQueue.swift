@@ -9,7 +9,8 @@ import Synchronization
 /// them are written. Pieces that may not be dropped are always taken; who makes many of them waits with
 /// ``whenBelow(_:_:)``.
 ///
-/// It exists until the process ends, which waits for it (``Terminal/finish(_:of:)``).
+/// It exists until the process ends, which waits for it (``Terminal/finish(_:of:)``). Its thread starts with
+/// the first piece, unless ``usesThreads`` is unset: then the end of the process writes the pieces.
 final class OutputQueue: Sendable {
   /// Pending bytes, with ``overhead`` for each piece.
   static let capacity = 1 << 20
@@ -18,11 +19,15 @@ final class OutputQueue: Sendable {
   /// The stack of the thread in bytes: address space counts where a process has little.
   private static let stack = 512 << 10
 
+  /// Unset while no loop runs, which must not wait for a reader.
+  static let usesThreads = Atomic<Bool>(true)
+
   /// The queues of this process.
   static var all: [OutputQueue] { created.withLock { $0 } }
   private static let created = Mutex<[OutputQueue]>([])
 
   private struct State {
+    var hasThread = false
     var pieces: [[UInt8]] = []
     var pending = 0
     var bytes = 0
@@ -42,8 +47,6 @@ final class OutputQueue: Sendable {
   private let state = Mutex(State())
   /// An eventfd that wakes the thread.
   private let wake: Int32
-  /// False if the process cannot have the thread: then ``append(_:mayDrop:)`` writes, and may block.
-  private let hasThread = Atomic<Bool>(false)
   /// What `open` returned; -1 before.
   private let descriptor = Atomic<Int32>(-1)
   private let open: @Sendable () -> Int32
@@ -68,7 +71,11 @@ final class OutputQueue: Sendable {
     self.onFailure = onFailure
     wake = clinux_eventfd()
     Self.created.withLock { $0.append(self) }
-    guard wake >= 0 else { return }
+  }
+
+  /// Returns whether the thread has started.
+  private func start() -> Bool {
+    guard wake >= 0 else { return false }
     let context = Unmanaged.passRetained(self)
     let result = clinux_thread_start(
       { context in
@@ -77,7 +84,7 @@ final class OutputQueue: Sendable {
         return nil
       }, context.toOpaque(), Self.stack)
     if result != 0 { Unmanaged<OutputQueue>.passUnretained(self).release() }
-    hasThread.store(result == 0, ordering: .relaxed)
+    return result == 0
   }
 
   /// The `errno` of the failed write; nil if none failed.
@@ -93,26 +100,34 @@ final class OutputQueue: Sendable {
     return lost > 0
   }
 
-  /// Adds a piece. Returns false if it was dropped.
+  /// Adds a piece. Returns false if it was dropped. A process that cannot have the thread writes it, and
+  /// may block.
   @discardableResult func append(_ piece: [UInt8], mayDrop: Bool) -> Bool {
-    let (isTaken, isFirst) = state.withLock { state in
-      guard state.failure == 0 else { return (true, false) }
+    let usesThreads = Self.usesThreads.load(ordering: .relaxed)
+    let (isTaken, isFirst, hasThread) = state.withLock { state in
+      if usesThreads, !state.hasThread { state.hasThread = start() }
+      guard state.failure == 0 else { return (true, false, state.hasThread) }
       if mayDrop, state.isDropping || state.bytes >= Self.capacity {
         state.isDropping = true
         state.dropped += 1
-        return (false, false)
+        return (false, false, state.hasThread)
       }
       state.bytes += piece.count + Self.overhead
       state.pending += 1
       state.pieces.append(piece)
-      return (true, state.pieces.count == 1)
+      return (true, state.pieces.count == 1, state.hasThread)
     }
-    if !hasThread.load(ordering: .relaxed) {
+    if usesThreads, !hasThread {
       writePieces()
-    } else if isFirst {
+    } else if hasThread, isFirst {
       clinux_eventfd_signal(wake)
     }
     return isTaken
+  }
+
+  /// Writes the pieces if there is no thread that does.
+  func writeWithoutThread() {
+    if !state.withLock({ $0.hasThread }) { writePieces() }
   }
 
   /// Calls a body once when at most this many bytes are pending, or writing has failed: now, or later

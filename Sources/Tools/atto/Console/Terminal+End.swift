@@ -95,6 +95,8 @@ extension Terminal {
 
   /// - Parameter end: when to give up; nil: not before an interruption, which sets it.
   private static func drain(_ queues: [OutputQueue], _ end: inout Int64?) {
+    for queue in queues { queue.writeWithoutThread() }
+    guard queues.contains(where: { $0.bytes > 0 }) else { return }
     let written = clinux_eventfd()
     for queue in queues { queue.whenBelow(0) { clinux_eventfd_signal(written) } }
     while queues.contains(where: { $0.bytes > 0 }) {
