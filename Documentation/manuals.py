@@ -11,6 +11,7 @@ body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 46rem; p
   overflow-wrap: break-word; }
 table { width: 100%; font-size: .85rem; }
 td.head-vol { text-align: center; } td.head-rtitle, td.foot-os { text-align: right; }
+@media (max-width: 30rem) { td.head-rtitle { display: none; } }
 h1, h2 { font-size: 1.2rem; margin: 1.5rem 0 .5rem; }
 pre { overflow-x: auto; } dd { margin-left: 1.5rem; }
 h1 a, h2 a, dt a { color: inherit; text-decoration: none; }
