@@ -98,7 +98,7 @@ class System:
             options = [f"--include={','.join(image.installed)}"] if image.installed else []
             if image.downloaded:
                 options += ["--skip=cleanup/apt", "--customize-hook=APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get "
-                            "install --download-only -y --no-install-recommends " + " ".join(image.downloaded)]
+                            "install --download-only -qq -y --no-install-recommends " + " ".join(image.downloaded)]
             made = subprocess.run(
                 ["mmdebstrap", "--quiet", "--variant=minbase", *options, SUITE, str(part), MIRROR],
                 stdin=subprocess.DEVNULL)
