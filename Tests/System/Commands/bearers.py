@@ -159,6 +159,8 @@ def raised(b):
     for value in (63, 65536):
         ended = b.run("session", "air:Bench", input=f"mtu --raise {value}\n")
         contains(ended.err, "64 to 65535")
+    ended = b.run("session", "air:Bench", input="mtu --raise 100\n")
+    contains(ended.err, "--raise is for enhanced bearers, and the connection has none\nhint: connect with")
 
 
 def question(server):

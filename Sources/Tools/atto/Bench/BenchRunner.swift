@@ -107,6 +107,10 @@ final class BenchRunner {
       }
     } catch {
       measurement.end(pdus: (try? await pdus) ?? 0)
+      // The enhanced bearers end before the connection.
+      if case AttoError.enhancedBearer = error, let reason = await connection.endReason {
+        throw reason
+      }
       throw error
     }
     measurement.end(pdus: try await pdus)

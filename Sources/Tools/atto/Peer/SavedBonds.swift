@@ -48,7 +48,7 @@ struct SavedBonds: Sendable {
         if case .longTerm = key { linkKeySaved.yield() }
         whenSaved(key)
       }, onFailure: StoreOptions.report)
-    for notice in keeper.notices { Terminal.note(notice) }
+    for line in keeper.notices.flatMap(Terminal.lines) { Terminal.note(line) }
     bonds.keeper = keeper
     return bonds
   }

@@ -99,6 +99,11 @@ struct MTUCommand: ConnectionCommand {
     let mtu = exchanges ? try await connection.exchangeMTU() : try await connection.mtu
     if let raised { try await connection.raiseBearerMTU(to: raised) }
     let bearers = try await connection.bearers
+    if raised != nil, bearers.count == 1 {
+      throw UsageError(
+        "--raise is for enhanced bearers, and the connection has none",
+        hint: "connect with --bearers N")
+    }
     guard bearers.count > 1 else { return peer.results.print("MTU \(mtu)", json: ["mtu": mtu]) }
     let text = try await Bearers.text(of: connection)
     peer.results.print(
