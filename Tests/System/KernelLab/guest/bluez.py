@@ -6,6 +6,9 @@ bluez wait COUNT                     until so many adapters are in use
 bluez server ADAPTER                 registers services, notifies while somebody subscribes
 bluez client ADAPTER ADDRESS READ WRITE NOTIFY NOTIFICATIONS READS
                                      connects, discovers, works on these characteristics (UUIDs)
+bluez reader ADAPTER ADDRESS READ... connects, reads these characteristics at the same time
+
+An agent without input and output agrees to each pairing.
 """
 
 import json
@@ -43,6 +46,36 @@ def wait(bus, count: int) -> None:
             pass  # Nobody has that name yet.
         time.sleep(0.05)
     sys.exit("bluez: the daemon did not take the adapters")
+
+
+class Agent(dbus.service.Object):
+    INTERFACE, PATH = "org.bluez.Agent1", "/atto/agent"
+
+    def __init__(self, bus):
+        super().__init__(bus, self.PATH)
+        manager = dbus.Interface(bus.get_object(BLUEZ, "/org/bluez"), "org.bluez.AgentManager1")
+        manager.RegisterAgent(self.PATH, "NoInputNoOutput")
+        manager.RequestDefaultAgent(self.PATH)
+
+    @dbus.service.method(INTERFACE, in_signature="o")
+    def RequestAuthorization(self, device):
+        pass
+
+    @dbus.service.method(INTERFACE, in_signature="ou")
+    def RequestConfirmation(self, device, passkey):
+        pass
+
+    @dbus.service.method(INTERFACE, in_signature="os")
+    def AuthorizeService(self, device, uuid):
+        pass
+
+    @dbus.service.method(INTERFACE)
+    def Cancel(self):
+        pass
+
+    @dbus.service.method(INTERFACE)
+    def Release(self):
+        pass
 
 
 # --- A server
@@ -117,6 +150,7 @@ class Application(dbus.service.Object):
 
 
 def serve(bus, adapter: str) -> None:
+    agent = Agent(bus)
     application = Application(bus)
     manager = dbus.Interface(
         bus.get_object(BLUEZ, f"/org/bluez/{adapter}"), "org.bluez.GattManager1")
@@ -178,6 +212,18 @@ class Client:
                 return self.bus.get_object(BLUEZ, path)
         sys.exit(f"bluez: there is no characteristic {uuid}")
 
+    def read(self, uuids: list[str]) -> None:
+        """Reads all values at the same time."""
+        agent = Agent(self.bus)
+        self.connect()
+        values: dict[str, str] = {}
+        for uuid in uuids:
+            dbus.Interface(self.characteristic(uuid), CHARACTERISTIC).ReadValue(
+                {}, reply_handler=lambda value, uuid=uuid: values.update({uuid: bytes(value).hex()}),
+                error_handler=lambda error, uuid=uuid: values.update({uuid: str(error)}), timeout=40)
+        self.wait(lambda: len(values) == len(uuids), 60, "reading")
+        tell("read", values=[values[uuid] for uuid in uuids])
+
     def work(self, read: str, write: str, notify: str, notifications: int, reads: int) -> None:
         self.connect()
         found = {
@@ -235,6 +281,8 @@ def main(words: list[str]) -> None:
         case ["client", adapter, address, read, write, notify, notifications, reads]:
             Client(bus, adapter, address).work(
                 read, write, notify, int(notifications), int(reads))
+        case ["reader", adapter, address, *uuids]:
+            Client(bus, adapter, address).read(uuids)
         case _:
             sys.exit(__doc__)
 

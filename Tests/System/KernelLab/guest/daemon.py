@@ -1,5 +1,6 @@
 """bluetoothd and the bus that it needs, for a test; Debian's Python for what speaks to it."""
 
+import json
 import os
 import time
 from pathlib import Path
@@ -11,17 +12,37 @@ SYSTEM_BUS = "/run/dbus/system_bus_socket"
 DAEMONS = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd"]
 
 
+def event(process: Process, name: str, seconds: float = 30) -> dict:
+    """The next event of this name."""
+    while True:
+        line = process.line(seconds)
+        check(line is not None, "the app ended before", name, process.errors)
+        told = json.loads(line)
+        if told["event"] == name:
+            return told
+
+
 class Daemon:
-    """bluetoothd with all adapters; they are set up anew when it has ended."""
+    """bluetoothd with all adapters; they are set up anew when it has ended.
+
+    `configuration` is its main.conf; without one it has Debian's. Adapters `without` are not waited for.
+    """
+
+    def __init__(self, configuration: str | None = None, without: int = 0):
+        self.words = []
+        self.without = without
+        if configuration is not None:
+            Path("main.conf").write_text(configuration)
+            self.words = ["-f", os.path.abspath("main.conf")]
 
     def __enter__(self) -> "Daemon":
         os.makedirs("/run/dbus", exist_ok=True)
         self.bus = Process("dbus-daemon", "--system", "--nofork", "--nopidfile")
         self.until(lambda: os.path.exists(SYSTEM_BUS), self.bus)
         program = next((path for path in DAEMONS if os.path.exists(path)), "bluetoothd")
-        self.daemon = Process(program, "-n")
+        self.daemon = Process(program, "-n", *self.words)
         # Only then it listens; who shall get its connections listens later.
-        waiting = self.app("wait", len(control.indexes()))
+        waiting = self.app("wait", len(control.indexes()) - self.without)
         check(waiting.wait(30) == 0, waiting.errors, self.daemon.errors)
         return self
 

@@ -9,16 +9,6 @@ SERVICE, READ, WRITE, NOTIFY, SECRET = (
     f"a770{number:04x}-0000-4000-8000-00805f9b34fb" for number in range(5))
 
 
-def event(process: Process, name: str, seconds: float = 30) -> dict:
-    """The next event of this name."""
-    while True:
-        line = process.line(seconds)
-        check(line is not None, "the app ended before", name, process.errors)
-        told = json.loads(line)
-        if told["event"] == name:
-            return told
-
-
 with Daemon() as daemon:
     app = daemon.app("server", "hci1")
     event(app, "ready")
