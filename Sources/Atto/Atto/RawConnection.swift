@@ -62,6 +62,56 @@ public final class RawConnection: Sendable {
     return try await loop.withWaiter { waiter in core.value.receive(within: time, waiter) }
   }
 
+  /// Opens enhanced bearers beside the link, which is encrypted first if it is not. Each is a
+  /// connection that can be closed alone; all end with this one.
+  ///
+  /// - Parameters:
+  ///   - count: 1 to 5; the peer may accept fewer.
+  ///   - mtu: the longest PDU that this end receives, in octets: 64 to 65535.
+  /// - Throws: `radio` if there are none; `securityTimeout` or `link` if the link is not encrypted;
+  ///   `disconnected` or `closed` after its end; `cancelled`.
+  package func openBearers(
+    _ count: Int, mtu: Int, within time: Duration
+  ) async throws(AttoError) -> [RawConnection] {
+    let (core, loop) = (core, loop)
+    try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in
+      core.value.raiseSecurity(to: .medium, within: time, waiter)
+    }
+    return try await loop.withWaiter { (waiter: Waiter<[RawConnection], AttoError>) in
+      core.value.openBearers(count, mtu: mtu, within: time) { result in
+        waiter.resume(result.map { $0.map(RawConnection.init) })
+      }
+    }
+  }
+
+  /// ATT_MTU of an enhanced bearer: the smaller one of both ends' MTUs; nil for other links.
+  ///
+  /// - Throws: `cancelled`, and nothing else.
+  package var enhancedMTU: Int? {
+    get async throws(AttoError) {
+      let core = core
+      return try await loop.withWaiter { (waiter: Waiter<Int?, AttoError>) in
+        waiter.resume(.success(core.value.link.enhancedMTU))
+      }
+    }
+  }
+
+  /// Raises the longest PDU that this end of an enhanced bearer receives; see
+  /// `Link.raiseReceiveMTU(to:)`.
+  ///
+  /// - Throws: `link` if the link has ended or is no enhanced bearer, `cancelled`.
+  package func raiseReceiveMTU(to octets: Int) async throws(AttoError) {
+    let core = core
+    try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in
+      do throws(LinkError) {
+        try core.value.link.raiseReceiveMTU(to: octets)
+        waiter.resume(.success(()))
+      } catch {
+        waiter.resume(.failure(.link(error)))
+      }
+    }
+  }
+
   /// Closes the link.
   public func close() {
     let core = core
@@ -69,11 +119,43 @@ public final class RawConnection: Sendable {
   }
 }
 
+extension Connection {
+  /// Opens channels of enhanced bearers beside the bearers of this connection, which does not use
+  /// them. The link must be encrypted. They end with the connection's link.
+  ///
+  /// - Parameters:
+  ///   - count: 1 to 5; the peer may accept fewer.
+  ///   - mtu: the longest PDU that this end receives, in octets: 64 to 65535.
+  /// - Throws: `radio` if there are none, the error that ended the connection, `cancelled`.
+  package func openChannels(
+    _ count: Int, mtu: Int, within time: Duration
+  ) async throws(AttoError) -> [RawConnection] {
+    try await withWaiter { (core, waiter: Waiter<[RawConnection], AttoError>) in
+      if let end = core.end { return waiter.resume(.failure(end)) }
+      _ = EnhancedBearers.open(count, mtu: mtu, beside: core.link, on: core.loop, timeout: time) {
+        result in
+        switch result {
+        case .success(let links):
+          waiter.resume(
+            .success(
+              links.compactMap {
+                try? RawConnection.make($0, ConnectionOptions(), core.loop).get()
+              }))
+        case .failure(let error): waiter.resume(.failure(core.end ?? .radio(error)))
+        }
+      }
+    }
+  }
+}
+
 /// The part of a raw connection on the loop's thread.
 private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
   let loop: Loop
-  private let link: any Link
+  let link: any Link
   private let monitor: (@Sendable (MonitoredEvent) -> Void)?
+  /// The number of the enhanced bearer; 0 for the unenhanced one.
+  private let bearer: Int
+  private var lastBearer = 0
   private let buffer = ReceiveBuffer(capacity: 65536)
   private var watch: WatchID?
   private var received: [[UInt8]] = []
@@ -82,6 +164,8 @@ private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
   private let readers = WaiterList<Void, [UInt8]?, AttoError>()
   /// Callers that wait until the link accepts their PDU.
   private let writers = WaiterList<[UInt8], Void, AttoError>()
+  /// Callers that wait for the link's security.
+  private let raising = WaiterList<SecurityLevel, Void, AttoError>()
   private var end: AttoError?
   /// Why nothing can be sent any more. All that is left is received then, without a limit.
   private var sendFailure: AttoError?
@@ -94,32 +178,40 @@ private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
   private static let turnLimit = 64
   private var givenAtOnce = 0
 
-  init(_ link: any Link, on loop: Loop, monitor: (@Sendable (MonitoredEvent) -> Void)?) {
+  private var isReading = false
+
+  init(
+    _ link: any Link, on loop: Loop, monitor: (@Sendable (MonitoredEvent) -> Void)?, bearer: Int = 0
+  ) {
+    self.bearer = bearer
     self.link = link
     self.loop = loop
     self.monitor = monitor
   }
 
   func open() throws(LoopError) {
-    if let descriptor = link.descriptor {
-      watch = try loop.watch(descriptor, self)
-    } else {
-      link.observer = self
-    }
+    if let descriptor = link.descriptor { watch = try loop.watch(descriptor, self) }
+    link.observer = self
   }
 
   func ready(_ readiness: Readiness) {
+    noteSecurity()
     flush()
     read()
   }
 
-  /// A link without a descriptor is ready.
+  /// The link knows of something that its descriptor does not tell, or has none.
   func linkReady(_ readiness: LinkReadiness) {
+    noteSecurity()
     flush()
     read()
   }
 
   private func read() {
+    // A link may call its observer while it receives.
+    guard !isReading else { return }
+    isReading = true
+    defer { isReading = false }
     while end == nil, sendFailure != nil || hasRoom {
       do throws(LinkError) {
         switch try buffer.receive(from: link) {
@@ -148,7 +240,8 @@ private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
     monitor?(
       .pdu(
         MonitoredPDU(
-          direction: direction, octets: pdu, mtu: .max, time: Instant(nanoseconds: loop.now))))
+          direction: direction, octets: pdu, mtu: .max, time: Instant(nanoseconds: loop.now),
+          bearer: bearer)))
   }
 
   func receive(within time: Duration, _ waiter: Waiter<[UInt8]?, AttoError>) {
@@ -199,14 +292,68 @@ private final class RawCore: ReadinessHandler, LinkObserver, TurnHandler {
     }
   }
 
+  // MARK: Enhanced bearers
+
+  func raiseSecurity(
+    to level: SecurityLevel, within time: Duration, _ waiter: Waiter<Void, AttoError>
+  ) {
+    if let end { return waiter.resume(.failure(end)) }
+    guard link.radioAddresses != nil else {
+      return waiter.resume(.failure(.radio(.unsupported("enhanced bearers on \(link.peerName)"))))
+    }
+    do throws(LinkError) {
+      try link.raiseSecurity(to: level)
+    } catch {
+      return waiter.resume(.failure(.link(error)))
+    }
+    waiter.resume(.failure(.securityTimeout(level, after: time)), after: time)
+    raising.append(waiter, for: level)
+    noteSecurity()
+  }
+
+  private func noteSecurity() {
+    guard !raising.isEmpty else { return }
+    let level = link.security.level
+    raising.resume(.success(())) { $0 <= level }
+  }
+
+  func openBearers(
+    _ count: Int, mtu: Int, within time: Duration,
+    _ completion: @escaping (Result<[RawCore], AttoError>) -> Void
+  ) {
+    if let end { return completion(.failure(end)) }
+    _ = EnhancedBearers.open(count, mtu: mtu, beside: link, on: loop, timeout: time) { result in
+      switch result {
+      case .success(let links): completion(.success(links.compactMap(self.adopt)))
+      case .failure(let error): completion(.failure(self.end ?? .radio(error)))
+      }
+    }
+  }
+
+  /// The core of a bearer that was opened beside this link; nil if it cannot be watched.
+  private func adopt(_ link: any Link) -> RawCore? {
+    lastBearer += 1
+    let core = RawCore(link, on: loop, monitor: monitor, bearer: lastBearer)
+    do throws(LoopError) {
+      try core.open()
+    } catch {
+      link.close()
+      return nil
+    }
+    return core
+  }
+
   func close(_ reason: AttoError?) {
     guard end == nil else { return }
     let error = reason ?? .closed
     end = error
+    link.observer = nil
     if let watch { loop.unwatch(watch) }
     watch = nil
     link.close()
-    monitor?(.ended(error))
+    // The end of a bearer is not that of the link.
+    if bearer == 0 { monitor?(.ended(error)) }
+    raising.resumeAll(.failure(error))
     writers.resumeAll(.failure(error))
     // Callers get what was received before.
     if received.isEmpty { readers.resumeAll(.failure(error)) }

@@ -33,9 +33,9 @@ struct Script {
     var steps: [(Step, Int, String)] = []
     for line in transcript.cases[0].steps {
       guard let step = Step(line.action, for: role) else {
-        throw .invalid("script:\(line.line): \"\(line.action)\" cannot be played here")
+        throw .invalid("script:\(line.line): \"\(line)\" cannot be played here")
       }
-      steps.append((step, line.line, "\(line.action)"))
+      steps.append((step, line.line, "\(line)"))
     }
     self.steps = steps
   }

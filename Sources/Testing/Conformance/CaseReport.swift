@@ -6,11 +6,14 @@ public struct ExchangedPDU: Equatable, Sendable {
   public let isFromPeer: Bool
   /// The PDU.
   public let octets: [UInt8]
+  /// The number of its enhanced bearer; 0 for the unenhanced one.
+  public let bearer: Int
 
   /// Creates a PDU.
-  public init(isFromPeer: Bool, _ octets: [UInt8]) {
+  public init(isFromPeer: Bool, _ octets: [UInt8], bearer: Int = 0) {
     self.isFromPeer = isFromPeer
     self.octets = octets
+    self.bearer = bearer
   }
 
   /// The decoded PDU as text.

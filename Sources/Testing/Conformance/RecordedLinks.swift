@@ -1,8 +1,12 @@
-/// The links of a case, with a record of their PDUs.
+/// The links of a case and their enhanced bearers, with a record of the PDUs.
 final class RecordedLinks {
   private let peer: any TestPeer
   private var links: [Int: any TestLink] = [:]
   private var current = 1
+  /// The enhanced bearers of each client's link by number, and the last number.
+  private var enhanced: [Int: (bearers: [Int: any TestLink], last: Int)] = [:]
+  /// The bearer of the current link on which PDUs are sent and received; 0 is the unenhanced one.
+  private(set) var bearer = 0
   private(set) var exchange: [ExchangedPDU] = []
   private var closedTime: Duration = .zero
   private var recordedOctets = 0
@@ -18,27 +22,69 @@ final class RecordedLinks {
     }
   }
 
-  /// Switches to this client's link, which opens on first use.
-  func turn(to client: Int) { current = client }
+  /// Switches to the unenhanced bearer of this client's link, which opens on first use.
+  func turn(to client: Int) { (current, bearer) = (client, 0) }
+
+  /// Switches to a bearer of the current link.
+  func turn(toBearer number: Int) { bearer = number }
+
+  /// Opens enhanced bearers on the current link, numbered from 1 on.
+  ///
+  /// - Throws: `PeerError`, and `CaseStop` if there are fewer than wanted.
+  func openBearers(_ count: Int, mtu: Int) async throws {
+    let opened = try await link.openBearers(count, mtu: mtu)
+    var (bearers, last) = enhanced[current] ?? ([:], 0)
+    for bearer in opened {
+      last += 1
+      bearers[last] = bearer
+    }
+    enhanced[current] = (bearers, last)
+    guard opened.count >= count else {
+      throw CaseStop.skipped("the peer accepts \(opened.count) of \(count) enhanced bearers")
+    }
+  }
+
+  /// Closes an enhanced bearer of the current link.
+  func closeBearer(_ number: Int) async {
+    await enhanced[current]?.bearers.removeValue(forKey: number)?.close()
+    if bearer == number { bearer = 0 }
+  }
+
+  /// The numbers of the open enhanced bearers of the current link.
+  var enhancedBearers: [Int] { enhanced[current]?.bearers.keys.sorted() ?? [] }
+
+  private var carrier: any TestLink {
+    get async throws(PeerError) {
+      guard bearer > 0 else { return try await link }
+      guard let carrier = enhanced[current]?.bearers[bearer] else {
+        throw .ended("bearer \(bearer) is closed")
+      }
+      return carrier
+    }
+  }
 
   /// Opens the current link unless it is open.
   func open() async throws(PeerError) { _ = try await link }
 
   func send(_ pdu: [UInt8]) async throws(PeerError) {
-    let link = try await link
-    record(ExchangedPDU(isFromPeer: false, pdu))
-    try await link.send(pdu)
+    let carrier = try await carrier
+    record(ExchangedPDU(isFromPeer: false, pdu, bearer: bearer))
+    try await carrier.send(pdu)
   }
 
   func receive(within time: Duration) async throws(PeerError) -> [UInt8]? {
-    guard let pdu = try await link.receive(within: time) else { return nil }
-    record(ExchangedPDU(isFromPeer: true, pdu))
+    guard let pdu = try await carrier.receive(within: time) else { return nil }
+    record(ExchangedPDU(isFromPeer: true, pdu, bearer: bearer))
     return pdu
   }
 
   func wait(_ time: Duration) async throws(PeerError) { try await link.wait(time) }
 
   func close() async {
+    bearer = 0
+    for bearer in enhanced.removeValue(forKey: current)?.bearers.values.map(\.self) ?? [] {
+      await bearer.close()
+    }
     guard let link = links.removeValue(forKey: current) else { return }
     closedTime += link.elapsed
     await link.close()
@@ -100,6 +146,7 @@ extension CaseReport.Outcome {
     switch error {
     case let stop as CaseStop: self = stop.outcome
     case PeerError.unreachable(let reason): self = .unreachable(reason)
+    case PeerError.noBearers(let reason): self = .skipped(reason)
     default:
       let reason = if case PeerError.ended(let reason) = error { reason } else { "\(error)" }
       let rule = Rule(

@@ -31,6 +31,22 @@ public protocol TestLink: AnyObject {
 
   /// Closes the link. Repeated calls have no effect.
   func close() async
+
+  /// Opens enhanced bearers beside the link, which is encrypted first if it is not.
+  ///
+  /// - Parameters:
+  ///   - count: 1 to 5.
+  ///   - mtu: the longest PDU that this end receives, from 64 octets on.
+  /// - Returns: a link for each, perhaps fewer than wanted. Each can be closed alone.
+  /// - Throws: ``PeerError``: `noBearers` if there are none.
+  func openBearers(_ count: Int, mtu: Int) async throws(PeerError) -> [any TestLink]
+}
+
+extension TestLink {
+  /// Throws `noBearers`.
+  public func openBearers(_ count: Int, mtu: Int) async throws(PeerError) -> [any TestLink] {
+    throw .noBearers("this link has no enhanced bearers")
+  }
 }
 
 /// Why a link cannot be used.
@@ -39,6 +55,8 @@ public enum PeerError: Error, Equatable {
   case ended(String)
   /// No link could be opened; with the reason.
   case unreachable(String)
+  /// No enhanced bearers could be opened; with the reason.
+  case noBearers(String)
   /// The caller's task was cancelled, which ends the run.
   case cancelled
 }

@@ -145,6 +145,8 @@ def step(line: str, folder: pathlib.Path) -> list:
             if change == "remove":
                 return [f"remove {number(what)}"]
             return [*profile(folder / what), "add"]
+        case "bearers":
+            raise Skipped("a connection of the C library has one bearer")
         case "notify" | "indicate":
             words = rest.split()
             return [" ".join([word, *(str(number(one)) if one.startswith("0x") else one

@@ -24,6 +24,46 @@ import Testing
     }
   }
 
+  @Test func enhancedBearersArePlayed() async throws {
+    let transcript = try Transcript(
+      contentsOfFile: Self.folder.appending(path: "bearers.att").path)
+    let profile = try Fixtures.profile("transcripts/bench.json")
+    for test in transcript.cases {
+      let peer = try VirtualServer(profile)
+      peer.bearerLimit = 5
+      let report = try await TranscriptPlay(role: .server).play(test, with: peer)
+      #expect(report.word == (test.name.hasSuffix("BI-38-C") ? "skipped" : "passed"), "\(report)")
+      peer.bearerLimit = 0
+      let without = try await TranscriptPlay(role: .server).play(test, with: peer)
+      #expect(without.word == "skipped", "\(without)")
+    }
+  }
+
+  @Test func theBearerOfADifferenceIsTold() async throws {
+    let text = "profile p\n# A\nbearers 2\n>2 0a 03 00\n<1 0b 78\n"
+    let transcript = try Transcript(text: Array(text.utf8))
+    let peer = try VirtualServer(Profile(name: "x"))
+    peer.bearerLimit = 2
+    let play = TranscriptPlay(role: .server)
+    let report = try await play.play(transcript.cases[0], with: peer)
+    #expect(report.isBroken)
+    #expect(report.exchange == [ExchangedPDU(isFromPeer: false, [0x0A, 3, 0], bearer: 2)])
+    peer.bearerLimit = 1
+    let fewer = try await play.play(transcript.cases[0], with: peer)
+    #expect(fewer.outcome == .skipped("the peer accepts 1 of 2 enhanced bearers"))
+    let silent = "profile p\n# A\nbearers 1\n>1 0a 03 00\nsilence 1s\n"
+    let silence = try Transcript(text: Array(silent.utf8))
+    #expect(try await play.play(silence.cases[0], with: peer).isBroken)
+  }
+
+  @Test func clientsChooseTheirBearers() async throws {
+    let text = "# A\nbearers 1\nprocedure read 0x0003\n>1 0a 03 00\n"
+    let transcript = try Transcript(text: Array(text.utf8))
+    let report = try await TranscriptPlay(role: .client).play(
+      transcript.cases[0], with: VirtualClients { _ in })
+    #expect(report.word == "skipped")
+  }
+
   @Test func theFirstDifferenceIsTold() async throws {
     let text = "profile p\n# A  first\n> 0a 03 00\n< 0b 09\n> 0a 05 00\n< ...\n"
     let transcript = try Transcript(text: Array(text.utf8))

@@ -17,6 +17,17 @@ final class VirtualServer: TestPeer {
   var linkLimit = Int.max
   /// The time that each PDU of the server takes.
   var pace: Duration = .zero
+  /// How many enhanced bearers a link may have.
+  var bearerLimit = 0 {
+    didSet {
+      guard let features = server.database.handles(of: .serverSupportedFeatures).first else {
+        return
+      }
+      try? server.setValue(of: features, to: [bearerLimit > 0 ? 1 : 0])
+    }
+  }
+  /// Whether each bearer is served as if it were another client.
+  var hasClientsByBearer = false
 
   init(_ profile: Profile) throws {
     server = Server(try profile.database())
@@ -29,22 +40,42 @@ final class VirtualServer: TestPeer {
     guard let client = server.connect() else { throw .unreachable("too many clients") }
     let session = Session(
       BearerConfiguration(receiveMTU: mtu), server: server, client: client)
-    return VirtualServerLink(self, session, client)
+    return VirtualServerLink(self, SessionGroup(session), session, client)
   }
 }
 
 private final class VirtualServerLink: TestLink {
   private let peer: VirtualServer
+  private let group: SessionGroup
   private let session: Session
   private let client: ServerClient
   private var now = Instant.zero
   private var waiting: [[UInt8]] = []
   private var isOpen = true
 
-  init(_ peer: VirtualServer, _ session: Session, _ client: ServerClient) {
+  init(_ peer: VirtualServer, _ group: SessionGroup, _ session: Session, _ client: ServerClient) {
     self.peer = peer
+    self.group = group
     self.session = session
     self.client = client
+  }
+
+  func openBearers(_ count: Int, mtu: Int) async throws(PeerError) -> [any TestLink] {
+    let room = peer.bearerLimit - group.enhanced.count
+    guard room > 0 else { throw .noBearers("nobody accepts them") }
+    client.security = LinkSecurity(.medium)
+    let configuration = BearerConfiguration(channel: .enhanced(mtu: mtu))
+    var links: [any TestLink] = []
+    for _ in 0..<min(count, room) {
+      let other = peer.hasClientsByBearer ? peer.server.connect() : nil
+      let session =
+        if let other { Session(configuration, server: peer.server, client: other) } else {
+          group.add(configuration, carriesProcedures: false)
+        }
+      guard let session else { break }
+      links.append(VirtualServerLink(peer, group, session, other ?? client))
+    }
+    return links
   }
 
   var elapsed: Duration { .nanoseconds(now.nanoseconds) }
@@ -84,7 +115,8 @@ private final class VirtualServerLink: TestLink {
   func close() async {
     guard isOpen else { return }
     isOpen = false
-    session.linkEnded()
+    if session.number > 0 { return group.remove(session, at: now) }
+    if session === group.main { group.linkEnded() } else { session.linkEnded() }
     peer.server.disconnect(client)
   }
 }

@@ -60,6 +60,41 @@ import Testing
     #expect(try Transcript(text: Array(wanted.utf8)) == made.transcript)
   }
 
+  /// Enhanced bearers of a connection are in its cases, with numbers of their own.
+  @Test func enhancedBearersAreOpened() throws {
+    func pdu(_ octets: [UInt8], isSent: Bool, _ bearer: Int, mtu: Int? = nil) -> CapturedPDU {
+      var pdu = Self.pdu(octets, isSent: isSent)
+      (pdu.bearer, pdu.mtu) = (bearer, mtu)
+      return pdu
+    }
+    let made = try Self.transcript([
+      pdu([0x0A, 3, 0], isSent: true, 7, mtu: 100), pdu([0x0A, 5, 0], isSent: true, 0),
+      pdu([0x0B, 9], isSent: false, 7, mtu: 100), pdu([0x0A, 5, 0], isSent: true, 3),
+      pdu([0x1B, 3, 0], isSent: true, 7, mtu: 100), pdu([0x0B], isSent: false, 3),
+    ])
+    let wanted = """
+      # 0x0040/host  the host is the client
+      bearers 1 100
+      >1 0a 03 00
+      > 0a 05 00
+      <1 0b 09
+      bearers 1 517
+      >2 0a 05 00
+      <2 0b
+
+      # 0x0040/peer  the peer is the client
+      bearers 1 100
+      <1 1b 03 00
+
+      """
+    #expect(made.transcript.description == wanted)
+    #expect(made.casesBegunByServers == ["0x0040/peer"])
+    #expect(try Transcript(text: Array(wanted.utf8)) == made.transcript)
+    #expect(throws: CaptureFault.self) {
+      try Self.transcript((1...256).map { pdu([0x1B, 3, 0], isSent: true, $0) })
+    }
+  }
+
   /// Turns each case of the fixtures that consists of PDUs into a capture and back.
   @Test func fixturesSurviveARoundTrip() throws {
     var count = 0

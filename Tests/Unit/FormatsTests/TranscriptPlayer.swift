@@ -3,23 +3,33 @@ import AttoGATT
 
 @testable import AttoFormats
 
-/// One link of a case: our session on it, and the PDUs that the session has sent.
+/// One link of a case: our sessions on its bearers, and the PDUs that they have sent.
 ///
-/// PDUs go into `sent` at once, and the lines of the case consume them in order. A PDU that is missing
-/// or left over when a line expects something else is a difference.
+/// PDUs go into `sent` at once, and the lines of the case consume those of their bearer in order. A
+/// PDU that is missing or left over when a line expects something else is a difference.
 final class TranscriptSeat {
-  var session: Session
-  fileprivate var sent: [[UInt8]] = []
-  fileprivate var first = 0
+  let group: SessionGroup
+  /// The PDUs that no line has consumed, each with the number of its bearer.
+  fileprivate var sent: [(bearer: Int, pdu: [UInt8])] = []
 
-  init(_ session: Session) { self.session = session }
+  init(_ session: Session) { group = SessionGroup(session) }
+
+  var session: Session { group.main }
+
+  func session(_ bearer: Int) -> Session? { group.all.first { Int($0.number) == bearer } }
 
   fileprivate func collect() {
     var pdu: [UInt8] = []
-    while !session.bearer.outbox.isEmpty {
-      session.bearer.outbox.removeFirst(into: &pdu)
-      sent.append(pdu)
+    for session in group.all {
+      while !session.bearer.outbox.isEmpty {
+        session.bearer.outbox.removeFirst(into: &pdu)
+        sent.append((Int(session.number), pdu))
+      }
     }
+  }
+
+  fileprivate func next(of bearer: Int) -> [UInt8]? {
+    sent.firstIndex { $0.bearer == bearer }.map { sent.remove(at: $0).pdu }
   }
 }
 
@@ -33,6 +43,8 @@ class TranscriptPlayer {
   private(set) var now = Instant.zero
   private(set) var complaints: [String] = []
   private(set) var line = 0
+  /// The bearer of the current line.
+  private(set) var bearer = 0
   /// The results of procedures and the values that no line has consumed yet.
   private var results: [String] = []
 
@@ -41,7 +53,7 @@ class TranscriptPlayer {
   /// The differences from the case, each with its line.
   func play(_ test: Transcript.Case) -> [String] {
     for step in test.steps {
-      line = step.line
+      (line, bearer) = (step.line, step.bearer)
       take(step.action)
     }
     finish()
@@ -54,19 +66,50 @@ class TranscriptPlayer {
 
   func take(_ action: Transcript.Action) {}
   func finish() {
-    for seat in seats { expectNothing(from: seat, "at the end") }
+    for seat in seats { expectNothing(of: nil, from: seat, "at the end") }
     for result in results { complain("the result \(result) is not in the transcript") }
   }
   /// The next event before a moment that no PDU causes.
-  func nextMoment() -> Instant? { seats.compactMap(\.session.deadline).min() }
+  func nextMoment() -> Instant? { seats.flatMap(\.group.all).compactMap(\.deadline).min() }
   func happen() {}
-  func acted(_ action: SessionAction, _ pdu: [UInt8]) {}
+  func acted(_ action: SessionAction, _ pdu: [UInt8], on session: Session) {}
 
   // MARK: PDUs
 
-  /// Delivers a PDU of the peer to our session.
+  /// Delivers a PDU of the peer to our session on the line's bearer.
   func inject(_ pdu: [UInt8]) {
-    acted(session.receive(pdu.span.bytes, at: now), pdu)
+    guard let session = seat.session(bearer) else {
+      return complain("the bearer \(bearer) has ended")
+    }
+    took(session.receive(pdu.span.bytes, at: now), pdu, on: session, of: seat)
+    collect()
+  }
+
+  private func took(
+    _ action: SessionAction, _ pdu: [UInt8], on session: Session, of seat: TranscriptSeat
+  ) {
+    acted(action, pdu, on: session)
+    if case .failed = action, session.number > 0 { seat.group.remove(session, at: now) }
+    seat.group.pump(at: now)
+  }
+
+  // MARK: Bearers
+
+  func open(_ count: Int, mtu: Int, carriesProcedures: Bool) {
+    for _ in 0..<count {
+      let configuration = BearerConfiguration(channel: .enhanced(mtu: mtu))
+      if seat.group.add(configuration, carriesProcedures: carriesProcedures) == nil {
+        complain("no more bearers")
+      }
+    }
+  }
+
+  func close(_ bearer: Int) {
+    guard let session = seat.session(bearer) else {
+      return complain("the bearer \(bearer) has ended")
+    }
+    expectNothing(of: bearer, from: seat, "before the end of the bearer")
+    seat.group.remove(session, at: now)
     collect()
   }
 
@@ -76,23 +119,32 @@ class TranscriptPlayer {
 
   /// Checks the next PDU that our session has sent.
   func expect(_ pattern: Transcript.Pattern) {
-    guard seat.first < seat.sent.count else { return complain("nothing came, not \(pattern)") }
-    let pdu = seat.sent[seat.first]
-    seat.first += 1
+    guard let pdu = seat.next(of: bearer) else {
+      return complain("nothing came, not \(pattern)")
+    }
     if !pattern.matches(pdu) { complain("\(hex(pdu)) came, not \(pattern)") }
   }
 
-  func expectNothing(_ when: String) { expectNothing(from: seat, when) }
+  /// Checks that no line has left a PDU of the link.
+  func expectNothing(_ when: String) { expectNothing(of: nil, from: seat, when) }
 
-  private func expectNothing(from seat: TranscriptSeat, _ when: String) {
-    for pdu in seat.sent[seat.first...] { complain("\(hex(pdu)) came \(when)") }
-    seat.first = seat.sent.count
+  /// Checks that no line has left a PDU of the line's bearer.
+  func expectNothingOnBearer(_ when: String) { expectNothing(of: bearer, from: seat, when) }
+
+  /// - Parameter bearer: nil for all.
+  private func expectNothing(of bearer: Int?, from seat: TranscriptSeat, _ when: String) {
+    seat.sent.removeAll { entry in
+      guard bearer == nil || bearer == entry.bearer else { return false }
+      let place = entry.bearer == 0 ? "" : " on bearer \(entry.bearer)"
+      complain("\(hex(entry.pdu)) came\(place) \(when)")
+      return true
+    }
   }
 
   // MARK: Procedures
 
   func begin(_ words: [String]) {
-    let mistake = TranscriptProcedure(words, session, now).begin { [unowned self] in
+    let mistake = TranscriptProcedure(words, seat.group, now).begin { [unowned self] in
       results.append($0)
     }
     if let mistake { complain(mistake) }
@@ -115,8 +167,10 @@ class TranscriptPlayer {
     while let moment = nextMoment(), moment <= end {
       now = max(now, moment)
       for seat in seats {
-        let action = seat.session.advance(to: now)
-        if action != .none { acted(action, []) }
+        for session in seat.group.all {
+          let action = session.advance(to: now)
+          if action != .none { took(action, [], on: session, of: seat) }
+        }
       }
       happen()
       collect()
@@ -131,6 +185,8 @@ class TranscriptPlayer {
 final class TranscriptClientPlayer: TranscriptPlayer {
 
   private var confirmsAtOnce = true
+  /// The session with the last indication.
+  private var indicated: Session?
 
   init() { super.init(TranscriptSeat(Session())) }
 
@@ -138,7 +194,7 @@ final class TranscriptClientPlayer: TranscriptPlayer {
     switch action {
     case .client(let pdu): expect(Transcript.Pattern(pdu))
     case .server(let pattern):
-      expectNothing("before the server's PDU")
+      expectNothingOnBearer("before the server's PDU")
       guard let pdu = pattern.bytes else { return complain("\(pattern) is not one PDU") }
       inject(pdu)
     case .wait(let duration): wait(duration)
@@ -148,22 +204,25 @@ final class TranscriptClientPlayer: TranscriptPlayer {
     case .security: break
     case .disconnect:
       expectNothing("before the end")
-      session.linkEnded()
+      seat.group.linkEnded()
+    case .bearers(let count, let mtu): open(count, mtu: mtu, carriesProcedures: true)
+    case .close(let bearer): close(bearer)
     case .database, .notify, .indicate, .bond, .turn, .reconnect: break
     case .procedure(["hold"]): confirmsAtOnce = false
     case .procedure(["confirm"]):
-      session.confirm()
+      indicated?.confirm()
       collect()
     case .procedure(let words): begin(words)
     case .result(let words): expect(result: words)
     }
   }
 
-  override func acted(_ action: SessionAction, _ pdu: [UInt8]) {
+  override func acted(_ action: SessionAction, _ pdu: [UInt8], on session: Session) {
     switch action {
     case .notification: came("notification " + value(pdu))
     case .indication:
       came("indication " + value(pdu))
+      indicated = session
       if confirmsAtOnce { session.confirm() }
     case .notifications:
       let octets = pdu.span.bytes

@@ -6,7 +6,7 @@ import AttoGATT
 /// Carries out the behaviours of a profile for one client, in virtual time.
 final class ProfileApplication: Application {
   /// Set before the first request.
-  unowned var session: Session!
+  unowned var group: SessionGroup!
   var deliveries: (AttributeHandle) -> ClientCharacteristicConfiguration = { _ in [] }
   var now = Instant.zero
 
@@ -64,6 +64,7 @@ final class ProfileApplication: Application {
     guard configuration.contains(.notification),
       let burst = behaviours[value]?.behaviour.burst, burst.trigger == .subscribe
     else { return }
+    let session = group.session(forValuesOf: value)
     for number in 0..<burst.count {
       _ = session.notify(
         value,
@@ -74,6 +75,7 @@ final class ProfileApplication: Application {
   }
 
   private func deliver(_ value: [UInt8], at handle: AttributeHandle) {
+    let session = group.session(forValuesOf: handle)
     if deliveries(handle).contains(.notification) {
       _ = session.notify(handle, value.span.bytes)
     } else if deliveries(handle).contains(.indication) {
@@ -88,12 +90,14 @@ final class ProfileApplication: Application {
   func happen() {
     let due = delayed.filter { $0.at <= now }
     delayed.removeAll { $0.at <= now }
-    for (_, question, answer) in due { session.answer(question, answer, at: now) }
+    for (_, question, answer) in due { _ = group.answer(question, answer, at: now) }
     for index in ticks.indices where ticks[index].at <= now {
       let tick = ticks[index]
       ticks[index].at = tick.at + tick.every
       let value = values[tick.1] ?? []
       let wanted = deliveries(tick.1)
+      guard !wanted.isEmpty else { continue }
+      let session = group.session(forValuesOf: tick.1)
       if tick.indicates, wanted.contains(.indication) {
         _ = try? session.indicate(tick.1, value, at: now)
       } else if !tick.indicates, wanted.contains(.notification) {

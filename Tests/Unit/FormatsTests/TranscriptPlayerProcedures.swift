@@ -6,12 +6,12 @@ import AttoGATT
 /// The GATT procedure of a `procedure` line, and the text of its result.
 struct TranscriptProcedure {
   private let words: [String]
-  private let session: Session
+  private let group: SessionGroup
   private let now: Instant
 
-  init(_ words: [String], _ session: Session, _ now: Instant) {
+  init(_ words: [String], _ group: SessionGroup, _ now: Instant) {
     self.words = words
-    self.session = session
+    self.group = group
     self.now = now
   }
 
@@ -24,7 +24,7 @@ struct TranscriptProcedure {
   private func start(_ end: @escaping (String) -> Void) -> Bool? {
     func run<P: Procedure>(_ procedure: P?, _ text: @escaping (P.Output) -> String) -> Bool? {
       guard let procedure else { return nil }
-      session.start(TextOperation(procedure, text, end), at: now)
+      group.start(TextOperation(procedure, text, end), at: now)
       return true
     }
     func ok<P: Procedure>(_ procedure: P?) -> Bool? where P.Output == Void {
@@ -35,7 +35,7 @@ struct TranscriptProcedure {
       guard let mtu = Int(words[1]) else { return nil }
       let operation = TextOperation(
         ExchangeMTU(clientReceiveMTU: mtu), { "mtu \($0)" }, end)
-      session.startExchangeMTU(operation, at: now)
+      group.main.startExchangeMTU(operation, at: now)
       return true
     case ("primary-services", 1...2):
       return run(range(1, or: .all).map { DiscoverPrimaryServices(in: $0) }, Self.services)
@@ -100,12 +100,13 @@ struct TranscriptProcedure {
       return ok(ReliableWrites(writes))
     case ("write-command", 2...3):
       guard let handle = handle(1), let value = octets(2) else { return nil }
+      let session = group.session(forCommandsTo: handle)
       return (try? session.writeWithoutResponse(handle, value.span.bytes)) ?? false
     case ("signed-write", 5):
       guard let handle = handle(1), let value = octets(2), let counter = UInt32(words[3]),
         let key = octets(4), key.count == 16
       else { return nil }
-      return (try? session.writeSigned(handle, value.span.bytes, counter: counter, key: key))
+      return (try? group.main.writeSigned(handle, value.span.bytes, counter: counter, key: key))
         ?? false
     default: return nil
     }
@@ -182,7 +183,8 @@ private final class TextOperation<P: Procedure>: ProcedureOperation<P> {
     case .failure(.refused(let error)): end(TranscriptProcedure.error(error))
     case .failure(.violation), .failure(.limit): end("violation")
     case .failure(.misuse): end("misuse")
-    case .failure(.bearer(.transactionTimeout)): end("timeout")
+    case .failure(.bearer(.transactionTimeout)), .failure(.enhancedBearer(.transactionTimeout)):
+      end("timeout")
     case .failure(.bearer), .failure(.enhancedBearer): end("dead")
     case .failure(.cancelled): end("cancelled")
     }

@@ -57,7 +57,7 @@ final class TranscriptServerPlayer: TranscriptPlayer {
       clients[number] = Client(TranscriptSeat(session(client)), client)
     }
     seat = mine.seat
-    application.session = seat.session
+    application.group = seat.group
     application.deliveries = { [server, client = mine.client] in
       server.deliveries(of: $0, to: client)
     }
@@ -67,10 +67,19 @@ final class TranscriptServerPlayer: TranscriptPlayer {
     Session(BearerConfiguration(receiveMTU: mtu), server: server, client: client)
   }
 
+  override func play(_ test: Transcript.Case) -> [String] {
+    let opensBearers = test.steps.contains { if case .bearers = $0.action { true } else { false } }
+    if opensBearers, let features = server.database.handles(of: .serverSupportedFeatures).first {
+      // As a server with enhanced bearers does: bit 0, Vol 3, Part G, 7.4.
+      try? server.setValue(of: features, to: [0x01])
+    }
+    return super.play(test)
+  }
+
   override func take(_ action: Transcript.Action) {
     switch action {
     case .client(let pdu):
-      expectNothing("before the client's PDU")
+      expectNothingOnBearer("before the client's PDU")
       application.now = now
       inject(pdu)
       tellOfEvents()
@@ -91,8 +100,14 @@ final class TranscriptServerPlayer: TranscriptPlayer {
       guard server.deliveries(of: value.handle, to: mine.client).contains(.indication) else {
         return
       }
-      _ = try? session.indicate(value.handle, value.octets, at: now)
+      _ = try? seat.group.session(forValuesOf: value.handle)
+        .indicate(value.handle, value.octets, at: now)
       collect()
+    case .bearers(let count, let mtu):
+      if mine.client.security.level < .medium { mine.client.security = LinkSecurity(.medium) }
+      // A peripheral sends its own requests on the unenhanced bearer.
+      open(count, mtu: mtu, carriesProcedures: false)
+    case .close(let bearer): close(bearer)
     case .reconnect:
       expectNothing("before the end")
       end()
@@ -110,7 +125,7 @@ final class TranscriptServerPlayer: TranscriptPlayer {
   private func end() {
     guard mine.isConnected else { return }
     mine.record = mine.isBonded ? server.record(of: mine.client) : nil
-    session.linkEnded()
+    seat.group.linkEnded()
     server.disconnect(mine.client)
     mine.isConnected = false
   }
@@ -126,7 +141,7 @@ final class TranscriptServerPlayer: TranscriptPlayer {
     }
     clients[current] = new
     sit(current)
-    session.pump(at: now)
+    seat.group.pump(at: now)
     collect()
   }
 
@@ -143,7 +158,7 @@ final class TranscriptServerPlayer: TranscriptPlayer {
     } catch {
       complain("the database did not change: \(error)")
     }
-    for client in clients.values where client.isConnected { client.seat.session.pump(at: now) }
+    for client in clients.values where client.isConnected { client.seat.group.pump(at: now) }
     collect()
   }
 
@@ -153,8 +168,11 @@ final class TranscriptServerPlayer: TranscriptPlayer {
       server.deliveries(of: $0.handle, to: mine.client).contains(.notification)
     }
     let together = wanted.map { (handle: $0.handle, value: $0.octets) }
-    if !session.notify(together) {
-      for value in wanted { _ = session.notify(value.handle, value.octets.span.bytes) }
+    let group = seat.group
+    if group.session(forValuesOf: wanted.map(\.handle))?.notify(together) != true {
+      for value in wanted {
+        _ = group.session(forValuesOf: value.handle).notify(value.handle, value.octets.span.bytes)
+      }
     }
     collect()
   }

@@ -31,6 +31,12 @@ import Testing
     database remove 0x00a0
     notify 0x0003 0a0b 0x0004 - # two
     indicate 0x0004 -
+    bearers 2 # of 64 octets
+    >2  0a0300
+    <2 0b ...
+    close 1
+    bearers 1 100
+    >3
     reconnect
     \tdisconnect
     result dead
@@ -63,7 +69,11 @@ import Testing
                 .init(.bond(key: Array(0...15))), .init(.turn(2)),
                 .init(.database(.add("more services.json"))), .init(.database(.remove(0x00A0))),
                 .init(.notify([.init(0x0003, [0x0A, 0x0B]), .init(0x0004, [])])),
-                .init(.indicate(.init(0x0004, []))), .init(.reconnect),
+                .init(.indicate(.init(0x0004, []))), .init(.bearers(count: 2, mtu: 64)),
+                .init(.client([0x0A, 0x03, 0x00]), bearer: 2),
+                .init(.server(.init([0x0B], isOpen: true)), bearer: 2), .init(.close(bearer: 1)),
+                .init(.bearers(count: 1, mtu: 100)), .init(.client([]), bearer: 3),
+                .init(.reconnect),
                 .init(.disconnect), .init(.result(["dead"])),
               ]),
           ]))
@@ -98,6 +108,12 @@ import Testing
     database remove 0x00A0
     notify 0x0003 0a0b 0x0004 -
     indicate 0x0004 -
+    bearers 2
+    >2 0a 03 00
+    <2 0b ...
+    close 1
+    bearers 1 100
+    >3
     reconnect
     disconnect
     result dead
@@ -174,7 +190,7 @@ import Testing
     (
       "# A\n wiat 1s",
       "2:2: expected one of #, >, <, profile, procedure, result, wait, silence, security, "
-        + "database, notify, indicate, bond, client, reconnect, disconnect, "
+        + "database, notify, indicate, bond, client, bearers, close, reconnect, disconnect, "
         + #"found "wiat" (did you mean "wait"?)"#
     ),
     (
@@ -238,6 +254,52 @@ import Testing
     ("# A\u{7F}\n", "1:4: expected text without control characters, found the byte 0x7f"),
     ("# é\n> 0ä", #"2:3: expected pairs of hexadecimal digits, found "0ä""#),
   ]) func namesPositionAndMistake(_ text: String, _ message: String) {
+    let error = #expect(throws: TranscriptError.self) {
+      try Transcript(text: Array(text.utf8), file: "t.att")
+    }
+    #expect(error?.description == "t.att:" + message)
+  }
+
+  static let bearerMistakes: [(text: String, message: String)] = [
+    (
+      "# A\n>2 0a",
+      "2:1: expected a line \"bearers N\" that opens enhanced bearers, or a space between > and the "
+        + "octets, found \">2\""
+    ),
+    (
+      "# A\nbearers 2\nclose 1\nbearers 1\n <4 0a",
+      "5:2: expected the number of an open bearer (2, 3), or a space between < and the octets, "
+        + "found \"<4\""
+    ),
+    (
+      "# A\nbearers 1\nreconnect\n>1 0a",
+      "4:1: expected a line \"bearers N\" that opens enhanced bearers, or a space between > and the "
+        + "octets, found \">1\""
+    ),
+    (
+      "# A\nbearers 1\nclient 2\nclose 1",
+      "4:7: expected a line \"bearers N\" that opens enhanced bearers, found \"1\""
+    ),
+    (
+      "# A\nbearers 1\n# B\n>1 0a",
+      "4:1: expected a line \"bearers N\" that opens enhanced bearers, or a space between > and the "
+        + "octets, found \">1\""
+    ),
+    ("# A\n>01 0a", #"2:1: expected a space between > and the octets, found ">01""#),
+    ("# A\nbearers 6", #"2:9: expected the number of bearers, from 1 to 5, found "6""#),
+    ("# A\nbearers 1 63", #"2:11: expected an ATT_MTU from 64 to 65535, found "63""#),
+    (
+      "# A\ndisconnect\nbearers 1",
+      "3:1: expected reconnect, database, client, wait, result or a "
+        + #"heading after disconnect, found "bearers""#
+    ),
+    (
+      "# A\n" + String(repeating: "bearers 5\n", count: 52),
+      "53:1: expected at most 255 enhanced bearers on a link, found \"bearers\""
+    ),
+  ]
+
+  @Test(arguments: bearerMistakes) func namesTheBearer(_ text: String, _ message: String) {
     let error = #expect(throws: TranscriptError.self) {
       try Transcript(text: Array(text.utf8), file: "t.att")
     }

@@ -18,13 +18,26 @@ extension Transcript.Case: CustomStringConvertible {
   public var description: String {
     var text = "# \(name)" + (title.isEmpty ? "" : "  \(title)") + "\n"
     if let profile { text += "profile \(profile)\n" }
-    for step in steps { text += "\(step.action)\n" }
+    for step in steps { text += "\(step)\n" }
     return text
   }
 }
 
-extension Transcript.Action: CustomStringConvertible {
+extension Transcript.Step: CustomStringConvertible {
   /// The step as a line without a line break.
+  public var description: String {
+    let text = action.description
+    switch action {
+    // The arrow is the first character.
+    case .client, .server:
+      return bearer == 0 ? text : text.prefix(1) + "\(bearer)" + text.dropFirst()
+    default: return text
+    }
+  }
+}
+
+extension Transcript.Action: CustomStringConvertible {
+  /// The line of a step, on the unenhanced bearer.
   public var description: String {
     switch self {
     case .client(let pdu):
@@ -43,6 +56,9 @@ extension Transcript.Action: CustomStringConvertible {
     case .indicate(let value): "indicate \(value)"
     case .bond(let key): key.map { "bond " + Hex.text($0) } ?? "bond"
     case .turn(let client): "client \(client)"
+    case .bearers(let count, let mtu):
+      "bearers \(count)" + (mtu == Transcript.smallestBearerMTU ? "" : " \(mtu)")
+    case .close(let bearer): "close \(bearer)"
     case .reconnect: "reconnect"
     case .disconnect: "disconnect"
     }

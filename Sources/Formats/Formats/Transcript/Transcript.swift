@@ -13,6 +13,9 @@ public struct Transcript: Sendable, Equatable {
     self.cases = cases
   }
 
+  /// ATT_MTU of enhanced bearers for which a transcript gives none. Vol 3, Part G, 5.3.1.
+  static let smallestBearerMTU = 64
+
   /// The profile of a case, or the transcript's.
   public func profile(of test: Case) -> String? { test.profile ?? profile }
 
@@ -40,16 +43,21 @@ public struct Transcript: Sendable, Equatable {
   public struct Step: Sendable, Equatable {
     /// The action.
     public var action: Action
+    /// The bearer of a PDU: 0 for the unenhanced one, otherwise the number of an enhanced one.
+    public var bearer: Int
     /// The line of the file, from 1; 0 without a file. Ignored by `==`.
     public var line: Int
 
     /// Creates a step.
-    public init(_ action: Action, line: Int = 0) {
+    public init(_ action: Action, bearer: Int = 0, line: Int = 0) {
       self.action = action
+      self.bearer = bearer
       self.line = line
     }
 
-    public static func == (a: Step, b: Step) -> Bool { a.action == b.action }
+    public static func == (a: Step, b: Step) -> Bool {
+      a.action == b.action && a.bearer == b.bearer
+    }
   }
 
   /// An action in a case.
@@ -82,6 +90,11 @@ public struct Transcript: Sendable, Equatable {
     /// `client`: the following lines belong to this client, 1 to 9, each with its own link. A case
     /// starts with client 1.
     case turn(Int)
+    /// `bearers`: the client encrypts its link and opens 1 to 5 enhanced bearers, each with this
+    /// ATT_MTU (64 to 65535). They are numbered in this order, from 1 on each link.
+    case bearers(count: Int, mtu: Int)
+    /// `close`: the enhanced bearer with this number ends. Its link continues.
+    case close(bearer: Int)
     /// `reconnect`: the client disconnects and connects again.
     case reconnect
     /// `disconnect`: the link ends. Only `result`, `database`, `client`, `wait` and `reconnect` may

@@ -50,6 +50,18 @@ extension TranscriptLine {
     }
   }
 
+  /// The number of bearers and their ATT_MTU.
+  mutating func bearers() throws(TranscriptError) -> Transcript.Action {
+    func number(_ range: ClosedRange<Int>) -> (String) -> Int? {
+      { text in Int(text).flatMap { range ~= $0 ? $0 : nil } }
+    }
+    let count = try argument("the number of bearers, from 1 to 5", number(1...5))
+    let least = Transcript.smallestBearerMTU
+    guard !isAtEnd else { return .bearers(count: count, mtu: least) }
+    return .bearers(
+      count: count, mtu: try argument("an ATT_MTU from \(least) to 65535", number(least...65535)))
+  }
+
   private mutating func handle() throws(TranscriptError) -> AttributeHandle {
     try argument("a handle such as 0x002A") { text in
       guard text.hasPrefix("0x"), text.utf8.count == 6,

@@ -11,7 +11,7 @@ struct TranscriptParser {
   static let octetLimit = 4096
   static let words = [
     "profile", "procedure", "result", "wait", "silence", "security", "database", "notify",
-    "indicate", "bond", "client", "reconnect", "disconnect",
+    "indicate", "bond", "client", "bearers", "close", "reconnect", "disconnect",
   ]
 
   /// The steps allowed while the case has no link.
@@ -21,6 +21,9 @@ struct TranscriptParser {
   private var names: [String: Int] = [:]
   /// Whether the case has no link after its steps so far.
   private var isDown = false
+  /// The enhanced bearers of each client of the case.
+  private var bearers: [Int: TranscriptBearers] = [:]
+  private var client = 1
 
   static func parse(_ bytes: [UInt8]) throws(TranscriptError) -> Transcript {
     do throws(TextMistake) {
@@ -56,7 +59,8 @@ struct TranscriptParser {
     default: break
     }
     let action: Transcript.Action
-    switch first.text {
+    let (word, bearer) = try arrow(first)
+    switch word {
     case ">": action = .client(try line.octets())
     case "<": action = .server(try line.pattern())
     case "wait": action = .wait(try line.duration())
@@ -69,6 +73,11 @@ struct TranscriptParser {
     case "indicate": action = .indicate(try line.value())
     case "bond": action = .bond(key: try line.key())
     case "client": action = .turn(try line.client())
+    case "bearers": action = try line.bearers()
+    case "close":
+      let open = bearers[client, default: TranscriptBearers()]
+      action = .close(
+        bearer: try line.argument(open.expected, { Int($0).flatMap { open.has($0) ? $0 : nil } }))
     case "reconnect": action = .reconnect
     case "disconnect": action = .disconnect
     default: throw unknown(first, line)
@@ -82,11 +91,40 @@ struct TranscriptParser {
         "reconnect, database, client, wait, result or a heading after disconnect")
     }
     switch action {
-    case .disconnect: isDown = true
-    case .reconnect, .turn: isDown = false
+    case .disconnect:
+      isDown = true
+      bearers[client] = nil
+    case .reconnect:
+      isDown = false
+      bearers[client] = nil
+    case .turn(let number):
+      isDown = false
+      client = number
+    case .bearers(let count, _):
+      guard bearers[client, default: TranscriptBearers()].open(count) else {
+        throw first.mistake("at most \(TranscriptBearers.limit) enhanced bearers on a link")
+      }
+    case .close(let number): bearers[client]?.close(number)
     default: break
     }
-    transcript.cases[current].steps.append(Transcript.Step(action, line: line.number))
+    transcript.cases[current].steps.append(
+      Transcript.Step(action, bearer: bearer, line: line.number))
+  }
+
+  /// The arrow of a PDU and the number of its bearer, which must be open; any other word as it is.
+  private func arrow(
+    _ word: TranscriptLine.Word
+  ) throws(TranscriptError) -> (word: String, bearer: Int) {
+    let arrow = String(word.text.prefix(1))
+    let digits = word.text.dropFirst()
+    guard arrow == ">" || arrow == "<", 1...3 ~= digits.utf8.count, !digits.hasPrefix("0"),
+      digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let bearer = Int(digits)
+    else { return (word.text, 0) }
+    let open = bearers[client, default: TranscriptBearers()]
+    guard open.has(bearer) else {
+      throw word.mistake("\(open.expected), or a space between \(arrow) and the octets")
+    }
+    return (arrow, bearer)
   }
 
   private func unknown(
@@ -113,6 +151,8 @@ struct TranscriptParser {
     }
     transcript.cases.append(Transcript.Case(name: name.text, title: line.rest))
     isDown = false
+    bearers = [:]
+    client = 1
   }
 
   private mutating func profile(_ line: TranscriptLine) throws(TranscriptError) {
@@ -135,4 +175,31 @@ struct TranscriptParser {
     }
     transcript.cases[current].profile = path
   }
+}
+
+/// The enhanced bearers of a client, as far as the parser has read.
+struct TranscriptBearers {
+  /// The most that a link may have one after another.
+  static let limit = 255
+
+  private var numbers: [Int] = []
+  private var last = 0
+
+  func has(_ number: Int) -> Bool { numbers.contains(number) }
+
+  /// For messages about a number that no open bearer has.
+  var expected: String {
+    numbers.isEmpty
+      ? "a line \"bearers N\" that opens enhanced bearers"
+      : "the number of an open bearer (" + numbers.map { "\($0)" }.joined(separator: ", ") + ")"
+  }
+
+  mutating func open(_ count: Int) -> Bool {
+    guard last + count <= Self.limit else { return false }
+    numbers += last + 1...last + count
+    last += count
+    return true
+  }
+
+  mutating func close(_ number: Int) { numbers.removeAll { $0 == number } }
 }

@@ -8,7 +8,8 @@ import AttoFormats
 /// The player goes through the steps in order. It sends the PDUs of its own part, and waits for those
 /// of the peer's part and compares them. The first difference ends the case, because the rest would
 /// be out of step. A case is skipped, with a reason, if it requires an action of the peer's user (a
-/// changed database, a value that the application sends, a bond) or more security than the link has.
+/// changed database, a value that the application sends, a bond), more security than the link has, or
+/// enhanced bearers that the peer does not open.
 public struct TranscriptPlay {
   /// The part of the peer under test.
   public enum Role: Sendable {
@@ -80,6 +81,8 @@ public struct TranscriptPlay {
         return "the peer must start a procedure on line \(step.line)"
       case .procedure(["hold"]): return "the client must not confirm on line \(step.line)"
       case .turn where role == .client: return "it needs several clients on line \(step.line)"
+      case .bearers where role == .client:
+        return "the client chooses the bearers of its procedures (line \(step.line))"
       case .server(let pattern) where role == .client && pattern.bytes == nil:
         return "\(pattern) matches several PDUs on line \(step.line)"
       default: continue
@@ -89,6 +92,7 @@ public struct TranscriptPlay {
   }
 
   private func play(_ step: Transcript.Step, _ links: RecordedLinks) async throws {
+    links.turn(toBearer: step.bearer)
     switch (step.action, role) {
     case (.client(let pdu), .server):
       try await expectNothing(links, step, within: .zero)
@@ -98,7 +102,14 @@ public struct TranscriptPlay {
     case (.server(let pattern), .server): try await expect(pattern, links, step)
     case (.server(let pattern), .client): try await links.send(pattern.bytes ?? [])
     case (.wait(let time), _): try await links.wait(time)
-    case (.silence(let time), _): try await expectNothing(links, step, within: time)
+    case (.silence(let time), _):
+      try await expectNothing(links, step, within: time)
+      for bearer in links.enhancedBearers {
+        links.turn(toBearer: bearer)
+        try await expectNothing(links, step, within: .zero)
+      }
+    case (.bearers(let count, let mtu), _): try await links.openBearers(count, mtu: mtu)
+    case (.close(let bearer), _): await links.closeBearer(bearer)
     case (.turn(let client), _): links.turn(to: client)
     case (.procedure(let words), .client): prompt(words)
     case (.reconnect, _):

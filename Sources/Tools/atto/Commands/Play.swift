@@ -29,7 +29,7 @@ enum PlayCommand: Command {
       server must serve this profile, and keeps the values that earlier cases have written. With
       --listen, the cases for clients are played: each one prints what the client has to do, and uses
       the next client that connects. Cases that need changes on the peer's side (a changed database, a
-      bond) are skipped.
+      bond), or enhanced bearers that the peer does not open, are skipped.
 
       Fixtures/transcripts has a transcript for each applicable case of the GATT test suite. atto decode
       --transcript makes a transcript from a capture.

@@ -64,7 +64,7 @@ final class CaseOutput {
       "exchange": report.exchange.map { pdu -> JSONObject in
         [
           "direction": pdu.isFromPeer ? "received" : "sent", "pdu": Shown.hex(pdu.octets),
-          "text": pdu.summary,
+          "text": pdu.summary, "bearer": pdu.bearer == 0 ? nil : pdu.bearer,
         ]
       },
     ]
@@ -123,5 +123,8 @@ extension CaseReport {
 }
 
 extension ExchangedPDU {
-  var line: String { "\(isFromPeer ? "<" : ">") \(EncodedText.hex(octets))  \(summary)" }
+  var line: String {
+    "\(isFromPeer ? "<" : ">")\(bearer == 0 ? "" : "\(bearer)")"
+      + " \(EncodedText.hex(octets))  \(summary)"
+  }
 }

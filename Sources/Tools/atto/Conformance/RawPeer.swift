@@ -86,6 +86,8 @@ private final class RawPeerLink: TestLink {
   private let connection: RawConnection
   private let loop: Loop
   private let start: Int64
+  /// How long the peer may take to encrypt the link and to open bearers.
+  private static let bearerTimeout: Duration = .seconds(30)
 
   init(_ connection: RawConnection, on loop: Loop) {
     self.connection = connection
@@ -113,6 +115,19 @@ private final class RawPeerLink: TestLink {
   }
 
   func close() async { connection.close() }
+
+  func openBearers(_ count: Int, mtu: Int) async throws(PeerError) -> [any TestLink] {
+    do throws(AttoError) {
+      let bearers = try await connection.openBearers(count, mtu: mtu, within: Self.bearerTimeout)
+      return bearers.map { RawPeerLink($0, on: loop) }
+    } catch {
+      switch error {
+      case .radio(.cancelled): throw .cancelled
+      case .radio, .securityTimeout: throw .noBearers("no enhanced bearers: \(error)")
+      default: throw PeerError(error)
+      }
+    }
+  }
 }
 
 extension PeerError {
