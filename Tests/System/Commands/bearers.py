@@ -5,10 +5,11 @@ import re
 import shutil
 
 from capturing import tshark
-from harness import contains, equal, expect, test
+from harness import FIXTURES, contains, equal, expect, test
 from sessions import JSONSession, asked_server
 
 BRIEF = ["--count", 40, "--warm-up", 0]
+BENCH, CASES = str(FIXTURES / "transcripts/bench.json"), FIXTURES / "transcripts/bearers.att"
 
 
 @test("bearers: as many as both ends allow, and each is shown")
@@ -32,6 +33,52 @@ def refused(b):
     equal(ended.code, 0, f"status ({ended})")
     contains(ended.err, "warning: no enhanced bearers: the peer does not offer enhanced bearers")
     expect(ended.out != "", "nothing was read")
+
+
+@test("bearers: transcripts with several bearers are played")
+def played(b):
+    b.serve(BENCH, "--bearers", 5, endpoint="air:Bench")
+    ended = b.run("play", "air:Bench", CASES)
+    equal(ended.code, 0, f"status ({ended})")
+    contains(ended.out, "8 passed, 0 broken, 1 skipped", "it needs a bond")
+    # A difference on one of them.
+    wrong = b.file("wrong.att", "profile x\n# A  wrong\nbearers 2\n>2 0a 0300\n<2 0b 01\n")
+    ended = b.run("play", "air:Bench", wrong, "--trace")
+    equal(ended.code, 4, f"status ({ended})")
+    contains(ended.out, "line 5: received another PDU", ">2 0a 03 00", "<2 0b 42 65 6e 63 68")
+    contains(ended.err, " >2 0a0300", " <2 0b")
+    exchange = b.run("play", "air:Bench", wrong, "--json").json[0]["exchange"]
+    equal([pdu["bearer"] for pdu in exchange], [2, 2])
+    b.refuses(2, [":3:1: expected the number of an open bearer (1, 2)"], "play", "air:Bench",
+              b.file("no.att", "# A\nbearers 2\n>3 0a\n"))
+
+
+@test("bearers: transcripts with several bearers, where there are none")
+def unplayed(b):
+    _, at = b.serve(BENCH)
+    b.serve(BENCH, endpoint="air:Plain")
+    for place in (at, "air:Plain"):
+        ended = b.run("play", place, CASES)
+        equal(ended.code, 0, f"status ({ended})")
+        contains(ended.out, "0 passed, 0 broken, 9 skipped", "no enhanced bearers: ")
+
+
+@test("bearers: conform checks a server's, where it offers them")
+def conforming(b):
+    b.serve(BENCH, "--bearers", 5, endpoint="air:Five")
+    ended = b.run("conform", "air:Five", "--allow-writes", "--case", "bearers/*", "--timeout", 0.5)
+    equal(ended.code, 0, f"status ({ended})")
+    contains(ended.out, "9 passed, 0 broken")
+    ended = b.run("conform", "air:Five", "--case", "bearers/*", "--timeout", 0.5)
+    contains(ended.out, "4 passed, 0 broken, 5 skipped")
+    b.serve(BENCH, "--bearers", 1, endpoint="air:One")
+    ended = b.run("conform", "air:One", "--allow-writes", "--case", "bearers/*", "--timeout", 0.5)
+    contains(ended.out, "5 passed, 0 broken, 4 skipped", "the peer accepts 1 of 2 enhanced bearers")
+    b.serve(BENCH, endpoint="air:None")
+    ended = b.run("conform", "air:None", "--allow-writes", "--case", "bearers/*", "--timeout", 0.5)
+    equal(ended.code, 0, f"status ({ended})")
+    contains(ended.out, "1 passed, 0 broken, 8 skipped",
+             "the server does not offer enhanced bearers: bit 0 of Server Supported Features")
 
 
 @test("bearers: no Unix socket has them")
@@ -121,8 +168,13 @@ def captured(b):
         equal(re.findall(r"^ *\d+ +\S+  \S+ ([<>]\d*) ([0-9a-f]+)  ", decoded.out, re.M), traced)
         equal([(">" if row["direction"] == "sent" else "<") + str(row.get("bearer", ""))
                for row in b.run("decode", path, "--json").json], [mark for mark, _ in traced])
-        case = next(mark for mark, _ in traced if mark[1:])[1:]
-        contains(b.run("decode", path, "--transcript").out, f"/host/bearer{case}")
+        made = b.run("decode", path, "--transcript").out
+        contains(made, "/host  ")
+        equal(made.count("\nbearers 1 247\n"), len({mark[1:] for mark, _ in traced} - {""}), made)
+        # It is played again, against the same server.
+        played = b.run("play", "air:Strap", b.file("made.att", made))
+        equal(played.code, 0, f"{played}")
+        contains(played.out, "1 passed")
         if shutil.which("tshark"):
             found = tshark(b, "-r", path, "-T", "fields", "-e", "_ws.malformed", "-e", "_ws.expert.message")
             remarks = {line.strip() for line in found.splitlines()} - {""}

@@ -48,6 +48,53 @@ import Testing
     #expect(reports.contains { $0.name == "write/same" && $0.word == "skipped" })
   }
 
+  // MARK: Enhanced bearers
+
+  private static func bearers(
+    _ profile: String = "transcripts/bench.json", _ prepare: (VirtualServer) -> Void
+  ) async throws -> [CaseReport] {
+    let peer = try VirtualServer(Fixtures.profile(profile))
+    prepare(peer)
+    return try await run(peer, cases: "bearers/*").filter { $0.name.hasPrefix("bearers/") }
+  }
+
+  @Test func ourEnhancedBearersBreakNothing() async throws {
+    let reports = try await Self.bearers { $0.bearerLimit = 5 }
+    #expect(reports.count == 8)
+    for report in reports { #expect(report.outcome == .passed, "\(report)") }
+    let two = try await Self.bearers { $0.bearerLimit = 1 }
+    let skipped = CaseReport.Outcome.skipped("the peer accepts 1 of 2 enhanced bearers")
+    #expect(two.count { $0.outcome == skipped } == 4)
+    #expect(two.count { $0.outcome == .passed } == 4)
+  }
+
+  @Test func withoutEnhancedBearersTheirCasesDoNotApply() async throws {
+    let reports = try await Self.bearers { _ in }
+    let reason =
+      "the server does not offer enhanced bearers: bit 0 of Server Supported Features is not set"
+    for report in reports { #expect(report.outcome == .skipped(reason)) }
+  }
+
+  /// What belongs to the client is that of one bearer.
+  @Test func aServerOfBearersInsteadOfClientsIsFound() async throws {
+    let reports = try await Self.bearers {
+      $0.bearerLimit = 5
+      $0.hasClientsByBearer = true
+    }
+    #expect(
+      reports.filter(\.isBroken).map(\.name) == [
+        "bearers/configuration", "bearers/prepare", "bearers/cancel", "bearers/fallback",
+      ])
+  }
+
+  @Test func anExchangeOnAnEnhancedBearerIsFound() async throws {
+    let reports = try await Self.bearers {
+      $0.bearerLimit = 5
+      $0.fault = { pdu, answers in pdu == [0x02, 0x40, 0] ? [[0x03, 0x40, 0]] : answers }
+    }
+    #expect(reports.filter(\.isBroken).map(\.name) == ["bearers/mtu"])
+  }
+
   // MARK: Faults
 
   struct Fault: Sendable, CustomTestStringConvertible {

@@ -7,7 +7,9 @@ final class ServerBench {
   let rule: Rule
   /// How long to wait for each response.
   let patience: Duration
-  private(set) var mtu = 23
+  /// ATT_MTU of the current bearer.
+  var mtu: Int { links.bearer == 0 ? unenhancedMTU : Self.bearerMTU }
+  private var unenhancedMTU = 23
 
   /// The longest duration of the case.
   private let deadline: Duration
@@ -15,6 +17,8 @@ final class ServerBench {
   static let timeLimit: Duration = .seconds(120)
   /// The most values before a response.
   static let valueLimit = 1000
+  /// The MTU that this end has for enhanced bearers, the smallest possible one.
+  static let bearerMTU = 64
 
   init(
     _ links: RecordedLinks, _ known: KnownServer, _ rule: Rule, patience: Duration,
@@ -174,15 +178,28 @@ final class ServerBench {
       response[0] == 0x03 && response.count == 3,
       orSkip: "the server does not support the exchange of ATT_MTU")
     let theirs = Int(number(response[1...]))
-    mtu = max(23, min(Int(offered), theirs))
+    unenhancedMTU = max(23, min(Int(offered), theirs))
     return theirs
   }
 
   func reconnect() async throws {
     await links.close()
-    mtu = 23
+    unenhancedMTU = 23
     try await links.open()
   }
+
+  /// Opens enhanced bearers, with numbers from 1 on; skips the case if the server has none.
+  func openBearers(_ count: Int) async throws {
+    let features = known.values.first { $0.uuid == octets(0x2B3A) }?.octets
+    try require(
+      (features?.first ?? 0) & 0x01 != 0,
+      orSkip:
+        "the server does not offer enhanced bearers: bit 0 of Server Supported Features is not set")
+    try await links.openBearers(count, mtu: Self.bearerMTU)
+  }
+
+  /// Continues on a bearer of the link; 0 is the unenhanced one.
+  func turn(toBearer number: Int) { links.turn(toBearer: number) }
 
   func name(_ pdu: [UInt8]) -> String {
     pdu.isEmpty ? "an empty PDU" : "\(EncodedText.hex(pdu)) (\(summary(pdu)))"

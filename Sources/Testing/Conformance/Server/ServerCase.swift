@@ -27,5 +27,5 @@ struct ServerCase: Sendable {
 
   /// All cases in the order of a run.
   static let all: [ServerCase] =
-    mtu + form + searching + reading + permissions + order + gatt + writing
+    mtu + form + searching + reading + permissions + order + gatt + writing + bearers
 }

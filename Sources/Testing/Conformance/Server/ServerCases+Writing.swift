@@ -1,10 +1,10 @@
 import AttoATT
 
 extension ServerCase {
-  private typealias Target = (handle: UInt16, octets: [UInt8])
+  typealias Target = (handle: UInt16, octets: [UInt8])
 
   /// Finds values that fit one PDU, accept their current value, and keep it.
-  private static func writable(
+  static func writable(
     _ bench: ServerBench, count: Int = 1, atLeast length: Int = 1
   ) async throws -> [Target] {
     var found: [Target] = []
@@ -21,7 +21,7 @@ extension ServerCase {
       "fewer than \(count) values of at least \(length) octets are writable in one PDU")
   }
 
-  private static func expect(
+  static func expect(
     _ value: [UInt8], _ bench: ServerBench, _ handle: UInt16, _ when: String
   ) async throws {
     let response = try await bench.read(handle)
@@ -30,7 +30,7 @@ extension ServerCase {
       expected: [0x0B] + value, got: response)
   }
 
-  private static func other(_ value: [UInt8]) -> [UInt8] { [value[0] ^ 0x01] + value.dropFirst() }
+  static func other(_ value: [UInt8]) -> [UInt8] { [value[0] ^ 0x01] + value.dropFirst() }
 
   /// Cases that write. They restore the values.
   static let writing: [ServerCase] = [

@@ -82,6 +82,7 @@ public struct ServerConformance {
       links, known, test.rule, patience: patience, deadline: ServerBench.timeLimit)
     return try await CaseReport.running(test.name, test.title, on: links) {
       try await test.body(bench)
+      bench.turn(toBearer: 0)
       try await bench.probe()
     }
   }

@@ -24,7 +24,8 @@ enum ConformCommand: Command {
     details: """
       The command discovers the server, runs the cases that apply, each on a connection of its own, and
       prints the exchange for each broken rule. Nothing is written without --allow-writes. If a server
-      closes the connection or does not respond, the command connects again.
+      closes the connection or does not respond, the command connects again. The cases bearers/* apply
+      to servers that offer enhanced bearers (bit 0 of Server Supported Features).
 
       With --client, each client that connects gets one case: a database, and a server that does what
       the specification allows but clients may not expect. The client has to connect once per case.
