@@ -85,15 +85,19 @@ extension Connection {
     get async throws(AttoError) { try await onLoop { $0.bearerObstacle } }
   }
 
-  /// Opens the enhanced bearers that the options ask for. Vol 3, Part G, 5.3 and 5.4.
+  /// Opens enhanced bearers. Vol 3, Part G, 5.3 and 5.4.
   ///
   /// Both ends may open bearers at the same time, and each may refuse for lack of resources because
   /// its own request is under way. So a refusal is followed by one more attempt; there is no other.
   ///
-  /// - Parameter retryDelay: the pause before it. A central needs none; a peripheral waits at least
-  ///   100 ms, or 2 * (latency + 1) connection intervals if that is longer, and a random time more.
+  /// - Parameters:
+  ///   - more: how many, as far as the options allow; nil: all that they ask for.
+  ///   - retryDelay: the pause before it. A central needs none; a peripheral waits at least 100 ms, or
+  ///     2 * (latency + 1) connection intervals if that is longer, and a random time more.
   /// - Throws: the error that ended the connection. Everything else is a ``bearerObstacle``.
-  package func openBearers(retryDelay: Duration = .zero) async throws(AttoError) {
+  package func openBearers(
+    _ more: Int? = nil, retryDelay: Duration = .zero
+  ) async throws(AttoError) {
     do throws(AttoError) {
       let obstacle = try await obstacleToBearers()
       if let obstacle { return try await setObstacle(obstacle) }
@@ -101,12 +105,12 @@ extension Connection {
         core.carriesPeersBearers = true
         if core.bearerAcceptance == nil { core.acceptBearers(carryingProcedures: true) }
       }
-      var result = try await requestBearers()
+      var result = try await requestBearers(more)
       if case .radio(.channelRefused(_, _, let refusal))? = result,
         refusal == .noResources || refusal == .unspecified
       {
         do { try await loop.sleep(for: retryDelay) } catch { throw .cancelled }
-        result = try await requestBearers()
+        result = try await requestBearers(more)
       }
       try await setObstacle(result)
     } catch {
@@ -165,16 +169,16 @@ extension Connection {
     }
   }
 
-  /// Requests the bearers that are missing.
-  private func requestBearers() async throws(AttoError) -> BearerObstacle? {
+  /// Requests the bearers that are missing, or so many of them.
+  private func requestBearers(_ more: Int?) async throws(AttoError) -> BearerObstacle? {
     try await withWaiter { (core, waiter: Waiter<BearerObstacle?, AttoError>) in
       if let end = core.end { return waiter.resume(.failure(end)) }
       let options = core.options
-      let count = min(options.enhancedBearers, ConnectionOptions.maximumEnhancedBearers)
-      guard core.bearerCount < count else { return waiter.resume(.success(nil)) }
+      let most = min(options.enhancedBearers, ConnectionOptions.maximumEnhancedBearers)
+      let count = min(more ?? most, most - core.bearerCount)
+      guard count > 0 else { return waiter.resume(.success(nil)) }
       options.bearerSource.open(
-        core.link, count - core.bearerCount, options.channelMTU, core.loop,
-        options.connectTimeout
+        core.link, count, options.channelMTU, core.loop, options.connectTimeout
       ) { result in
         switch result {
         case .success(let links):

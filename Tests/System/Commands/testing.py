@@ -272,11 +272,11 @@ def database(b):
     equal(server.status(GATT, 0x23, h(1)), FAIL, "not the tester's")
     server.ask(GATT, 0x23, h(include))
     server.ask(GATT, 0x23, h(cccd))
-    equal(count(), 13)
+    equal(count(), 15)
     fill(server)
     equal(server.status(SERVER, 0x02, b"\x01" + bytes(4), index=NONE), FAIL, "database 1")
     server.ask(SERVER, 0x02, b"\x00" + bytes(4), index=NONE)
-    equal(count(), 13)
+    equal(count(), 15)
     fill(server)
     server.ask(GATT, 0x08)
     # As many as handles: the next one has no room.
@@ -286,12 +286,12 @@ def database(b):
         server.socket.sendall(frame * 100)
         for _ in range(100):
             server.response(GATT, 0x03)
-    left = (0xFFFF - 14 - 65400) // 2
+    left = (0xFFFF - 16 - 65400) // 2
     for _ in range(left):
         server.ask(GATT, 0x03, frame[5:])
     equal(server.status(GATT, 0x03, frame[5:]), FAIL, "no handles")
     server.ask(GATT, 0x08)
-    equal(count(), 13)
+    equal(count(), 15)
 
 
 @test("btp: GATT client: each procedure, in the old service and in the new one")
@@ -310,7 +310,7 @@ def procedures(b):
         return got[7:]
 
     own = [(service, second - 1, "180d")]
-    primaries = [(1, 5, "1800"), (6, 13, "1801")] + own
+    primaries = [(1, 5, "1800"), (6, 15, "1801")] + own
     equal(items(ask(0x0B), "HH"), primaries)
     got = event(0x03, 0x81)
     equal((got[0], items(got[1:], "HH")), (0, primaries))
@@ -458,6 +458,48 @@ def channels(b):
     # The other one ends with the link.
     lt.ask(GAP, 0x0F, iut.address)
     equal((lt.event(L2CAP, 0x82)[2], iut.event(L2CAP, 0x82)[2]), (1, 1))
+
+
+@test("btp: enhanced bearers, and enhanced channels of the tester")
+def enhanced(b):
+    server, client, peer, places = two(b)
+    plain, long = places[1:3]
+    ask = lambda count, psm=0x27, mtu=64: peer + h(psm, mtu) + bytes([count, 1])
+    for count in (0, 6):
+        equal(client.status(GATT, 0x1F, peer + bytes([count])), FAIL, f"{count} bearers")
+    for wrong in (ask(0), ask(6), ask(1, psm=0x80), ask(1, mtu=63)):
+        equal(client.status(L2CAP, 0x02, wrong), FAIL, wrong.hex())
+    equal(client.status(L2CAP, 0x07, peer + h(100) + b"\x01\x00"), FAIL, "no such channel")
+    # Insufficient encryption.
+    equal(client.ask(L2CAP, 0x02, ask(1)), b"\x01\x00")
+    equal(client.event(L2CAP, 0x82), h(8) + b"\x00" + h(0x27) + peer)
+    client.ask(GATT, 0x1F, peer + b"\x02")
+    for _ in range(3):
+        equal(client.ask(GATT, 0x11, peer + h(plain)), b"\x00" + value(b"\x00\x48"))
+    equal(client.ask(L2CAP, 0x02, ask(3)), b"\x03\x00\x01\x02")
+    for number in range(3):
+        opened = client.event(L2CAP, 0x81)
+        equal(opened, bytes([number]) + h(0x27, 64, 0, 64, 0) + peer)
+    client.ask(L2CAP, 0x04, b"\x01" + value(b"\x0a" + h(long)))
+    equal(client.event(L2CAP, 0x83), b"\x01" + value(b"\x0b" + bytes(range(63))))
+    client.ask(L2CAP, 0x07, peer + h(200) + b"\x02\x00\x01")
+    for number in range(2):
+        equal(client.event(L2CAP, 0x84), bytes([number]) + h(200, 0, 200, 0))
+    equal(client.status(L2CAP, 0x07, peer + h(100) + b"\x01\x01"), FAIL, "reduced")
+    # A longer PDU than before shows the peer that it may send such ones.
+    client.ask(L2CAP, 0x04, b"\x01" + value(b"\x12" + h(long) + bytes(80)))
+    equal(client.event(L2CAP, 0x83), b"\x01" + value(b"\x13"))
+    client.ask(L2CAP, 0x04, b"\x01" + value(b"\x0a" + h(long)))
+    equal(client.event(L2CAP, 0x83), b"\x01" + value(b"\x0b" + bytes(80)))
+    # The peer takes no more than five, and says so.
+    equal(client.ask(L2CAP, 0x02, ask(1)), b"\x01\x03")
+    equal(client.event(L2CAP, 0x82), h(4) + b"\x03" + h(0x27) + peer)
+    equal(client.status(GATT, 0x1F, peer + b"\x01"), FAIL, "a third bearer")
+    client.ask(L2CAP, 0x03, b"\x01")
+    equal(client.event(L2CAP, 0x82), h(0) + b"\x01" + h(0x27) + peer)
+    client.ask(GATT, 0x1F, peer + b"\x01")
+    server.ask(GAP, 0x0F, client.address)
+    equal(sorted(client.event(L2CAP, 0x82)[2] for _ in range(2)), [0, 2])
 
 
 @test("btp: the socket: no tester, half a frame, giant frames, and frames in pieces")

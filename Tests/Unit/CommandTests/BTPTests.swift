@@ -192,7 +192,7 @@ import Testing
       #expect(service.commands.first?.opcode == 1)
     }
     #expect(BTPService.core.supportedCommands == [0b0111_1110])
-    #expect(BTPService.l2cap.supportedCommands == [0b0011_1110, 0b0001_1000])
+    #expect(BTPService.l2cap.supportedCommands == [0b1011_1110, 0b0001_1000])
     #expect(BTPService.supportedServices == [0b1100_1111])
   }
 

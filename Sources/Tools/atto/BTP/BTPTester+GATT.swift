@@ -26,7 +26,7 @@ extension BTPService {
       BTPCommandSupport(0x1C, "Get Attributes", .partly("the first 255")),
       BTPCommandSupport(0x1D, "Get Attribute Value", .partly("not the Database Hash")),
       BTPCommandSupport(0x1E, "Change Database"),
-      BTPCommandSupport(0x1F, "Connect EATT Channels", .none("Atto has no EATT")),
+      BTPCommandSupport(0x1F, "Connect EATT Channels", .partly("1 to 5 at a time")),
       BTPCommandSupport(
         0x20, "Read Multiple Variable Length Characteristic Values"),
       BTPCommandSupport(0x21, "Multiple Variable Length Notifications"),
@@ -86,6 +86,19 @@ extension BTPTester {
       let range = HandleRange(start, end)
       guard let change, range != nil || (!start.isValid && !end.isValid) else { throw .fail }
       try await changeDatabase(range, change)
+    case 0x1F:
+      let peer = try peer(try parameters.address())
+      let count = Int(try parameters.number(UInt8.self))
+      try parameters.end()
+      guard (1...ConnectionOptions.maximumEnhancedBearers).contains(count) else { throw .fail }
+      later(command) {
+        let before = try await peer.connection.bearers.count
+        try await peer.connection.openBearers(count)
+        if let obstacle = try await peer.connection.bearerObstacle { throw obstacle }
+        guard try await peer.connection.bearers.count > before else { throw BTPStatus.fail }
+        return []
+      }
+      return nil
     case 0x21: return try notifySeveral(command, &parameters)
     case 0x22:
       let uuid = try parameters.uuid()

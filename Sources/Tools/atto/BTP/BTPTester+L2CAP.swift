@@ -3,11 +3,10 @@ import AttoLinks
 import AttoRadio
 
 extension BTPService {
-  private static let enhanced = BTPCommandSupport.Support.none(
-    "Atto has no enhanced credit-based channels")
   private static let classic = BTPCommandSupport.Support.none("BR/EDR")
   private static let connecting = BTPCommandSupport.Support.partly(
-    "one LE credit-based channel; the radio chooses the MTU and returns credits")
+    "one LE credit-based channel, or 1 to 5 enhanced ones at PSM 0x0027 (EATT); the radio chooses the"
+      + " MTU of the former and returns credits")
   private static let listening = BTPCommandSupport.Support.partly(
     "LE only; accepts channels, or refuses them for insufficient encryption")
 
@@ -20,7 +19,11 @@ extension BTPService {
     BTPCommandSupport(0x05, "Listen", listening),
     BTPCommandSupport(
       0x06, "Accept Connection Request", .none("channels are accepted without a request")),
-    BTPCommandSupport(0x07, "Reconfigure Request", enhanced),
+    BTPCommandSupport(
+      0x07, "Reconfigure Request",
+      .partly(
+        "raises the MTU of enhanced channels, which is never reduced; the kernel keeps the MPS")
+    ),
     BTPCommandSupport(0x08, "Credits", .none("the kernel returns credits")),
     BTPCommandSupport(0x0A, "ECHO Request", classic),
     BTPCommandSupport(0x0B, "Connect V2", connecting),
@@ -35,6 +38,7 @@ struct BTPL2CAPState {
   enum Entry {
     case opening(Task<Void, Never>)
     case open(BTPChannel)
+    case enhanced(BTPEnhancedChannel)
   }
 
   var channels: [UInt8: Entry] = [:]
@@ -56,11 +60,17 @@ extension BTPTester {
     case 0x02, 0x0B:
       let address = try parameters.address()
       let psm = try parameters.number(UInt16.self)
-      _ = try parameters.number(UInt16.self)
+      let mtu = try parameters.number(UInt16.self)
       let count = try parameters.number(UInt8.self)
       // The options; before them, in the second version, the mode.
       let options = try parameters.octets(command.opcode == 0x0B ? 5 : 1)
       try parameters.end()
+      // Bit 0 of the options, which follow the mode in the second version.
+      var rest = options
+      rest[command.opcode == 0x0B ? 1 : 0] &= ~1
+      if options != rest, rest.allSatisfy({ $0 == 0 }) {
+        return try connectEnhanced(count, psm: psm, mtu: mtu, to: address)
+      }
       guard count == 1, options.allSatisfy({ $0 == 0 }), (1...0xFF).contains(psm) else {
         throw .fail
       }
@@ -71,18 +81,31 @@ extension BTPTester {
       switch l2cap.channels[id] {
       case .opening(let attempt): attempt.cancel()
       case .open(let channel): channel.close()
+      case .enhanced(let channel): channel.link.close()
       case nil: throw .fail
       }
     case 0x04:
-      guard case .open(let channel) = l2cap.channels[try parameters.number()] else { throw .fail }
+      let entry = l2cap.channels[try parameters.number()]
       let data = try parameters.value()
       try parameters.end()
-      later(command) {
-        try await channel.send(data)
-        return []
+      switch entry {
+      case .open(let channel):
+        later(command) {
+          try await channel.send(data)
+          return []
+        }
+      case .enhanced(let channel):
+        later(command) {
+          try await channel.link.send(data)
+          return []
+        }
+      case .opening, nil: throw .fail
       }
       return nil
     case 0x05, 0x0C: try await listen(command, &parameters)
+    case 0x07:
+      try reconfigure(command, &parameters)
+      return nil
     default: throw .unknownCommand
     }
     return []
@@ -158,7 +181,7 @@ extension BTPTester {
     }
   }
 
-  private func closed(_ id: UInt8, _ psm: UInt16, _ address: BluetoothAddress, result: UInt16) {
+  func closed(_ id: UInt8, _ psm: UInt16, _ address: BluetoothAddress, result: UInt16) {
     l2cap.channels[id] = nil
     send(0x82, of: .l2cap, result.octets(2) + [id] + psm.octets(2) + address.btp)
   }
@@ -173,6 +196,7 @@ extension BTPTester {
       switch entry {
       case .opening(let attempt): attempt.cancel()
       case .open(let channel): channel.close()
+      case .enhanced(let channel): channel.link.close()
       }
     }
   }
@@ -180,8 +204,10 @@ extension BTPTester {
 
 extension Error {
   /// The nearest result of L2CAP_LE_CREDIT_BASED_CONNECTION_RSP. Vol 3, Part A, 4.23.
-  fileprivate var channelResult: UInt16 {
-    guard case .channelRefused(_, _, let refusal)? = self as? RadioError,
+  var channelResult: UInt16 {
+    let cause: (any Error)? =
+      if case .radio(let error)? = self as? AttoError { error } else { self }
+    guard case .channelRefused(_, _, let refusal)? = cause as? RadioError,
       refusal != .unspecified
     else {
       return UInt16(ChannelRefusal.unknownPSM.rawValue)

@@ -98,18 +98,20 @@ extension BTPTester {
       return { [weak self] event in
         other?(event)
         guard case .pdu(let pdu) = event else { return }
-        self?.assumeIsolated { $0.saw(pdu.mtu, link.value.security.level, of: address, id) }
+        let mtu = pdu.bearer == 0 ? pdu.mtu : nil
+        self?.assumeIsolated { $0.saw(mtu, link.value.security.level, of: address, id) }
       }
     }
     return options
   }
 
+  /// - Parameter mtu: that of the unenhanced bearer; nil for a PDU of another one.
   private func saw(
-    _ mtu: Int, _ level: SecurityLevel, of address: BluetoothAddress, _ id: UInt64
+    _ mtu: Int?, _ level: SecurityLevel, of address: BluetoothAddress, _ id: UInt64
   ) {
     guard let peer = peers[address.value], peer.id == id else { return }
     securityIs(level, of: peer)
-    mtuIs(mtu, of: peer)
+    if let mtu { mtuIs(mtu, of: peer) }
   }
 
   /// The MTU was exchanged by this end.

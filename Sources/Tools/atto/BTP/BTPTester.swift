@@ -57,7 +57,7 @@ actor BTPTester {
     self.isVerbose = isVerbose
     loop = adapter.loop
     let name = adapter.name.isEmpty ? "Atto" : adapter.name
-    server = LocalServer(Database(name: name), loop: adapter.loop)
+    server = LocalServer(Database(name: name, serverFeatures: 0), loop: adapter.loop)
     gatt = BTPDatabase()
   }
 

@@ -49,6 +49,7 @@ enum BTPCommand: Command {
     let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
     var options = ConnectionOptions()
     options.receiveMTU = arguments[mtu]
+    options.enhancedBearers = ConnectionOptions.maximumEnhancedBearers
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
     let radio = try await Radios.open(endpoint, on: loop)
     var bonds = SavedBonds()
