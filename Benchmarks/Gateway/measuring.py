@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import socket
@@ -259,3 +260,30 @@ def until(found, what: str):
 
 def percentile(values: list, share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+# The kinds of calls in the notes of stages.c.
+RECEIVED, SENT = 0, 1
+
+
+def calls(notes: pathlib.Path) -> list:
+    """The calls of a process: time, kind and octets."""
+    octets, place, found = notes.read_bytes(), 0, []
+    while place + 24 <= len(octets):
+        moment, kind, count = struct.unpack_from("<QQQ", octets, place)
+        if moment == 0:
+            break
+        found.append((moment, kind, octets[place + 24:place + 24 + count]))
+        place += 24 + count
+    return found
+
+
+def moments(calls: list, kind: int, pattern: bytes) -> dict:
+    """When each numbered value first was in a call; the pattern has a group for the number, octets or digits."""
+    found = {}
+    for moment, other, octets in calls:
+        if other == kind:
+            for number in re.findall(pattern, octets, re.DOTALL):
+                number = number if len(number) == 4 else bytes.fromhex(number.decode())
+                found.setdefault(struct.unpack("<I", number)[0], moment)
+    return found
