@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import pty
+import select
 import signal
 import socket
 import subprocess
@@ -12,6 +14,9 @@ import urllib.error
 import urllib.request
 
 from support import FIXTURES, PATIENCE, free_port
+
+COMPLETIONS = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/completions"
+
 
 class Failed(Exception):
     pass
@@ -129,6 +134,49 @@ def command_line(bench: Bench) -> None:
     expect("usage:" in bench.run("--help").stdout, "no help")
     absent = bench.run("status", "--control", bench.control)
     expect(absent.returncode == 3 and "is the gateway running?" in absent.stderr, absent)
+
+
+SHELLS = {
+    "bash": ("bash/atto-gateway", ["bash", "--norc", "--noprofile", "-i"], "bind 'set bell-style none'"),
+    "zsh": ("zsh/_atto-gateway", ["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D"),
+    "fish": ("fish/atto-gateway.fish", ["fish", "--no-config", "-i"], "true"),
+}
+
+
+def completion(bench: Bench) -> None:
+    """What shells make of the beginning of a command; in place of the gateway a script notes its arguments."""
+    (bench.path / "bin").mkdir()
+    noted, program = bench.path / "noted", bench.path / "bin" / "atto-gateway"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >{noted}.new && mv {noted}.new {noted}\n')
+    program.chmod(0o755)
+    (bench.path / "hall one.json").touch()
+    environment = bench.environment | {
+        "PATH": f"{program.parent}:{os.environ['PATH']}", "TERM": "xterm", "HOME": str(bench.path),
+        "LC_ALL": "C.UTF-8", "PS1": "$ "}
+    for shell, (script, words, setup) in SHELLS.items():
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(bench.path)
+            os.execvpe(words[0], words, environment)
+        try:
+            os.write(terminal, f"{setup}\rsource {COMPLETIONS / script}\r".encode())
+            for line, arguments in [
+                    ("stat\t", ["status"]), ("status --js\t", ["status", "--json"]),
+                    ("--che\thall\t", ["--check", "hall one.json"]),
+                    ("hall\t", ["hall one.json"]), ("status --cont\thal\t", ["status", "--control", "hall one.json"])]:
+                noted.unlink(missing_ok=True)
+                os.write(terminal, f"atto-gateway {line}\r".encode())
+                seen, limit = b"", time.monotonic() + PATIENCE
+                while not noted.exists():
+                    expect(time.monotonic() < limit, f"{shell}: {line!r} did not run: {seen[-500:]}")
+                    if select.select([terminal], [], [], 0.02)[0]:
+                        seen += os.read(terminal, 65536)
+                found = noted.read_text().splitlines()
+                expect(found == arguments, f"{shell}: {line!r}: {found}")
+        finally:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            os.close(terminal)
 
 
 def fetch(port: int, path: str, **headers) -> tuple:
@@ -325,7 +373,8 @@ def interrupted(bench: Bench) -> None:
 
 
 TESTS = [
-    command_line, status_pages, coming_back, reloading, sharing, service_manager, misfortunes, interrupted,
+    command_line, completion, status_pages, coming_back, reloading, sharing, service_manager, misfortunes,
+    interrupted,
 ]
 
 
