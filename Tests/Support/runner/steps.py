@@ -24,6 +24,8 @@ EXPECTED_WARNING = re.compile(r"Cannot export local symbol|ignoring '-enable-bat
 # The tests whose threads and processes wait for each other.
 WAITING = (
     "EventLoopTests|LinksTests|RadioTests|AttoTests|AttoTestingTests|CoreBluetoothTests|StoreTests")
+# The tests with threads.
+THREADED = f"{WAITING}|GatewayTests|MQTTTests|ESPHomeTests"
 
 
 @dataclass
@@ -336,7 +338,7 @@ def build_thread():
     build(
         "--product", "AttoPackageTests", "--sanitize=thread", "--scratch-path", ".build/thread",
         "-Xswiftc", "-gline-tables-only", "-Xswiftc", "-DTHREAD_SANITIZER", *WHOLE_MODULES,
-        ATTO_TESTS=WAITING)
+        ATTO_TESTS=THREADED)
 
 
 @step(900, after=["build-thread"], load=0.75, is_quick=False)
