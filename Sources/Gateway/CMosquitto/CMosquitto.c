@@ -41,6 +41,8 @@ enum {
   VERSION_5 = 5,
   RESPONSE_TOPIC = 8,
   CORRELATION_DATA = 9,
+  SERVER_REFERENCE = 28,
+  REASON_STRING = 31,
   RECEIVE_MAXIMUM = 33,
   USER_PROPERTY = 38,
   MAXIMUM_PACKET_SIZE = 39,
@@ -118,6 +120,8 @@ FUNCTIONS(X)
 _Static_assert(VERSION_311 == MQTT_PROTOCOL_V311 && VERSION_5 == MQTT_PROTOCOL_V5, "versions");
 _Static_assert((int)RESPONSE_TOPIC == (int)MQTT_PROP_RESPONSE_TOPIC, "response topic");
 _Static_assert((int)CORRELATION_DATA == (int)MQTT_PROP_CORRELATION_DATA, "correlation data");
+_Static_assert((int)SERVER_REFERENCE == (int)MQTT_PROP_SERVER_REFERENCE, "server reference");
+_Static_assert((int)REASON_STRING == (int)MQTT_PROP_REASON_STRING, "reason string");
 _Static_assert((int)RECEIVE_MAXIMUM == (int)MQTT_PROP_RECEIVE_MAXIMUM, "receive maximum");
 _Static_assert((int)USER_PROPERTY == (int)MQTT_PROP_USER_PROPERTY, "user property");
 _Static_assert((int)MAXIMUM_PACKET_SIZE == (int)MQTT_PROP_MAXIMUM_PACKET_SIZE, "maximum packet size");
@@ -126,6 +130,7 @@ _Static_assert(MOSQ_OPT_PROTOCOL_VERSION == 1 && MOSQ_OPT_SEND_MAXIMUM == 5, "op
 _Static_assert(MOSQ_OPT_TLS_ALPN == 10 && MOSQ_OPT_TCP_NODELAY == 11, "options");
 _Static_assert(MOSQ_OPT_TLS_USE_OS_CERTS == 13, "options");
 _Static_assert(MOSQ_ERR_SUCCESS == 0 && MOSQ_ERR_NO_CONN == 4, "results");
+_Static_assert(MOSQ_ERR_CONN_LOST == 7, "results");
 _Static_assert(MOSQ_ERR_ERRNO == 14 && MOSQ_ERR_EAI == 15, "results");
 _Static_assert(MOSQ_ERR_OVERSIZE_PACKET == 25, "results");
 _Static_assert(
@@ -176,6 +181,14 @@ struct cmosquitto_client {
   char tls_error[256];
 };
 
+// Adds what the broker says beside its reason code. The caller frees both texts.
+static void explain(cmosquitto_reason *why, properties_t *found, char **words, char **server) {
+  library.property_read_string(found, REASON_STRING, words, false);
+  library.property_read_string(found, SERVER_REFERENCE, server, false);
+  why->words = *words;
+  why->server = *server;
+}
+
 static void on_connect(client_t *c, void *object, int reason, int flags, properties_t *found) {
   (void)c, (void)flags;
   cmosquitto_client *client = object;
@@ -183,13 +196,23 @@ static void on_connect(client_t *c, void *object, int reason, int flags, propert
   uint32_t packet = 0;
   library.property_read_int16(found, RECEIVE_MAXIMUM, &window, false);
   library.property_read_int32(found, MAXIMUM_PACKET_SIZE, &packet, false);
-  client->events.connected(client->context, reason, window, packet);
+  cmosquitto_reason why = {.code = reason};
+  char *words = NULL, *server = NULL;
+  explain(&why, found, &words, &server);
+  client->events.connected(client->context, why, window, packet);
+  free(words);
+  free(server);
 }
 
 static void on_disconnect(client_t *c, void *object, int reason, properties_t *found) {
-  (void)c, (void)found;
+  (void)c;
   cmosquitto_client *client = object;
-  client->events.disconnected(client->context, reason);
+  cmosquitto_reason why = {.code = reason};
+  char *words = NULL, *server = NULL;
+  explain(&why, found, &words, &server);
+  client->events.disconnected(client->context, why);
+  free(words);
+  free(server);
 }
 
 static void on_publish(client_t *c, void *object, int id, int reason, properties_t *found) {

@@ -46,8 +46,11 @@ final class Log: Sendable {
   }
 
   private func write(_ level: LogLevel, _ text: String) {
-    for line in text.split(separator: "\n") {
-      let mark = isJournal ? "<\(level.rawValue)>" : level <= .warning ? "\(level): " : ""
+    // The journal takes each line for a message; elsewhere a hint follows its message.
+    for (index, line) in text.split(separator: "\n").enumerated() {
+      let mark =
+        isJournal
+        ? "<\(level.rawValue)>" : index == 0 && level <= .warning ? "\(level): " : ""
       writeError(mark + String(line).printable + "\n")
     }
   }

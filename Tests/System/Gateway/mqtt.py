@@ -454,6 +454,73 @@ def security(bench: Bench) -> None:
         bench.kill(gateway, signal.SIGTERM)
 
 
+def connack(code: int, words: str = "", server: str = "") -> bytes:
+    """A CONNACK of version 5, with its reason string and server reference."""
+    properties = b"".join(bytes([number]) + struct.pack(">H", len(text)) + text.encode()
+                          for number, text in ((0x1F, words), (0x1C, server)) if text)
+    return bytes([0x20, 3 + len(properties), 0, code, len(properties)]) + properties
+
+
+def refusals(bench: Bench) -> None:
+    """What the log says about a broker that refuses the gateway: mosquitto, and one that has every reason."""
+    (bench.path / "passwords").touch()
+    bench.run("mosquitto_passwd", "-b", bench.path / "passwords", "atto", "secret")
+    for name, text in (("password", "secret"), ("wrong", "guess")):
+        (bench.path / name).write_text(text)
+    bench.broker(f"listener {bench.port} 127.0.0.1", "allow_anonymous false",
+                 f"password_file {bench.path}/passwords")
+
+    def begin(broker: dict) -> subprocess.Popen:
+        (bench.path / "gateway.log").unlink(missing_ok=True)
+        return bench.gateway(devices=[], broker=broker)
+
+    def says(*texts: str) -> None:
+        for text in texts:
+            bench.logged(text)
+            bench.tally.check(True, text)
+
+    user = {"user": "atto", "passwordFile": str(bench.path / "password")}
+    for broker, hint in (({}, 'set "user" and "passwordFile"'),
+                         (user | {"passwordFile": str(bench.path / "wrong")}, 'check "user"')):
+        for version, text in (("5", "Not authorized"), ("3.1.1", "not authorised")):
+            gateway = begin(broker | {"version": version})
+            says(f"refuses the connection: {text}" if version == "5" else text, f"\nhint: {hint}")
+            bench.kill(gateway)
+    gateway = begin(user | {"clientID": "same"})
+    says("mqtt: connected")
+    other = bench.gateway(devices=[], broker=user | {"clientID": "same"}, name="attic")
+    # mosquitto 2.0 does not say why.
+    says("lost the connection", '\nhint: if this repeats, another client may have the client ID "same"')
+    bench.kill(gateway)
+    bench.kill(other)
+
+    for answer, text, hint in [
+            (connack(0x84), "refuses the connection: Unsupported", 'set "version" to "3.1.1"'),
+            (connack(0x85), "refuses the connection: Client", 'set "clientID"'),
+            (connack(0x86), "refuses the connection: Bad", 'set "user"'),
+            (connack(0x89, "come back"), "(come back)", 'add another broker to "url"'),
+            (connack(0x97), "refuses the connection: Quota", "raise the broker's limits"),
+            (connack(0x9C, server="other:1884"), "refuses the connection: Use", 'set "url" to other:1884'),
+            (connack(0) + b"\xe0\2\x8e\0", "ended the connection: Session taken over",
+             'another client has connected as "atto-hall"'),
+            (b"", "cannot connect to mqtt://", 'use "mqtts://" if the broker expects TLS')]:
+        # The last gateway's attempts wait at another port.
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(PATIENCE)
+            gateway = begin({"url": f"mqtt://127.0.0.1:{server.getsockname()[1]}"})
+            connection, _ = server.accept()
+            connection.settimeout(PATIENCE)
+            with connection:
+                bench.tally.equal(connection.recv(1), b"\x10", "CONNECT")
+                # Without unread octets the end is no reset.
+                connection.recv(4096)
+                connection.sendall(answer)
+                if not answer:
+                    connection.shutdown(socket.SHUT_RDWR)
+                says(text, f"\nhint: {hint}")
+            bench.kill(gateway)
+
+
 def alpn(bench: Bench) -> None:
     """The configured protocol reaches the broker's end of TLS."""
     certificates(bench.path)
@@ -637,7 +704,7 @@ def fleet(bench: Bench) -> None:
 
 
 TESTS = [
-    everything, passkeys, any_device, security, alpn, gateway_dies, broker_restarts, burst, full_disk, fleet]
+    everything, passkeys, any_device, security, refusals, alpn, gateway_dies, broker_restarts, burst, full_disk, fleet]
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:

@@ -14,6 +14,7 @@ typedef struct cmosquitto_client cmosquitto_client;
 // Results (MOSQ_ERR_...); others are reported by their text.
 static const int32_t CMOSQUITTO_OK = 0;
 static const int32_t CMOSQUITTO_NO_CONNECTION = 4;
+static const int32_t CMOSQUITTO_LOST = 7;
 static const int32_t CMOSQUITTO_ERRNO = 14;
 static const int32_t CMOSQUITTO_LOOKUP = 15;
 static const int32_t CMOSQUITTO_OVERSIZE = 25;
@@ -29,12 +30,20 @@ typedef struct {
   int32_t correlation_count;
 } cmosquitto_message;
 
+// A reason code, and in version 5 the broker's own words and the server that it names, or null;
+// valid during the callback.
+typedef struct {
+  int32_t code;
+  const char *words;
+  const char *server;
+} cmosquitto_reason;
+
 typedef struct {
   // The broker's CONNACK; 0: accepted. The limits are 0 if the broker has stated none.
   void (*connected)(
-      void *context, int32_t reason, uint16_t receive_maximum, uint32_t maximum_packet);
+      void *context, cmosquitto_reason reason, uint16_t receive_maximum, uint32_t maximum_packet);
   // The connection has ended; a result, or in version 5 the broker's reason code.
-  void (*disconnected)(void *context, int32_t reason);
+  void (*disconnected)(void *context, cmosquitto_reason reason);
   // QoS 0: handed to the kernel. QoS 1: the broker's PUBACK, with its reason code.
   void (*published)(void *context, int32_t message_id, int32_t reason);
   // The broker's SUBACK: the granted QoS or a reason code from 128.

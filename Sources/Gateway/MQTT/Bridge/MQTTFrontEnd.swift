@@ -130,9 +130,11 @@ package actor MQTTFrontEnd: FrontEnd {
 
   private var brokerSettings: BrokerSettings {
     BrokerSettings(
-      mqtt: settings, clientID: settings.clientID ?? "atto-\(gateway)", willTopic: names.status,
+      mqtt: settings, clientID: clientID, willTopic: names.status,
       willPayload: String(decoding: gatewayStatus("offline"), as: UTF8.self))
   }
+
+  private var clientID: String { settings.clientID ?? "atto-\(gateway)" }
 
   private func openQueue() async throws -> (file: QueueFile, stored: Outbox.Stored)? {
     guard let queuePath else {
@@ -170,7 +172,8 @@ package actor MQTTFrontEnd: FrontEnd {
       for question in hub?.assumeIsolated({ $0.openQuestions }) ?? [] { tell(.asked(question)) }
       fleetConnected()
     case .disconnected(let fault):
-      log(.warning, "mqtt: \(fault)")
+      let hint = fault.hint(settings, clientID: clientID)
+      log(.warning, "mqtt: \(fault)" + (hint.map { "\nhint: \($0)" } ?? ""))
       fleetDisconnected()
     case .subscriptionRefused: log(.error, "mqtt: the broker refuses a subscription")
     case .disk(let fault?): log(.error, "mqtt: the queue: \(fault)")

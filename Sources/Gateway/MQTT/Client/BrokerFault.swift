@@ -8,24 +8,53 @@ enum BrokerFault: Error, Equatable, Sendable {
   case file(String, reason: String)
   /// The connection could not be made; the text is the library's.
   case unreachable(Configuration.MQTT.Broker, String)
+  /// The connection was closed before the broker had answered; the text is the library's.
+  case closed(Configuration.MQTT.Broker, String)
   /// The broker has refused the client.
-  case refused(Configuration.MQTT.Broker, String)
+  case refused(Configuration.MQTT.Broker, BrokerReason)
   /// The broker did not answer in this time.
   case timeout(Configuration.MQTT.Broker, after: Duration)
-  /// The connection has ended; the text is the library's.
-  case lost(Configuration.MQTT.Broker, String)
+  /// The connection has ended after this time; the text is the library's.
+  case lost(Configuration.MQTT.Broker, String, after: Duration)
+  /// The broker has ended the connection.
+  case ended(Configuration.MQTT.Broker, BrokerReason)
+
+  /// What can be changed; nil if that is not known.
+  func hint(_ settings: Configuration.MQTT, clientID: String) -> String? {
+    switch self {
+    case .libraryMissing: "apt install libmosquitto1"
+    case .closed(let broker, _): Self.hint(broker, settings.version)
+    case .refused(_, let reason), .ended(_, let reason): reason.hint(settings, clientID: clientID)
+    // Not every broker says so (0x8E), and the two end each other's connections again and again.
+    case .lost(_, _, let time) where time < BrokerConnection.goodTime:
+      "if this repeats, another client may have the client ID \"\(clientID)\": give each gateway a "
+        + "\"name\" or \"clientID\" of its own"
+    case .file, .unreachable, .timeout, .lost: nil
+    }
+  }
+
+  /// Brokers close connections that they do not understand.
+  private static func hint(
+    _ broker: Configuration.MQTT.Broker, _ version: Configuration.MQTT.Version
+  ) -> String? {
+    let hints =
+      (broker.usesTLS ? [] : ["\"mqtts://\" if the broker expects TLS"])
+      + (version == .v5 ? ["\"version\": \"3.1.1\" if it has no MQTT 5"] : [])
+    return hints.isEmpty ? nil : "use " + hints.joined(separator: ", or ")
+  }
 }
 
 extension BrokerFault: CustomStringConvertible {
   var description: String {
     switch self {
-    case .libraryMissing(let reason):
-      "cannot load libmosquitto: \(reason) (Debian: install libmosquitto1)"
+    case .libraryMissing(let reason): "cannot load libmosquitto: \(reason)"
     case .file(let path, let reason): "cannot use \(path): \(reason)"
-    case .unreachable(let broker, let reason): "cannot connect to \(broker): \(reason)"
+    case .unreachable(let broker, let reason), .closed(let broker, let reason):
+      "cannot connect to \(broker): \(reason)"
     case .refused(let broker, let reason): "\(broker) refuses the connection: \(reason)"
     case .timeout(let broker, let time): "\(broker) did not answer within \(time)"
-    case .lost(let broker, let reason): "lost the connection to \(broker): \(reason)"
+    case .ended(let broker, let reason): "\(broker) ended the connection: \(reason)"
+    case .lost(let broker, let reason, _): "lost the connection to \(broker): \(reason)"
     }
   }
 }

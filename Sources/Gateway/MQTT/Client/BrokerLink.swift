@@ -48,6 +48,8 @@ final class BrokerLink {
   private var awaitsTurnEnd = false
   /// Octets in one packet that the broker accepts; nil: any.
   private var packetLimit: Int?
+  /// When the broker has accepted the client.
+  private var acceptedAt: Int64 = 0
   /// When something was sent last.
   private var lastSent: Int64 = 0
   /// Subscriptions that the broker has not answered.
@@ -210,7 +212,7 @@ final class BrokerLink {
 
   private func sendPackets() {
     guard let number = packets.send(to: cmosquitto_socket(client)) else { return }
-    breakOff(.lost(broker, String(cString: strerror(number))))
+    breakOff(lost(String(cString: strerror(number))))
   }
 
   /// Uses the socket no more: its number may be another's soon. The caller learns the end from outside its own
@@ -245,7 +247,12 @@ final class BrokerLink {
 
   private func fault(_ result: Int32) -> BrokerFault {
     let text = String(cString: cmosquitto_text(client, result))
-    return isAccepted ? .lost(broker, text) : .unreachable(broker, text)
+    if isAccepted { return lost(text) }
+    return result == CMOSQUITTO_LOST ? .closed(broker, text) : .unreachable(broker, text)
+  }
+
+  private func lost(_ text: String) -> BrokerFault {
+    .lost(broker, text, after: .nanoseconds(loop.now - acceptedAt))
   }
 
   private func finish(_ fault: BrokerFault) {
@@ -313,27 +320,36 @@ extension BrokerLink {
     Unmanaged<BrokerLink>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  private func connected(_ reason: Int32, _ window: UInt16, _ packet: UInt32) {
-    guard reason == 0 else {
-      let text = String(cString: cmosquitto_refusal(settings.mqtt.version == .v5, reason))
-      end = .refused(broker, text)
+  private func connected(_ reason: cmosquitto_reason, _ window: UInt16, _ packet: UInt32) {
+    guard reason.code == 0 else {
+      end = .refused(broker, BrokerReason(reason, settings.mqtt.version))
       return
     }
     timer?.cancel()
     isAccepted = true
     packetLimit = packet == 0 ? nil : Int(packet)
+    acceptedAt = loop.now
     lastSent = loop.now
     tick()
     let limit = BrokerSettings.windowLimit
     report(.connected(window: Int(window == 0 ? limit : min(window, limit))))
   }
 
-  private func disconnected(_ reason: Int32) {
+  private func disconnected(_ reason: cmosquitto_reason) {
+    guard end == nil else { return }
     // A reason from 128 on is the broker's, in version 5; others are results of the library.
-    let text =
-      reason >= 128
-      ? String(cString: cmosquitto_refusal(true, reason))
-      : String(cString: cmosquitto_text(client, reason))
-    if end == nil { end = isAccepted ? .lost(broker, text) : .unreachable(broker, text) }
+    end =
+      reason.code >= 128
+      ? .ended(broker, BrokerReason(reason, .v5)) : fault(reason.code)
+  }
+}
+
+extension BrokerReason {
+  fileprivate init(_ reason: cmosquitto_reason, _ version: Configuration.MQTT.Version) {
+    self.init(
+      reason.code, version,
+      text: String(cString: cmosquitto_refusal(version == .v5, reason.code)))
+    words = reason.words.map { String(cString: $0) }
+    server = reason.server.map { String(cString: $0) }
   }
 }
