@@ -15,6 +15,7 @@ import pathlib
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -30,6 +31,7 @@ POINT = "00002a39"
 VERSION = "00002a28"
 BATTERY = "00002a19"
 STREAM = "0000a001"
+EXAMPLES = FIXTURES.parent / "Documentation/Examples/gateway"
 AVAHI = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/atto-gateway.avahi.service"
 # A device that floods its subscribers.
 FLOOD = {
@@ -310,6 +312,53 @@ async def every_call(bench: Bench) -> None:
     old = api.api_pb2.BluetoothDeviceRequest(address=1, request_type=0)
     client._get_connection().send_message(old)
     tally.equal((await cached.read(BATTERY)), b"\x64", "an obsolete request does no harm")
+
+
+async def scanning(bench: Bench) -> None:
+    """Passive and active scans: what clients are told, what they hear, and whose wish counts."""
+    tally = bench.tally
+    # Beside so much data the name is in the scan response.
+    bench.start("atto", "advertise", "air:C0:00:00:00:00:01", "--name", "Strap", "--manufacturer",
+                "0059:" + "00" * 20, "--connectable", log="Strap.log")
+    await bench.gateway(advertisements={"active": False})
+    modes, heard = {}, {}
+
+    async def joins(name: str) -> api.APIClient:
+        client = await bench.client(name=name)
+        modes[name], heard[name] = [], []
+        client.subscribe_bluetooth_scanner_state(
+            lambda state: modes[name].append((state.state, state.mode, state.configured_mode)))
+        client.subscribe_bluetooth_le_raw_advertisements(
+            lambda message: heard[name].extend(bytes(a.data) for a in message.advertisements))
+        return client
+
+    running = api.BluetoothScannerState.RUNNING
+    passive, active = api.BluetoothScannerMode.PASSIVE, api.BluetoothScannerMode.ACTIVE
+
+    async def are(mode, *names: str) -> None:
+        """Waits until these clients are told of the mode and hear what is new in it, and for more of that."""
+        for name in names:
+            await bench.until(lambda: modes[name][-1:] == [(running, mode, passive)], f"{name}: {modes[name]}")
+            await bench.until(lambda: [b"Strap" in data for data in heard[name][-1:]] == [mode == active],
+                              f"{name} hears nothing else")
+            heard[name].clear()
+            await bench.until(lambda: len(heard[name]) > 1, f"{name} hears no more")
+            tally.equal({b"Strap" in data for data in heard[name]}, {mode == active}, f"{name} hears responses")
+
+    one = await joins("one")
+    await are(passive, "one")
+    one.bluetooth_scanner_set_mode(active)
+    await are(active, "one")
+    two = await joins("two")
+    await are(active, "two")
+    two.bluetooth_scanner_set_mode(passive)
+    one.bluetooth_scanner_set_mode(passive)
+    await are(passive, "one", "two")
+    two.bluetooth_scanner_set_mode(active)
+    await are(active, "one", "two")
+    # With its client a wish ends.
+    await two.disconnect()
+    await are(passive, "one")
 
 
 async def passkeys(bench: Bench) -> None:
@@ -683,8 +732,26 @@ async def bleak(bench: Bench) -> None:
     stop()
 
 
+async def example(bench: Bench) -> None:
+    """The program and the configuration that the documentation shows, at an address of their own."""
+    configuration = json.loads((EXAMPLES / "gateway.json").read_text())
+    address = f"127.{os.getpid() >> 16 & 0xFF}.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF | 1}"
+    configuration["esphome"]["listen"] = f"{address}:6053"
+    del configuration["mqtt"]
+    (bench.path / "example.json").write_text(json.dumps(configuration))
+    await bench.device("heart-rate.json", "Atto Strap")
+    bench.start("atto-gateway", bench.path / "example.json", log="gateway.log")
+    await bench.logged("listening at")
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, EXAMPLES / "proxy.py", address, configuration["esphome"]["key"], "Atto Strap",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output, _ = await asyncio.wait_for(program.communicate(), PATIENCE)
+    bench.tally.equal(output.decode(), "battery: 100\nheart rate: 72\n", "the program of the documentation")
+
+
 TESTS = [
-    every_call, passkeys, sharing, lost_device, refusals, plaintext, misbehaviour, crowd, slow_client, bleak,
+    every_call, scanning, passkeys, sharing, lost_device, refusals, plaintext, misbehaviour, crowd, slow_client,
+    bleak, example,
 ]
 
 
