@@ -95,6 +95,8 @@ public final class StoreFile: Sendable {
     thread.execute {
       completion(
         database.value.withLock { (database) -> Result<Value, StoreError> in
+          // The store rests most of the time; the kernel has its pages too.
+          defer { database.releasePages() }
           do throws(StoreError) {
             return .success(try work(database))
           } catch {

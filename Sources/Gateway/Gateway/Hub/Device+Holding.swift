@@ -17,10 +17,9 @@ extension Device {
       guard let turn = await hub.turn(of: self) else { break }
       state = .connecting
       adapter = turn.adapterName.description
-      do throws(AttoError) {
-        let connection = try await connect(turn)
-        await serve(connection)
-      } catch {
+      switch await attempt(turn) {
+      case .success(let connection): await serve(connection)
+      case .failure(let error):
         hub.here { $0.attemptEnded(turn) }
         if !error.isCancellation { failed(error) }
       }
@@ -31,6 +30,24 @@ extension Device {
     holding = nil
     // It may be wanted again by now.
     wantChanged()
+  }
+
+  /// Connects in a task of its own: a task keeps the memory of its deepest call until it ends, and the one
+  /// that holds the link lasts as long as that.
+  private func attempt(_ turn: Turn) async -> Result<Connection, AttoError> {
+    let attempt = Task(executorPreference: loop.tasks) {
+      () async -> Result<Connection, AttoError> in
+      do throws(AttoError) {
+        return .success(try await self.begin(turn))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return await withTaskCancellationHandler {
+      await attempt.value
+    } onCancel: {
+      attempt.cancel()
+    }
   }
 
   private func failed(_ error: AttoError) {
@@ -78,33 +95,38 @@ extension Device {
     return connection
   }
 
-  /// Uses a link until its end.
-  private func serve(_ connection: Connection) async {
-    defer { connection.close() }
+  /// Makes a link, and tells its users.
+  private func begin(_ turn: Turn) async throws(AttoError) -> Connection {
+    let connection = try await connect(turn)
     var mtu = 23
     do throws(AttoError) {
-      do throws(AttoError) {
-        mtu = try await connection.exchangeMTU()
-      } catch .refused {
-        // The peer has only the default.
-      }
+      mtu = try await connection.exchangeMTU()
+    } catch .refused {
+      // The peer has only the default.
     } catch {
-      if !error.isCancellation { failed(error) }
-      return
+      connection.close()
+      throw error
     }
     self.connection = connection
     state = .connected(mtu: mtu)
-    let began = loop.now
+    linkedSince = loop.now
     lastError = nil
     counted.links += 1
     await configureAgain()
     hub.log(.info, "\(label): connected, ATT_MTU \(mtu)")
     tell(.connected(mtu: mtu))
     linkWaiters.resumeAll(.success(mtu))
+    return connection
+  }
+
+  /// Uses a link until its end.
+  private func serve(_ connection: Connection) async {
     try? await connection.closed()
     let reason = await connection.endReason ?? .closed
+    connection.close()
     // A link that does not last is followed by a pause, as a failure is.
-    failures = loop.now - began < Self.steadyTime.inNanoseconds ? failures + 1 : 0
+    let isSteady = loop.now - linkedSince >= Self.steadyTime.inNanoseconds
+    failures = isSteady ? 0 : failures + 1
     self.connection = nil
     isHeldBack = false
     state = .waiting

@@ -45,6 +45,8 @@ package actor Device {
   var counted = DeviceCounters()
 
   var connection: Connection?
+  /// When the present link, or the last one, was made.
+  var linkedSince: Int64 = 0
   /// Whether nothing is read from the link because a user is slow.
   var isHeldBack = false
   var holding: Task<Void, Never>?

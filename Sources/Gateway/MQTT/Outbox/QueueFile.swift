@@ -43,9 +43,19 @@ final class QueueFile: Sendable {
     self.path = path
   }
 
+  /// The queue rests while the broker answers; the kernel has its pages too.
+  private func use<Value: Sendable>(
+    _ work: @Sendable (borrowing SQLiteDatabase) throws(StoreError) -> Value
+  ) throws(StoreError) -> Value {
+    try database.withLock { (database) throws(StoreError) in
+      defer { database.releasePages() }
+      return try work(database)
+    }
+  }
+
   /// What the file holds.
   func stored() throws(StoreError) -> Outbox.Stored {
-    try database.withLock { (database) throws(StoreError) in
+    try use { (database) throws(StoreError) in
       Outbox.Stored(
         count: Int(try database.integer("SELECT coalesce(sum(count), 0) FROM segment") ?? 0),
         last: UInt64(
@@ -57,7 +67,7 @@ final class QueueFile: Sendable {
   /// Stores values as one segment, and removes the segments whose values have all numbers up to
   /// `through`. Has reached the disk when it returns.
   func write(_ values: [KeptValue], removeThrough through: UInt64) throws(StoreError) {
-    try database.withLock { (database) throws(StoreError) in
+    try use { (database) throws(StoreError) in
       try database.transaction { () throws(StoreError) in
         try database.run(
           "DELETE FROM segment WHERE last <= ?", .integer(Int64(clamping: through)))
@@ -74,7 +84,7 @@ final class QueueFile: Sendable {
   /// The next values with numbers from `first` on, some segments of them; empty if there are none. A
   /// damaged segment is left out.
   func read(from first: UInt64) throws(StoreError) -> [KeptValue] {
-    try database.withLock { (database) throws(StoreError) in
+    try use { (database) throws(StoreError) in
       var values: [KeptValue] = []
       var (next, end) = (first, first)
       repeat {
