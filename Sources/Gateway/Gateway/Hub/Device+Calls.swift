@@ -80,6 +80,13 @@ extension Device {
     return try result.get()
   }
 
+  private func discovered(_ found: RemoteDatabase) {
+    known = found
+    // A task keeps its memory as long as it is referred to.
+    discovery = nil
+    followChanges(of: found)
+  }
+
   /// Has the device tell when its services change.
   private func followChanges(of found: RemoteDatabase) {
     guard let changed = found.characteristic(.serviceChanged), changed.cccd != nil else { return }
@@ -98,8 +105,7 @@ extension Device {
           try await connection.discover()
         }
       guard connection === self.connection else { return .failure(.notConnected(device: label)) }
-      known = found
-      followChanges(of: found)
+      discovered(found)
       return .success(found)
     } catch let error as AttoError {
       if connection === self.connection { discovery = nil }
@@ -116,8 +122,7 @@ extension Device {
     do throws(AttoError) {
       let found = try await connection.discover()
       guard connection === self.connection else { return .failure(.notConnected(device: label)) }
-      known = found
-      followChanges(of: found)
+      discovered(found)
       return .success(found)
     } catch {
       if connection === self.connection { discovery = nil }

@@ -134,6 +134,8 @@ extension MQTTFrontEnd {
         failed(session, "cannot subscribe to \(reference): \(error)")
       }
     }
+    // A task keeps its memory as long as it is referred to.
+    if !Task.isCancelled { session.setup = nil }
   }
 
   func failed(_ session: DeviceSession, _ problem: String) {
