@@ -42,13 +42,13 @@ def played(b):
     equal(ended.code, 0, f"status ({ended})")
     contains(ended.out, "8 passed, 0 broken, 1 skipped", "it needs a bond")
     # A difference on one of them.
-    wrong = b.file("wrong.att", "profile x\n# A  wrong\nbearers 2\n>2 0a 0300\n<2 0b 01\n")
+    wrong = b.file("wrong.att", "profile x\n# A  wrong\n> 0a 0300\n< ...\nbearers 2\n>2 0a 0300\n<2 0b 01\n")
     ended = b.run("play", "air:Bench", wrong, "--trace")
     equal(ended.code, 4, f"status ({ended})")
-    contains(ended.out, "line 5: received another PDU", ">2 0a 03 00", "<2 0b 42 65 6e 63 68")
+    contains(ended.out, "line 7: received another PDU", ">2 0a 03 00", "<2 0b 42 65 6e 63 68")
     contains(ended.err, " >2 0a0300", " <2 0b")
     exchange = b.run("play", "air:Bench", wrong, "--json").json[0]["exchange"]
-    equal([pdu["bearer"] for pdu in exchange], [2, 2])
+    equal([pdu.get("bearer") for pdu in exchange], [None, None, 2, 2])
     b.refuses(2, [":3:1: expected the number of an open bearer (1, 2)"], "play", "air:Bench",
               b.file("no.att", "# A\nbearers 2\n>3 0a\n"))
 

@@ -195,6 +195,8 @@ final class ServerBench {
       (features?.first ?? 0) & 0x01 != 0,
       orSkip:
         "the server does not offer enhanced bearers: bit 0 of Server Supported Features is not set")
+    // A server that has answered on the link is ready for its bearers.
+    try await probe()
     try await links.openBearers(count, mtu: Self.bearerMTU)
   }
 
