@@ -53,7 +53,7 @@ with Server("bench", "--bearers", "5", listen="le:@hci1") as server:
                      "--json")
     server.event("configured")
     # For values to be counted, of which nobody tells before the end.
-    time.sleep(0.5)
+    time.sleep(2)
     reset()
     status = running.wait()
     row = json.loads(running.line())
