@@ -308,7 +308,7 @@ final class LinkEnd: LinkObserver {
   func advance() {
     guard !isClosed else { return }
     link.advance(to: now)
-    call { session.advance(to: now) }
+    if let deadline = session.deadline, deadline <= now { call { session.advance(to: now) } }
     judge.check(at: now)
   }
 

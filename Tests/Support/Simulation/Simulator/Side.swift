@@ -167,14 +167,13 @@ final class Side {
       encoded.firstIndex { $0.pdu == pdu && isRight($0.watch) }
     }
     // Two procedures may encode the same octets for different bearers in one call.
-    let found =
-      place { $0.id.flatMap(group.session(of:)) === end.session } ?? place { $0.id == nil }
-      ?? place { _ in true }
-    guard let found else {
-      guard end === main, drops > 0, pdu == [0x18, 0x00] else { return nil }
+    var found = place { $0.id.flatMap(group.session(of:)) === end.session }
+    if found == nil, end === main, drops > 0, pdu == [0x18, 0x00] {
       owesDrop = false
       return drop
     }
+    found = found ?? place { $0.id == nil } ?? place { _ in true }
+    guard let found else { return nil }
     let watch = encoded.remove(at: found).watch
     checkRequest(watch, pdu, at: end)
     return watch
@@ -189,8 +188,8 @@ final class Side {
     watch.end = end
     guard isGrouped else { return }
     cancelled.removeAll { !$0.isInFlight }
-    let others = (operations + cancelled).filter {
-      $0 !== watch && !$0.isEnding && $0.carrier?.isUsable != false
+    let others = (operations.filter { !$0.isEnding } + cancelled).filter {
+      $0 !== watch && $0.carrier?.isUsable != false
     }
     // Single steps mix with other procedures if the caller mixes them.
     if watch.preparesWrites {
