@@ -13,14 +13,17 @@ extension Session {
     return id
   }
 
-  func start(_ id: TransactionID, _ operation: ClientOperation, at now: Instant) {
+  /// - Parameter isLimited: whether the operation counts for the limit of those that wait.
+  func start(
+    _ id: TransactionID, _ operation: ClientOperation, at now: Instant, isLimited: Bool = true
+  ) {
     let limit = bearer.configuration.maximumWaiting
     if let failure = bearer.failure {
       operation.fail(death(failure))
-    } else if operations.count > limit {
+    } else if isLimited, operations.count > limit {
       operation.fail(.misuse(.tooManyProcedures(limit: limit)))
     } else if operations.admit(id, operation) {
-      enqueue(id)
+      enqueue(id, isContinuation: !isLimited)
       pumpRequests(at: now)
     }
   }

@@ -195,6 +195,7 @@ public final class Session {
   private func end(_ failure: BearerFailure) {
     // One that was cancelled in flight may have been executed or not.
     if operations.isPreparing || abandoned?.preparesWrites == true { wasPreparing = true }
+    abandoned = nil
     let ended = operations.removeAll()
     // Another bearer of the client may send it.
     if serviceChanged != nil { client?.isBeingTold = false }

@@ -87,14 +87,19 @@ public final class SessionGroup {
   /// Removes an enhanced bearer whose session has failed or whose channel has ended. Ends its
   /// operations, if they have not ended yet.
   public func remove(_ session: Session, at now: Instant) {
+    guard enhanced.contains(where: { $0 === session }) else { return }
+    // While its operations end, it is still in the group, so that none that they start prepares
+    // writes before the queue is dropped.
+    if session.bearer.failure == nil { session.channelEnded() }
+    // One of them may have ended the link.
     guard let index = enhanced.firstIndex(where: { $0 === session }) else { return }
     enhanced.remove(at: index)
     main.client?.bearerCount -= 1
     commands.forget(session.number)
     values.forget(session.number)
-    if session.bearer.failure == nil { session.channelEnded() }
     if session.wasPreparing, main.bearer.failure == nil {
-      main.start(ProcedureOperation(DropPreparedWrites()), at: now)
+      let drop = ProcedureOperation(DropPreparedWrites())
+      main.start(main.newTransactionID(), drop, at: now, isLimited: false)
     }
     pump(at: now)
   }
@@ -209,6 +214,7 @@ public final class SessionGroup {
       return nil
     }
     let preparesWrites = operation.preparesWrites
+    if preparesWrites, enhanced.contains(where: \.wasPreparing) { return nil }
     for session in all
     where session.conflicts(with: footprint, preparesWrites: preparesWrites) {
       if required != nil { return nil }
@@ -227,13 +233,17 @@ public final class SessionGroup {
   /// The session to send the values of an attribute on.
   public func session(forValuesOf handle: AttributeHandle) -> Session {
     if let session = keeper(values.bearer(of: handle)) { return session }
-    let descriptor = main.server?.database.configuration(ofValue: handle)
     let session =
-      if let descriptor, configuredBefore.contains(descriptor) { main } else {
-        least { (true, self.values.count(of: $0.number)) }
-      }
+      wasConfiguredBefore(handle)
+      ? main : least { (true, self.values.count(of: $0.number)) }
     values.assign(handle, to: session.number)
     return session
+  }
+
+  /// Whether the client had configured a value before the first enhanced bearer.
+  private func wasConfiguredBefore(_ handle: AttributeHandle) -> Bool {
+    let descriptor = main.server?.database.configuration(ofValue: handle)
+    return descriptor.map { configuredBefore.contains($0) } ?? false
   }
 
   /// The session to send several values in one notification on; nil if they have different bearers.
@@ -241,7 +251,7 @@ public final class SessionGroup {
     guard let first = handles.first else { return nil }
     let session = session(forValuesOf: first)
     for handle in handles {
-      let number = values.bearer(of: handle)
+      let number = values.bearer(of: handle) ?? (wasConfiguredBefore(handle) ? 0 : nil)
       guard number == nil || number == session.number else { return nil }
     }
     for handle in handles { values.assign(handle, to: session.number) }

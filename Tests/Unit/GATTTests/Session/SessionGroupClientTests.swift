@@ -265,6 +265,35 @@ import Testing
     #expect(next.result == nil)
   }
 
+  @Test func theQueueIsDroppedHoweverManyWait() {
+    let bench = GroupBench(mtus: [64])
+    bench.start(WriteLongValue(3, value: [1]))
+    for _ in 0...256 { bench.group.main.start(RecordedOperation(read(5)), at: bench.now) }
+    bench.group.remove(bench.session(1), at: bench.now)
+    for _ in 0..<256 { #expect(bench.send(0, "0b 01").last == "0a 05 00") }
+    #expect(bench.send(0, "0b 01") == ["18 00"])
+  }
+
+  /// So it is if an operation that ends with its bearer starts another one at once.
+  @Test(arguments: [true, false]) func theQueueIsDroppedBeforeWhatFollowsAtOnce(_ isClosed: Bool) {
+    final class Repeated: ProcedureOperation<WriteLongValue> {
+      var group: SessionGroup?
+      override func finish(_ result: Result<Void, ProcedureError>) {
+        renew(WriteLongValue(5, value: [2]))
+        group?.start(self, at: .zero)
+        group = nil
+      }
+    }
+    let bench = GroupBench(mtus: [64, 64])
+    let operation = Repeated(WriteLongValue(3, value: [1]))
+    operation.group = bench.group
+    bench.group.start(operation, at: bench.now)
+    #expect(bench.sent == ["1: 16 03 00 00 00 01"])
+    if isClosed { bench.group.remove(bench.session(1), at: bench.now) } else { bench.send(1, "13") }
+    #expect(bench.sent == ["0: 18 00"])
+    #expect(bench.send(0, "19") == ["16 05 00 00 00 02"])
+  }
+
   /// A cancelled Execute Write may have been lost with its bearer.
   @Test func theQueueIsDroppedAfterACancelledExecute() {
     let bench = GroupBench(mtus: [64])

@@ -109,6 +109,7 @@ import Testing
     let bench = GroupBench(server)
     bench.send(0, "12 0c00 0100")
     bench.add()
+    #expect(bench.group.session(forValuesOf: [0x0D, 0x0B]) == nil)
     #expect(bench.notify(0x0B, [1]) == 0)
     bench.send(1, "12 0f00 0100")
     #expect(bench.notify(0x0D, [1]) == 1)
