@@ -214,7 +214,7 @@ public final class SessionGroup {
       return nil
     }
     let preparesWrites = operation.preparesWrites
-    if preparesWrites, enhanced.contains(where: \.wasPreparing) { return nil }
+    if preparesWrites, enhanced.contains(where: { $0.wasPreparing }) { return nil }
     for session in all
     where session.conflicts(with: footprint, preparesWrites: preparesWrites) {
       if required != nil { return nil }
