@@ -32,7 +32,15 @@ import Testing
     /// Lets completions wait until ``answer()``.
     func slowDown() { state.withLock { $0.isSlow = true } }
 
-    var waitingCount: Int { state.withLock { $0.waiting.count } }
+    /// Returns when another completion waits.
+    ///
+    /// Asking again and again would contend for the lock, whose slow path is in a library that
+    /// ThreadSanitizer does not see.
+    func completionWaits() async {
+      for await _ in began.stream { return }
+    }
+
+    private let began = AsyncStream<Void>.makeStream()
 
     /// Calls the completions that wait.
     func answer() {
@@ -48,7 +56,7 @@ import Testing
         if state.isSlow { state.waiting.append(completion) }
         return state.isSlow
       }
-      if !isSlow { completion() }
+      if isSlow { began.continuation.yield() } else { completion() }
     }
 
     func recall(
@@ -311,7 +319,7 @@ import Testing
     _ = try await other.read(bench.value)
     memory.slowDown()
     let write = Task { try await client.write([1, 0], to: bench.configuration) }
-    try await withDeadline { try await until { memory.waitingCount == 1 } }
+    try await withDeadline { await memory.completionWaits() }
     #expect(try await other.read(bench.value) == [0])
     #expect(try await client.awaitedRequest != nil)
     memory.answer()
@@ -369,7 +377,7 @@ import Testing
     memory.slowDown()
     try await client.writeSigned([2], to: bench.value, counter: 5, key: key)
     let read = Task { try await client.read(bench.value) }
-    try await withDeadline { try await until { memory.waitingCount == 1 } }
+    try await withDeadline { await memory.completionWaits() }
     memory.answer()
     #expect(try await withDeadline { try await read.value } == [2])
     client.close()
@@ -387,7 +395,7 @@ import Testing
     memory.slowDown()
     try await client.writeWithoutResponse([1, 0], to: bench.configuration)
     client.close()
-    try await withDeadline { try await until { memory.waitingCount == 1 } }
+    try await withDeadline { await memory.completionWaits() }
     for _ in 0..<10 { try await bench.server.loop.turn() }
     let isEnd = { @Sendable (event: ServedEvent) in
       if case .disconnected = event { true } else { false }
