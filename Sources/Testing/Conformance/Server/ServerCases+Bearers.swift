@@ -74,6 +74,20 @@ extension ServerCase {
     }
   }
 
+  /// Executes what ``prepare(_:_:closing:)`` has prepared, and writes the earlier value again.
+  private static func execute(
+    _ bench: ServerBench, _ value: Target, on bearer: Int
+  ) async throws {
+    bench.turn(toBearer: bearer)
+    let executed = try await bench.ask([0x18, 1])
+    let now = try await bench.read(value.handle)
+    _ = try await bench.write(value.octets, to: value.handle)
+    let wanted = [0x0B] + changed(value.octets)
+    try bench.check(
+      executed == [0x19] && now == wanted,
+      "the value is different after its parts were executed", expected: wanted, got: now)
+  }
+
   private static let oneQueue = Rule(
     "A client has one queue of prepared writes, whatever the bearers", "Vol 3, Part F, 3.4.6.1")
 
@@ -121,14 +135,7 @@ extension ServerCase {
       try await bench.openBearers(2)
       let value = try await writable(bench, atLeast: 2)[0]
       try await prepare(bench, value)
-      bench.turn(toBearer: 0)
-      let executed = try await bench.ask([0x18, 1])
-      let now = try await bench.read(value.handle)
-      _ = try await bench.write(value.octets, to: value.handle)
-      try bench.check(
-        executed == [0x19] && now == [0x0B] + changed(value.octets),
-        "the value is different after its parts were executed",
-        expected: [0x0B] + changed(value.octets), got: now)
+      try await execute(bench, value, on: 0)
     },
     ServerCase(
       "bearers/cancel", "parts on two bearers are cancelled together", oneQueue, writes: true
@@ -155,14 +162,7 @@ extension ServerCase {
       try await bench.openBearers(2)
       let value = try await writable(bench, atLeast: 2)[0]
       try await prepare(bench, value, closing: 1)
-      bench.turn(toBearer: 2)
-      let executed = try await bench.ask([0x18, 1])
-      let now = try await bench.read(value.handle)
-      _ = try await bench.write(value.octets, to: value.handle)
-      try bench.check(
-        executed == [0x19] && now == [0x0B] + changed(value.octets),
-        "the value is different after its parts were executed",
-        expected: [0x0B] + changed(value.octets), got: now)
+      try await execute(bench, value, on: 2)
     },
     ServerCase(
       "bearers/signed", "a signed write on an enhanced bearer",
