@@ -10,9 +10,9 @@ host as a client, and what happens is a JSON object per line of standard output.
 `--devices` adds hosts with the same server, each an object: `name`, `address`, and if wanted `service`
 (a UUID to advertise), `passkey` (shows it when it pairs), `private` (advertises with a private address),
 `rssi` (how strong the kernel's controllers receive it), `notifications` (for each subscription), `eatt`, and
-`silent` (shows a question to whoever would pair, which nobody answers). The commands `off NAME`, `on NAME` and `renew NAME` take one off the air, put it there again, and give it
-another private address. `unplug ADDRESS` and `plug ADDRESS` take a controller away from the kernel and
-give it back.
+`silent` (asks a question when a peer pairs, and nobody answers it). The commands `off NAME`, `on NAME` and
+`renew NAME` take one off the air, put it there again, and give it another private address. `unplug ADDRESS`
+and `plug ADDRESS` take a controller away from the kernel and give it back.
 
 Run by the interpreter that has Bumble (see Tests/System/Interoperability/bumble_python.py).
 """

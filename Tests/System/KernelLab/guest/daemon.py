@@ -23,7 +23,7 @@ def event(process: Process, name: str, seconds: float = 30) -> dict:
 
 
 class Daemon:
-    """bluetoothd with all adapters; they are set up anew when it has ended.
+    """bluetoothd with all adapters, which are set up again when it has ended.
 
     `configuration` is its main.conf; without one it has Debian's. Adapters `without` are not waited for.
     """

@@ -295,7 +295,7 @@ class BumbleAir(Process):
 
 
 def advertise(adapter: int = 1) -> None:
-    """Advertises anew. Under load, an instance from before a link is at times not resumed after it."""
+    """Restarts advertising. Under load, the kernel sometimes does not resume an instance after a link."""
     control.stop_advertising(adapter)
     control.advertise(adapter)
 
