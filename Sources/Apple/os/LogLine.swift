@@ -77,8 +77,9 @@ enum LogLine {
     var parts = tm()
     localtime_r(&time.tv_sec, &parts)
     let seconds = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
-      guard strftime(buffer.baseAddress, buffer.count, "%Y-%m-%d %H:%M:%S", &parts) > 0,
-        let start = buffer.baseAddress
+      // Not optional, as newer headers of glibc declare it.
+      guard let start = buffer.baseAddress,
+        strftime(start, buffer.count, "%Y-%m-%d %H:%M:%S", &parts) > 0
       else { return "" }
       return String(cString: start)
     }

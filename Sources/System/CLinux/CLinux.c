@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#ifdef CLINUX_HAS_BLUETOOTH_HEADERS
+#ifdef CLINUX_COMPARE_HEADERS
 #define CHECK(type, name, value) \
   _Static_assert((type)name == (type)(value), #name " differs from the kernel's");
 CLINUX_BLUETOOTH_CONSTANTS(CHECK)

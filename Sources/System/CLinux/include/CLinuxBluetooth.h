@@ -1,8 +1,9 @@
 // The kernel's Bluetooth sockets. Included by CLinux.h.
 //
-// Constants and structures come from <bluetooth/bluetooth.h> where libbluetooth-dev is installed, and
-// from this file elsewhere. CLinux.c checks that the two agree. Nothing links with libbluetooth. The
-// kernel declares them in include/net/bluetooth, which it does not export.
+// Constants and structures are declared here on every machine, so that a build does not depend on which
+// headers are installed. The kernel declares them in include/net/bluetooth, which it does not export.
+// With CLINUX_COMPARE_HEADERS they come from libbluetooth-dev instead, and CLinux.c checks that the two
+// agree: `Tests/run abi`. Nothing links with libbluetooth.
 #pragma once
 
 // X(type, name, value)
@@ -24,6 +25,7 @@
   X(int, BDADDR_LE_PUBLIC, 1)                               \
   X(int, BDADDR_LE_RANDOM, 2)                               \
   X(int, HCI_DEV_NONE, 0xFFFF)                              \
+  X(int, HCI_CHANNEL_RAW, 0)                                \
   X(int, HCI_CHANNEL_MONITOR, 2)                            \
   X(int, HCI_CHANNEL_CONTROL, 3)                            \
   X(unsigned, HCIGETDEVINFO, _IOR('H', 211, int))
@@ -67,8 +69,7 @@ struct clinux_hci_dev_info {
   uint32_t stat[10];
 };
 
-#if __has_include(<bluetooth/bluetooth.h>)
-#define CLINUX_HAS_BLUETOOTH_HEADERS 1
+#ifdef CLINUX_COMPARE_HEADERS
 #include <bluetooth/bluetooth.h>
 #include <bluetooth/hci.h>
 #include <bluetooth/l2cap.h>
