@@ -1,6 +1,7 @@
 """The processors, and how the library and a program are built and run for each."""
 
 import copy
+import os
 import pathlib
 import platform
 import shutil
@@ -36,14 +37,14 @@ class Target:
         wanted = [f"{self.tools}gcc", *self.emulator[:1]]
         return [name for name in wanted if shutil.which(name) is None]
 
-    def install(self):
-        """Builds and installs the library; its output if that fails."""
+    def install(self, path):
+        """Builds and installs the library with these folders in PATH; its output if that fails."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.prefix.mkdir(parents=True)
         done = subprocess.run(
             [LIBRARY / "install", "--prefix", self.prefix, "--host", self.triple,
              "--build", self.folder / "build", *["--sanitize"][:self.sanitizes]],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | {"PATH": path})
         return None if done.returncode == 0 else done.stdout
 
     def pkg_config(self):

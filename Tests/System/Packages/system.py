@@ -4,14 +4,18 @@ import contextlib
 import hashlib
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Support"))
+import cache  # noqa: E402
 
 # Seconds until a part counts as hanging.
 PATIENCE = 500
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "atto"
-SUITE = "bookworm"
+CACHE = cache.cache_folder()
 MIRROR = "http://deb.debian.org/debian"
 # What programs of the system write at any time.
 KEPT = ("proc/", "sys/", "dev/", "tmp/", "debs/", "run/", "var/cache/", "var/log/", "var/lib/dpkg/",
@@ -27,6 +31,7 @@ class Image:
     downloaded: tuple = ()
     # The files of packages that are left out, for dpkg.
     excluded: tuple = ()
+    suite: str = "bookworm"
 
 
 # What the packages depend on and recommend, and what they are tried with.
@@ -43,10 +48,21 @@ class Trouble(Exception):
     """A part cannot be tried; the message has the fix."""
 
 
-def call(*words, **more) -> subprocess.CompletedProcess:
+def call(*words, patience: float = PATIENCE, **more) -> subprocess.CompletedProcess:
     return subprocess.run(
         [str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        errors="replace", timeout=PATIENCE, **more)
+        errors="replace", timeout=patience, **more)
+
+
+def c_examples(sources: str) -> str:
+    """A script that compiles the examples of the installed C library, and runs them against each other."""
+    return f"""cd "$(mktemp -d)" || exit
+for name in client server; do
+  cc -Wall -Werror {sources}/$name.c $(pkg-config --cflags --libs atto) -o $name || exit
+done
+./server unix:strap & server=$!
+until [ -S strap ] || ! kill -0 $server; do sleep 0.02; done
+./client unix:strap 1; status=$?; kill $server; rm -r "$PWD"; exit $status"""
 
 
 def files_of(root: pathlib.Path) -> set:
@@ -61,7 +77,14 @@ def files_of(root: pathlib.Path) -> set:
 
 
 class System:
-    """A system in a folder, with processes of its own and without a network."""
+    """A system in a folder, with processes and mounts of its own, and without a network unless it is given
+    this machine's."""
+
+    # Folders of this machine by their paths in the system, which can only read them.
+    folders = {}
+    has_network = False
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
+                   "DEBIAN_FRONTEND": "noninteractive", "MANWIDTH": "80", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def __init__(self, root: pathlib.Path):
         self.root = root
@@ -70,9 +93,7 @@ class System:
     @contextlib.contextmanager
     def fresh(cls, root: pathlib.Path, image: Image):
         if os.geteuid() != 0:
-            raise Trouble(
-                "the packages cannot be tried in a fresh system without root\n"
-                "hint: sudo Tests/System/Packages/run .build/release")
+            raise Trouble(f"a fresh system needs root\nhint: sudo {' '.join(sys.argv)}")
         archive = cls.archive(image)
         root.mkdir()
         try:
@@ -89,8 +110,8 @@ class System:
     @staticmethod
     def archive(image: Image) -> pathlib.Path:
         """The system as mmdebstrap has made it, once."""
-        key = hashlib.sha256(f"{SUITE} {image.installed} {image.downloaded}".encode()).hexdigest()[:12]
-        archive = CACHE / f"{SUITE}-{key}.tar"
+        key = hashlib.sha256(f"{image.suite} {image.installed} {image.downloaded}".encode()).hexdigest()[:12]
+        archive = CACHE / f"{image.suite}-{key}.tar"
         if not archive.exists():
             CACHE.mkdir(parents=True, exist_ok=True)
             part = archive.with_suffix(f".{os.getpid()}.tar")
@@ -100,7 +121,9 @@ class System:
                 options += ["--skip=cleanup/apt", "--customize-hook=APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get "
                             "install --download-only -qq -y --no-install-recommends " + " ".join(image.downloaded)]
             made = subprocess.run(
-                ["mmdebstrap", "--quiet", "--variant=minbase", *options, SUITE, str(part), MIRROR],
+                ["mmdebstrap", "--quiet", "--variant=minbase", *options,
+                 # A mirror may be some weeks behind.
+                 '--aptopt=Acquire::Check-Valid-Until "false"', image.suite, str(part), MIRROR],
                 stdin=subprocess.DEVNULL)
             if made.returncode != 0:
                 part.unlink(missing_ok=True)
@@ -111,14 +134,23 @@ class System:
     def path(self, path: str) -> pathlib.Path:
         return self.root / path.lstrip("/")
 
-    def run(self, script: str) -> subprocess.CompletedProcess:
-        """Runs a script of the shell. Its processes end with it."""
+    def run(self, script: str, user: str = "", patience: float = PATIENCE) -> subprocess.CompletedProcess:
+        """Runs a script of the shell, as a user in their home or as root in /tmp. Its processes and mounts
+        end with it, and with this process."""
+        mounts = [f'mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/run" && '
+                  'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"']
+        for inside, outside in self.folders.items():
+            self.path(inside).mkdir(parents=True, exist_ok=True)
+            mounts.append(f'mount --bind -o ro {shlex.quote(str(outside))} "$0{inside}"')
+        network = [] if self.has_network else ["--net"]
         return call(
-            "unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--kill-child", "sh", "-c",
-            'ip link set lo up 2>/dev/null; mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/run" '
-            '&& exec chroot "$0" /bin/sh -c "$1"', self.root, script,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LC_ALL": "C.UTF-8",
-                 "DEBIAN_FRONTEND": "noninteractive", "MANWIDTH": "80", "PYTHONDONTWRITEBYTECODE": "1"})
+            "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", *network, "--ipc", "--fork",
+            "--kill-child", "sh", "-c",
+            f'ip link set lo up 2>/dev/null; {" && ".join(mounts)} && '
+            # Not by exec: the kernel forgets --kill-child where a process changes its user.
+            'chroot --userspec="$1" "$0" /bin/sh -c "export HOME=$2; cd || exit\n$3"; exit $?',
+            self.root, user or "root", f"~{user}" if user else "/tmp", script, env=self.environment,
+            patience=patience)
 
     def packages(self) -> set:
         """The names of the installed packages."""

@@ -1,9 +1,10 @@
 import AttoATT
+import TestSupport
 import Testing
 
 /// Every input that once broke a target, and every seed, without libFuzzer: in each run of the
 /// tests, under whatever sanitizer that has.
-@Suite struct ReplayTests {
+@Suite(.sideBySide) struct ReplayTests {
   private static let fixtures: String = {
     // Tests/System/Fuzz/Replay/ReplayTests.swift of the same checkout.
     let parts = #filePath.split(separator: "/").dropLast(5)

@@ -8,7 +8,7 @@ import AttoFormats
 /// target turns an input into calls and checks its rules after each of them: that nothing traps
 /// is the least of these. Each target's file begins with its rules. A broken one ends the
 /// process (``Failure``), as does a trap of the code under test; the input is then kept in
-/// `Fixtures/crashers/TARGET`, where ordinary tests find it, too.
+/// `Fixtures/crashers`, where ordinary tests find it, too.
 enum FuzzTarget: String, CaseIterable {
   case pdu, bearer, server, client, discovery, profile, transcript, advertising, air, store, text,
     capture, esphome, mqtt
