@@ -10,8 +10,9 @@ import AttoLinks
 /// notifications come in bursts: after those, PDUs are received until there is none.
 ///
 /// While nothing may be read, the descriptor is not watched for reading; it is watched for writing
-/// only while something waits for room. While the link's security is being raised, the watch is
-/// edge-triggered, because a link may be writable before it is secure.
+/// only while something waits for room. The watch is edge-triggered while the link's security is
+/// being raised, because a link may be writable before it is secure, and while the connection
+/// awaits its stored state, because a level-triggered watch would report a hang-up in each poll.
 ///
 /// Other links report once when they become ready, and are read until there is nothing.
 struct LinkWatch {

@@ -82,8 +82,8 @@ extension PeerTarget {
   }
 
   private static func recordsOnAir() -> [(BluetoothAddress, AirRecord)] {
-    guard let folder = try? AirFolder() else { return [] }
-    return folder.entries().compactMap { entry in
+    guard let folder = try? AirFolder(), let entries = try? folder.entries() else { return [] }
+    return entries.compactMap { entry in
       guard let (address, part) = AirFolder.parse(entry), part == .advertisement,
         let record = AirRecord.read(address, in: folder),
         case .alive = AirLife.state(at: folder.entry(address, .life))
@@ -189,6 +189,7 @@ final class AirBackend: RadioBackend {
   }
 
   func scan(_ demand: ScanDemand) throws(RadioError) { try scanner.scan(demand) }
+  nonisolated(nonsending) func scanEnded() async {}
 
   // MARK: Advertising
 

@@ -111,9 +111,12 @@ package final class AirFolder: Sendable {
     return (address, part)
   }
 
-  /// The names of the entries, in no order; empty if the folder cannot be read.
-  func entries() -> [String] {
-    guard let stream = opendir(prefix) else { return [] }
+  /// The names of the entries, in no order.
+  ///
+  /// - Throws: `system` if the folder cannot be read, such as EMFILE if the process has no descriptor
+  ///   left.
+  func entries() throws(RadioError) -> [String] {
+    guard let stream = opendir(prefix) else { throw .system("list \(path)", errno: errno) }
     defer { closedir(stream) }
     var names: [String] = []
     while let entry = readdir(stream) {
@@ -133,13 +136,13 @@ package final class AirFolder: Sendable {
 
   /// Removes the folder with its entries.
   package func remove() {
-    for name in entries() { unlink(entry(name)) }
+    for name in (try? entries()) ?? [] { unlink(entry(name)) }
     rmdir(path)
   }
 
   /// Removes temporary files of processes that have died.
   func sweepTemporaries() {
-    for name in entries() where name.hasPrefix(".") {
+    for name in (try? entries()) ?? [] where name.hasPrefix(".") {
       let fields = name.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
       guard fields.count == 3, fields[0].utf8.count == 12, let process = Int32(fields[1]),
         process > 0, kill(process, 0) != 0, errno == ESRCH

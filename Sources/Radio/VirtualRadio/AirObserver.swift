@@ -11,6 +11,9 @@ import AttoRadio
 /// advertisement that starts, changes or stops in order. The FIFO of each radio that is shown is held
 /// open (see `AirLife`): its hang-up reports the death of a process. Nothing is polled.
 ///
+/// The process has one inotify instance (`FolderNotices`). Where it can have none, the folder is listed
+/// every ``listingInterval`` instead, until there is one.
+///
 ///     unknown --file appears, FIFO alive--> shown --file removed, or FIFO hangs up--> unknown
 ///
 /// If the FIFO of a file is dead, the first observer sweeps its files. A FIFO with another inode
@@ -34,6 +37,7 @@ final class AirObserver {
   }
 
   static let radioLimit = 1024
+  static let listingInterval: Duration = .milliseconds(250)
   private static let folderCheckDelay: Duration = .milliseconds(100)
 
   /// Lower in tests.
@@ -41,16 +45,20 @@ final class AirObserver {
   private let folder: AirFolder
   private let loop: Loop
   private let report: (Change) -> Void
-  private var notices: WatchedDescriptor?
+  private let notices: FolderNotices
+  /// Nil without an inotify instance.
+  private var subscription: FolderNotices.Subscription?
+  private var nextListing: LoopTimer?
   private var radios: [BluetoothAddress: Radio] = [:]
   private var isEnded = false
   private var folderCheck: LoopTimer?
 
   init(
     _ folder: AirFolder, on loop: Loop, limit: Int = AirObserver.radioLimit,
-    _ report: @escaping (Change) -> Void
+    notices: FolderNotices = .shared, _ report: @escaping (Change) -> Void
   ) {
     self.limit = limit
+    self.notices = notices
     self.folder = folder
     self.loop = loop
     self.report = report
@@ -62,41 +70,58 @@ final class AirObserver {
 
   /// Starts. Reports the radios that are on the air before it returns.
   ///
-  /// - Throws: `system` if there is no inotify instance left, `folder` if the folder was removed.
+  /// - Throws: `folder` if the folder was removed, `system` if it cannot be read.
   func start() throws(RadioError) {
-    let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-    guard descriptor >= 0 else {
-      throw .system(
-        "watch \(folder.path) (see sysctl fs.inotify.max_user_instances)", errno: errno)
-    }
-    let mask =
-      IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
-    guard inotify_add_watch(descriptor, folder.entry("."), UInt32(mask)) >= 0 else {
-      let number = errno
-      _ = close(descriptor)
-      guard folder.exists else { throw .folder(path: folder.path, .vanished) }
-      throw .system("watch \(folder.path)", errno: number)
-    }
-    notices = try WatchedDescriptor(descriptor, on: loop) { [unowned self] _ in readNotices() }
+    if try !watch() { listLater() }
     folder.sweepTemporaries()
     // Listed after the watch was added, so that no change is lost.
-    list()
+    try list()
+  }
+
+  /// Has the changes of the folder reported. False if there is no inotify instance for that, as where
+  /// other programs of the user have all of them, or the kernel has no watch left.
+  ///
+  /// - Throws: `folder` if the folder was removed.
+  private func watch() throws(RadioError) -> Bool {
+    let observer = LoopBound(self, loop)
+    subscription = try? notices.subscribe(to: folder.entry("."), on: loop) { report in
+      observer.value.receive(report)
+    }
+    guard subscription == nil else { return true }
+    guard folder.exists else { throw .folder(path: folder.path, .vanished) }
+    return false
+  }
+
+  private func listLater() {
+    nextListing = LoopTimer(after: Self.listingInterval, on: loop) { [unowned self] in
+      do throws(RadioError) {
+        if try !watch() { listLater() }
+        try list()
+      } catch {
+        fail(error)
+      }
+    }
   }
 
   func end() {
     isEnded = true
     folderCheck?.cancel()
     folderCheck = nil
-    notices?.end()
-    notices = nil
+    nextListing?.cancel()
+    nextListing = nil
+    if let subscription { notices.cancel(subscription) }
+    subscription = nil
     for radio in radios.values { radio.life.end() }
     radios = [:]
   }
 
-  private func list() {
-    for name in folder.entries().sorted() where !isEnded {
-      if case (let address, .advertisement)? = AirFolder.parse(name) { update(address) }
+  /// Lists the folder: first reports what has left it unnoticed, then what is in it.
+  private func list() throws(RadioError) {
+    let listed = try folder.entries().sorted().compactMap { name -> BluetoothAddress? in
+      if case (let address, .advertisement)? = AirFolder.parse(name) { address } else { nil }
     }
+    let left = Set(radios.keys).subtracting(listed).sorted { $0.value < $1.value }
+    for address in left + listed where !isEnded { update(address) }
   }
 
   private func fail(_ error: RadioError) {
@@ -153,15 +178,14 @@ final class AirObserver {
     if !isEnded { update(address) }
   }
 
-  private func readNotices() {
-    var octets = [UInt8](repeating: 0, count: 16_384)
-    for _ in 0..<16 {
-      guard let notices else { return }
-      let count = read(notices.descriptor, &octets, octets.count)
-      guard count > 0 else { return }
-      for notice in InotifyNotice.parse(octets[..<count]) where !isEnded { handle(notice) }
+  private func receive(_ report: FolderNotices.Report) {
+    guard !isEnded else { return }
+    switch report {
+    case .notice(let notice): handle(notice)
+    case .unavailable:
+      subscription = nil
+      listLater()
     }
-    notices?.again()
   }
 
   /// The kernel does not report the removal of a folder that is held open. It is emptied first, so the
@@ -176,8 +200,8 @@ final class AirObserver {
 
   private func handle(_ notice: InotifyNotice) {
     if notice.mask & UInt32(IN_Q_OVERFLOW) != 0 {
-      for address in addresses where !isEnded { update(address) }
-      return list()
+      do throws(RadioError) { try list() } catch { fail(error) }
+      return
     }
     if notice.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT) != 0 {
       // The folder was renamed, or the file system unmounted.
@@ -192,30 +216,5 @@ final class AirObserver {
       if notice.mask & UInt32(IN_DELETE) != 0 { checkFolderSoon() }
     case .socket: break
     }
-  }
-}
-
-/// One `struct inotify_event`.
-struct InotifyNotice: Equatable {
-  let mask: UInt32
-  let name: String
-
-  /// Parses the result of read(2): whole events, in the byte order of the machine.
-  static func parse(_ octets: ArraySlice<UInt8>) -> [InotifyNotice] {
-    var notices: [InotifyNotice] = []
-    var rest = octets
-    while rest.count >= 16 {
-      let base = rest.startIndex
-      let word = { (offset: Int) in
-        let octets = rest[base + offset..<base + offset + 4]
-        return octets.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
-      }
-      let length = Int(word(12))
-      guard length <= rest.count - 16 else { break }
-      let name = rest[base + 16..<base + 16 + length].prefix { $0 != 0 }
-      notices.append(InotifyNotice(mask: word(4), name: String(decoding: name, as: UTF8.self)))
-      rest = rest.dropFirst(16 + length)
-    }
-    return notices
   }
 }

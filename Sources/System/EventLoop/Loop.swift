@@ -22,11 +22,14 @@ import Synchronization
 ///   asleep| wakes: -> 0                -> asleep|filled, and the eventfd is written
 ///   filled| empties the inbox: -> 0    stays
 ///
-/// Descriptors are registered once, edge-triggered, for both directions, so that the only system
-/// calls for a PDU are those that carry it. Timers are in a heap. If the earliest deadline is near,
-/// it bounds the poll. A distant one, such as that of an ATT transaction, is left to an alarm: a
-/// timerfd that is set once, not for each poll. Then most polls cost the kernel no timer, and most
-/// turns do not read the clock. An alarm for a timer that was cancelled causes an empty turn.
+/// By default a descriptor is watched edge-triggered: it is registered once for both directions, so
+/// that the only system calls for a PDU are those that carry it. A level-triggered watch
+/// (``Trigger``) saves the receive that finds nothing, but is changed to wait for room.
+///
+/// Timers are in a heap. If the earliest deadline is near, it bounds the poll. A distant one, such
+/// as that of an ATT transaction, is left to an alarm: a timerfd that is set once, not for each
+/// poll. Then most polls cost the kernel no timer, and most turns do not read the clock. An alarm
+/// for a timer that was cancelled causes an empty turn.
 ///
 /// A debug build reports handlers that keep the loop from others: `LoopWatchdog`.
 ///
