@@ -124,9 +124,9 @@ public final class Connection: Sendable {
     }
   }
 
-  /// The PHYs in use on an LE link of the kernel; nil elsewhere, and until they were changed. Links
-  /// begin with LE 1M unless they were opened by extended advertising. For more see
-  /// ``AttoRadio/Adapter/connectionInformation(of:)``.
+  /// The PHYs in use on an LE link of the kernel, if its socket reports them: Linux 6.12 does after the
+  /// first change, and 7.3 only if a single PHY is allowed. nil otherwise, and on other links.
+  /// ``AttoRadio/Adapter/connectionInformation(of:)`` knows them on all kernels.
   ///
   /// - Throws: `cancelled`, and nothing else.
   public var phy: LinkPHY? {

@@ -98,6 +98,7 @@ final class KernelBackend: RadioBackend {
   }
 
   func scan(_ demand: ScanDemand) throws(RadioError) { discovery?.scan(demand) }
+  nonisolated(nonsending) func scanEnded() async { await discovery?.ended() }
 
   // MARK: Events
 

@@ -17,9 +17,10 @@ import AttoRadio
 ///       +------------stopped-----------+-- stopping
 ///
 /// The kernel reports the start of discovery, and devices, before it replies to the command. If the
-/// demand ends by then, discovery is stopped without waiting for the reply. Otherwise it would
-/// continue for up to 10.24 s after the end of the process, and meanwhile a connection attempt
-/// would not see a peer that was reported already.
+/// demand ends by then, discovery is stopped without waiting for the reply. If it ends before, the
+/// kernel would refuse to stop, so closing the adapter waits for the start (``ended()``). Otherwise
+/// discovery would continue for up to 10.24 s after the end of the process, and meanwhile a connection
+/// attempt would not see a peer that was reported already.
 ///
 /// Scans filter devices themselves. The kernel could filter by service and strength
 /// (MGMT_OP_START_SERVICE_DISCOVERY), but it looks at each report alone, so it would drop a scan
@@ -58,7 +59,14 @@ final class KernelDiscovery {
   private weak var channel: ManagementChannel?
   private let index: UInt16
   private let host: RadioHost
-  private(set) var state = State.idle
+  private(set) var state = State.idle {
+    didSet {
+      guard state == .idle else { return }
+      for waiter in endWaiters { waiter.resume() }
+      endWaiters = []
+    }
+  }
+  private var endWaiters: [CheckedContinuation<Void, Never>] = []
   /// In `starting`: the kernel has reported the start of discovery since the command was sent.
   private var hasBegun = false
   private var demand = ScanDemand.nothing
@@ -86,6 +94,12 @@ final class KernelDiscovery {
     scan(.nothing)
     renewal?.cancel()
     sweep?.cancel()
+  }
+
+  /// Returns when the kernel discovers nothing for this process any more. Only if there is no demand.
+  nonisolated(nonsending) func ended() async {
+    guard state != .idle, demand == .nothing else { return }
+    await withCheckedContinuation { endWaiters.append($0) }
   }
 
   /// A radio that is switched off stops discovery without an event.

@@ -6,10 +6,11 @@ import AttoRadio
 /// them.
 ///
 /// # Theory
-/// The kernel offers no command and no socket option, except BT_PHY, for the interval, PHY and data
-/// length of a link, and debugfs has only defaults. But the controller reports them in events when
-/// they change, and the kernel's monitor shows these. So they are known for links that were made
-/// while the monitor was open, and for no others.
+/// The kernel offers no command and no socket option for the interval, PHY and data length of a link,
+/// and debugfs has only defaults. (BT_PHY is the PHY in use in some releases, and in others the PHYs
+/// that are allowed.) But the controller reports them in events when they change, and the kernel's
+/// monitor shows these. So they are known for links that were made while the monitor was open, and
+/// for no others. A link starts with LE 1M.
 ///
 ///     (no link) --connection complete--> known --update, PHY, data length--> known
 ///         ^------------- disconnection complete ------------'
@@ -81,7 +82,8 @@ struct LinkTable {
         peer: BluetoothAddress(peer),
         parameters: AgreedParameters(
           interval: parameters.interval, latency: parameters.latency,
-          supervisionTimeout: parameters.supervisionTimeout))
+          supervisionTimeout: parameters.supervisionTimeout,
+          phy: LinkPHY(transmit: .oneMegabit, receive: .oneMegabit)))
     case .connectionUpdateComplete(let handle, let parameters):
       entries[handle]?.parameters.interval = parameters.interval
       entries[handle]?.parameters.latency = parameters.latency

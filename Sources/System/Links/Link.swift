@@ -65,8 +65,7 @@ public protocol Link: AnyObject {
   var peerProcess: PeerProcess? { get }
 
   /// The PHYs of an LE link (BT_PHY); nil for other links, and if the kernel does not report them:
-  /// Linux 6.12 knows them only after a change. Links start with LE 1M, unless they were made over
-  /// extended advertising.
+  /// Linux 6.12 knows them only after a change, and 7.3 only if a single one is allowed.
   var phy: LinkPHY? { get }
 
   /// ATT_MTU of an enhanced bearer, which is the smaller one of both ends' MTUs; nil for other

@@ -1,3 +1,5 @@
+import CAttoLinux
+
 /// The PHYs that an LE link uses now. Vol 6, Part B, 3.
 public struct LinkPHY: Hashable, Sendable, CustomStringConvertible {
   /// The PHY of one direction. The numbers are those of HCI.
@@ -27,6 +29,26 @@ public struct LinkPHY: Hashable, Sendable, CustomStringConvertible {
   public init(transmit: Kind, receive: Kind) {
     self.transmit = transmit
     self.receive = receive
+  }
+
+  /// Reads BT_PHY. Returns nil if it has no PHY or several for a direction: Linux 7.3 answers with the
+  /// PHYs that are allowed, 6.12 with the PHYs in use after their first change, and otherwise with none.
+  init?(bits: UInt32) {
+    func only(_ choices: [(Int32, Kind)]) -> Kind? {
+      let found = choices.filter { bits & UInt32($0.0) != 0 }
+      return found.count == 1 ? found[0].1 : nil
+    }
+    guard
+      let transmit = only([
+        (BT_PHY_LE_1M_TX, .oneMegabit), (BT_PHY_LE_2M_TX, .twoMegabit),
+        (BT_PHY_LE_CODED_TX, .coded),
+      ]),
+      let receive = only([
+        (BT_PHY_LE_1M_RX, .oneMegabit), (BT_PHY_LE_2M_RX, .twoMegabit),
+        (BT_PHY_LE_CODED_RX, .coded),
+      ])
+    else { return nil }
+    self.init(transmit: transmit, receive: receive)
   }
 
   /// `2M`, or `1M out, 2M in` if the two differ.

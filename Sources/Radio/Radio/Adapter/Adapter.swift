@@ -122,16 +122,33 @@ public actor Adapter {
 
   /// Ends advertisements, scans, published channels and operations under way. Links that were
   /// accepted or made live on.
-  public func close() { shutDown(.closed) }
+  ///
+  /// Returns when the kernel has stopped the scan, which otherwise would go on for some seconds after
+  /// the process and keep other programs from theirs. A kernel that does not answer is not waited for
+  /// longer than for every other answer.
+  public func close() async {
+    guard end(.closed) else { return }
+    await opened.scanEnded()
+    giveUp(.closed)
+  }
 
   func shutDown(_ reason: RadioError) {
-    guard endReason == nil else { return }
+    if end(reason) { giveUp(reason) }
+  }
+
+  /// Ends what is under way; false if that has been done.
+  private func end(_ reason: RadioError) -> Bool {
+    guard endReason == nil else { return false }
     endReason = reason
     endScans(throwing: reason)
     for id in advertisements.keys { stopAdvertising(id) }
     // Each leaves the table by itself.
     for end in operations.values { end(reason) }
     for psm in publications.keys { unpublish(psm) }
+    return true
+  }
+
+  private func giveUp(_ reason: RadioError) {
     opened.close(reason)
     opened.agents.close()
     for watcher in stateWatchers.values {

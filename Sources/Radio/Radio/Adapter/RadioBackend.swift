@@ -31,6 +31,8 @@ package protocol RadioBackend: AnyObject {
   /// The devices that the present scan has received.
   var devices: [Discovery] { get }
   func scan(_ demand: ScanDemand) throws(RadioError)
+  /// Returns when a scan has ended for which there is no demand any more.
+  nonisolated(nonsending) func scanEnded() async
 
   // MARK: Advertising
 

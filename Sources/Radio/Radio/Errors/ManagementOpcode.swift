@@ -46,8 +46,14 @@ public struct ManagementOpcode: Hashable, Sendable, CustomStringConvertible {
   package static let readAdvertisingFeatures = Self(0x003D, "advertise")
   package static let addAdvertising = Self(0x003E, "advertise")
   package static let removeAdvertising = Self(0x003F, "stop advertising")
+  /// MGMT_OP_SET_DEF_SYSTEM_CONFIG
+  package static let setDefaultConfiguration = Self(0x004C, "set default parameters")
+  /// MGMT_OP_ADD_ADV_PATTERNS_MONITOR
+  package static let addPatternsMonitor = Self(0x0052, "scan passively")
   /// MGMT_OP_ADD_EXT_ADV_PARAMS
   package static let addAdvertisingParameters = Self(0x0054, "advertise")
   /// MGMT_OP_ADD_EXT_ADV_DATA
   package static let addAdvertisingData = Self(0x0055, "advertise")
+  /// MGMT_OP_HCI_CMD_SYNC
+  package static let sendHCICommand = Self(0x005B, "send a command to the controller")
 }

@@ -10,7 +10,7 @@ public struct ConnectionInformation: Hashable, Sendable {
   public var maximumTXPower: Int8?
   /// Interval, latency, PHY and data length. nil unless the link was made while the adapter was open
   /// in a process with CAP_NET_RAW: the kernel reports them when they change, and does not store
-  /// them. `Connection.phy` has no such condition.
+  /// them.
   public var parameters: AgreedParameters?
 
   package init(rssi: Int8?, txPower: Int8?, maximumTXPower: Int8?) {
@@ -28,8 +28,8 @@ public struct AgreedParameters: Hashable, Sendable {
   public var latency: UInt16
   /// Time without a packet after which the link is lost, in units of 10 ms.
   public var supervisionTimeout: UInt16
-  /// nil until the controller reports it. Links start with LE 1M, unless they were made by extended
-  /// advertising.
+  /// The PHYs in use. Links start with LE 1M, which is assumed until the controller reports a change: it
+  /// does not report that a link was made on another PHY of extended advertising.
   public var phy: LinkPHY?
   /// nil until the controller reports it. Links start with 27 octets each way.
   public var dataLength: DataLength?

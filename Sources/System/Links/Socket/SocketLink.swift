@@ -243,20 +243,7 @@ public final class SocketLink: AddressedLink {
   public var phy: LinkPHY? {
     var bits: UInt32 = 0
     guard carrier == .l2cap, socket >= 0, clinux_get_phy(socket, &bits) == 0 else { return nil }
-    func kind(_ choices: [(Int32, LinkPHY.Kind)]) -> LinkPHY.Kind? {
-      choices.first { bits & UInt32($0.0) != 0 }?.1
-    }
-    guard
-      let transmit = kind([
-        (BT_PHY_LE_CODED_TX, .coded), (BT_PHY_LE_2M_TX, .twoMegabit),
-        (BT_PHY_LE_1M_TX, .oneMegabit),
-      ]),
-      let receive = kind([
-        (BT_PHY_LE_CODED_RX, .coded), (BT_PHY_LE_2M_RX, .twoMegabit),
-        (BT_PHY_LE_1M_RX, .oneMegabit),
-      ])
-    else { return nil }
-    return LinkPHY(transmit: transmit, receive: receive)
+    return LinkPHY(bits: bits)
   }
 
   public var enhancedMTU: Int? {

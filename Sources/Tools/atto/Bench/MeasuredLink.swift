@@ -10,13 +10,15 @@ enum MeasuredLink: Sendable {
   case told(phy: LinkPHY?, AgreedParameters?, isEncrypted: Bool)
 
   /// The parameters for the model of links, in the direction of a test; nil if some are unknown. The
-  /// kernel does not report the initial values, 1M and 27 octets.
+  /// kernel does not report the initial data length, 27 octets.
   func parameters(of test: BenchTest) -> LinkParameters? {
     switch self {
     case .stated(let parameters): return parameters
-    case .told(_, nil, _): return nil
-    case .told(let phy, let agreed?, let isEncrypted):
-      guard let modelled = Self.model(kind(phy ?? agreed.phy, test)) else { return nil }
+    case .told(nil, _, _), .told(_, nil, _): return nil
+    case .told(let phy?, let agreed?, let isEncrypted):
+      guard let modelled = Self.model(test.isWritten ? phy.transmit : phy.receive) else {
+        return nil
+      }
       let length = agreed.dataLength.map { test.isWritten ? $0.transmit : $0.receive } ?? 27
       return LinkParameters(
         phy: modelled, interval: Int64(agreed.interval) * 1_250_000,
@@ -27,11 +29,6 @@ enum MeasuredLink: Sendable {
   var phyText: String? { if case .told(let phy?, _, _) = self { "\(phy)" } else { nil } }
 
   var source: String { if case .stated = self { "stated" } else { "kernel" } }
-
-  private func kind(_ phy: LinkPHY?, _ test: BenchTest) -> LinkPHY.Kind {
-    guard let phy else { return .oneMegabit }
-    return test.isWritten ? phy.transmit : phy.receive
-  }
 
   /// The kernel does not report the coding (S=2 or S=8) of a coded PHY.
   private static func model(_ kind: LinkPHY.Kind) -> PHY? {
@@ -50,7 +47,8 @@ extension LinkReport {
     guard let kernel else { return nil }
     let information = try? await kernel.radio.connectionInformation(of: kernel.peer)
     guard let security = try? await connection.security else { return nil }
-    let phy = (try? await connection.phy) ?? nil
-    return .told(phy: phy, information?.parameters, isEncrypted: security.level > .low)
+    let parameters = information?.parameters
+    let phy = if let phy = parameters?.phy { phy } else { (try? await connection.phy) ?? nil }
+    return .told(phy: phy, parameters, isEncrypted: security.level > .low)
   }
 }

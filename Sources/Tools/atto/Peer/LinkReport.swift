@@ -28,8 +28,8 @@ struct LinkReport {
     let information = try? await radio.connectionInformation(of: peer)
     let parameters = information?.parameters
     var parts: [String] = []
-    let phy = try await connection.phy ?? parameters?.phy
-    parts.append("PHY " + (phy.map { "\($0)" } ?? "1M (the initial one)"))
+    let phy = if let phy = parameters?.phy { phy } else { try await connection.phy }
+    parts.append("PHY " + (phy.map { "\($0)" } ?? "unknown"))
     if let parameters {
       parts.append("interval \(Self.milliseconds(parameters.intervalTime))")
       parts.append("latency \(parameters.latency)")
