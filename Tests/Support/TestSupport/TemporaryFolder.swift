@@ -6,13 +6,16 @@ import Glibc
 package final class TemporaryFolder: Sendable {
   package let path: String
 
+  /// If the folder cannot be made, there is none at the path, and what the test does there fails.
+  ///
   /// - Parameter isInMemory: whether writing needs no disk, where the system has such a folder.
   package init(isInMemory: Bool = false) {
     let memory = "/dev/shm/"
     let place = isInMemory && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()
     var template = Array((place + "atto-XXXXXX").utf8CString)
-    precondition(mkdtemp(&template) != nil, "cannot make a folder in \(place)")
-    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let isMade = mkdtemp(&template) != nil
+    let octets = template.dropLast().map(UInt8.init(bitPattern:))
+    path = isMade ? String(decoding: octets, as: UTF8.self) : "/nonexistent"
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -2,7 +2,7 @@ import TestSupport
 import AttoATT
 import Testing
 
-@Suite("Hexadecimal text")
+@Suite("Hexadecimal text", .sideBySide)
 struct HexTests {
   @Test("Octets are written as lowercase pairs")
   func hexText() {

@@ -1,7 +1,8 @@
 import AttoATT
+import TestSupport
 import Testing
 
-@Suite("SplitMix64")
+@Suite("SplitMix64", .sideBySide)
 struct SplitMix64Tests {
   @Test("Known numbers")
   func known() {

@@ -3,7 +3,7 @@ import AttoATT
 import Testing
 
 /// Handles, UUIDs, codes and instants.
-@Suite struct WordsTests {
+@Suite(.sideBySide) struct WordsTests {
   private let base = "00000000-0000-1000-8000-00805f9b34fb"
 
   @Test func uuidsReadInAllTheirForms() {

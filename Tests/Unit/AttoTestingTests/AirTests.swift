@@ -1,9 +1,10 @@
 import Atto
 import AttoTesting
 import Glibc
+import TestSupport
 import Testing
 
-@Suite("Simulated radios of a test", .timeLimit(.minutes(5)))
+@Suite("Simulated radios of a test", .timeLimit(.minutes(5)), .oneByOne)
 struct AirTests {
   static let parameters = AdvertisingParameters(AdvertisingData(localName: "Strap"))
 

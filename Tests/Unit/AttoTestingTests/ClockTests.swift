@@ -1,8 +1,9 @@
 import Atto
 import AttoTesting
+import TestSupport
 import Testing
 
-@Suite("Virtual time", .timeLimit(.minutes(5)))
+@Suite("Virtual time", .timeLimit(.minutes(5)), .oneByOne)
 struct ClockTests {
   let clock = TestClock()
 

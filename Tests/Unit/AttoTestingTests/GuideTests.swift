@@ -1,5 +1,6 @@
 import Atto
 import AttoTesting
+import TestSupport
 import Testing
 
 /// The program under test: stays connected, and pauses before it connects again.
@@ -34,7 +35,7 @@ func addSetting(to server: LocalServer) async throws -> AttributeHandle {
   return handle
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)), .oneByOne)
 struct MyTests {
   let clock = TestClock()
 

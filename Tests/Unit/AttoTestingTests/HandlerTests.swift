@@ -1,8 +1,9 @@
 import Atto
 import AttoTesting
+import TestSupport
 import Testing
 
-@Suite("Services with handlers", .timeLimit(.minutes(5)))
+@Suite("Services with handlers", .timeLimit(.minutes(5)), .oneByOne)
 struct HandlerTests {
   private let service = ServiceDefinition(
     .heartRate,

@@ -1,8 +1,9 @@
 import Atto
 import AttoTesting
+import TestSupport
 import Testing
 
-@Suite("Connections in memory", .timeLimit(.minutes(5)))
+@Suite("Connections in memory", .timeLimit(.minutes(5)), .oneByOne)
 struct PairTests {
   @Test("A client reads, writes and subscribes")
   func works() async throws {

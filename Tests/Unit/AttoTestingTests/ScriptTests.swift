@@ -1,8 +1,9 @@
 import Atto
 import AttoTesting
+import TestSupport
 import Testing
 
-@Suite("Scripted peers", .timeLimit(.minutes(5)))
+@Suite("Scripted peers", .timeLimit(.minutes(5)), .oneByOne)
 struct ScriptTests {
   let clock = TestClock()
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Atto
 
 /// Errors when a simulated link cannot pair.
-@Suite(.timeLimit(.minutes(5))) struct AirPairingTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirPairingTests {
   private struct Person: PairingAgent {
     let capability: PairingCapability
     var passkey: UInt32?

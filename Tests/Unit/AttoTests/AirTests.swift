@@ -4,7 +4,7 @@ import Testing
 
 @testable import Atto
 
-@Suite struct AirTests {
+@Suite(.oneByOne) struct AirTests {
   private func strap() -> AdvertisingParameters {
     AdvertisingParameters(AdvertisingData(serviceUUIDs: [0x180D], localName: "Strap"))
   }
@@ -41,7 +41,7 @@ import Testing
       #expect(try await other.mtu == 517)
       let values = try await other.subscribe(
         to: layout.characteristics[2].valueHandle,
-        configuration: layout.characteristics[2].configurationHandle!)
+        configuration: try #require(layout.characteristics[2].configurationHandle))
       try await server.notify([1, 2, 3], of: layout.characteristics[2].valueHandle)
       var iterator = values.makeAsyncIterator()
       #expect(try await iterator.next()?.value == [1, 2, 3])

@@ -1,9 +1,10 @@
 import AttoGATT
+import TestSupport
 import Testing
 
 @testable import Atto
 
-@Suite struct BasicTests {
+@Suite(.oneByOne) struct BasicTests {
   @Test func exchangesTheMTU() async throws {
     try await withDeadline {
       let bench = try await Bench()
@@ -98,7 +99,7 @@ import Testing
 
   @Test func writesSigned() async throws {
     try await withDeadline {
-      let peer = RawPeer()
+      let peer = try RawPeer()
       let connection = try await peer.connect()
       try await connection.writeSigned(
         [1, 2], to: 3, counter: 0x0102_0304, key: [UInt8](repeating: 5, count: 16))

@@ -1,10 +1,11 @@
 import AttoGATT
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// Calls by characteristic and descriptor.
-@Suite struct CharacteristicTests {
+@Suite(.oneByOne) struct CharacteristicTests {
   /// A connection to a bench, and its characteristics.
   private struct Client {
     let bench: Bench

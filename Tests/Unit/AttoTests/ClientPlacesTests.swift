@@ -1,12 +1,13 @@
 import AttoATT
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// Attackers beside an honest client, in virtual time. Each test would fail with the rule that a full
 /// server refuses.
-@Suite struct ClientPlacesTests {
+@Suite(.oneByOne) struct ClientPlacesTests {
   /// A server that has nothing but places.
   private final class Crowd {
     struct Client {

@@ -1,10 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// What errors say about the connection and about another attempt.
-@Suite struct ErrorHandlingTests {
+@Suite(.oneByOne) struct ErrorHandlingTests {
   private static func refused(_ code: ErrorCode) -> AttoError {
     .refused(ErrorResponse(request: .readRequest, handle: 3, code: code))
   }
@@ -52,13 +53,13 @@ import Testing
   /// An end by this end is told from one by the peer.
   @Test func ends() async throws {
     try await withDeadline {
-      let peer = RawPeer()
+      let peer = try RawPeer()
       let connection = try await peer.connect()
       connection.close()
       #expect(await connection.endReason == .closed)
       #expect(await failure { try await connection.read(3) } == .closed)
       #expect(AttoError.closed.description == "the connection was closed")
-      let other = RawPeer()
+      let other = try RawPeer()
       let lost = try await other.connect()
       other.close()
       try await lost.closed()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Atto
 
-@Suite struct ErrorTests {
+@Suite(.oneByOne) struct ErrorTests {
   @Test func refusals() async throws {
     try await withDeadline {
       let bench = try await Bench()
@@ -74,7 +74,7 @@ import Testing
   @Test func transactionTimeout() async throws {
     try await withDeadline {
       let clock = TestClock()
-      let peer = RawPeer()
+      let peer = try RawPeer()
       let connection = try await peer.connect(loop: clock.loop)
       let dead = AttoError.bearer(.transactionTimeout(.readRequest))
       let read = Task(executorPreference: clock.loop.tasks) {
@@ -97,7 +97,7 @@ import Testing
   @Test func procedureTimeout() async throws {
     try await withDeadline {
       let clock = TestClock()
-      let peer = RawPeer()
+      let peer = try RawPeer()
       let connection = try await peer.connect(loop: clock.loop) {
         $0.procedureTimeout = .seconds(20)
       }
@@ -120,7 +120,7 @@ import Testing
 
   @Test func mismatchedResponse() async throws {
     try await withDeadline {
-      let peer = RawPeer()
+      let peer = try RawPeer()
       let connection = try await peer.connect()
       async let read = failure { try await connection.read(3) }
       await peer.expect([0x0A, 3, 0])
@@ -135,7 +135,7 @@ import Testing
   @Test func connectTimeout() async throws {
     try await withDeadline {
       let folder = TemporaryFolder()
-      let full = FullListener(folder.socket())
+      let full = try FullListener(folder.socket())
       var options = ConnectionOptions()
       options.connectTimeout = .seconds(10)
       let endpoint = Endpoint.unix(path: folder.socket())
@@ -164,20 +164,21 @@ final class FullListener: @unchecked Sendable {
   private let listening: Int32
   private var others: [Int32] = []
 
-  init(_ path: String) {
+  init(_ path: String) throws {
     listening = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
     let length = socklen_t(MemoryLayout<sockaddr_un>.size)
-    withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        precondition(bind(listening, address, length) == 0)
-        precondition(listen(listening, 0) == 0)
+    try withUnsafePointer(to: &address) { pointer in
+      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        try #require(bind(listening, address, length) == 0)
+        try #require(listen(listening, 0) == 0)
         while true {
           let kind = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-          others.append(socket(AF_UNIX, kind, 0))
-          if connect(others.last!, address, length) != 0 { break }
+          let other = socket(AF_UNIX, kind, 0)
+          others.append(other)
+          if connect(other, address, length) != 0 { break }
         }
       }
     }

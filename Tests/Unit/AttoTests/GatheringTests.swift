@@ -2,13 +2,14 @@ import AttoATT
 import AttoEventLoop
 import AttoLinks
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// Commands and notifications from code on the loop are sent together. The only visible effect is
 /// fewer system calls.
-@Suite struct GatheringTests {
+@Suite(.oneByOne) struct GatheringTests {
   private func command(_ number: Int) -> [UInt8] { [0x52, 9, 0] + counted(number) }
 
   /// What has arrived at a raw peer by now.
@@ -23,7 +24,7 @@ import Testing
   }
 
   @Test func commandsGoByTheBatchInOrder() async throws {
-    let peer = RawPeer()
+    let peer = try RawPeer()
     let connection = try await peer.connect()
     try await Task(executorPreference: connection.loop.tasks) {
       let limit = ConnectionCore.gatheredPDUs
@@ -37,7 +38,7 @@ import Testing
   }
 
   @Test func theTurnsEndSendsWhatIsLeft() async throws {
-    let peer = RawPeer()
+    let peer = try RawPeer()
     let connection = try await peer.connect()
     try await Task(executorPreference: connection.loop.tasks) {
       for number in 0..<3 { try await connection.writeWithoutResponse(counted(number), to: 9) }
@@ -46,7 +47,7 @@ import Testing
   }
 
   @Test func aRequestTakesThemAlong() async throws {
-    let peer = RawPeer()
+    let peer = try RawPeer()
     // A busy machine may keep the peer waiting.
     let connection = try await peer.connect { $0.transactionTimeout = .seconds(300) }
     let reading = Task(executorPreference: connection.loop.tasks) {
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func closingSendsThemFirst() async throws {
-    let peer = RawPeer()
+    let peer = try RawPeer()
     let connection = try await peer.connect()
     try await Task(executorPreference: connection.loop.tasks) {
       for number in 0..<3 { try await connection.writeWithoutResponse(counted(number), to: 9) }
@@ -70,7 +71,7 @@ import Testing
   }
 
   @Test func notificationsGoTogetherAndBehindWhatWasSentBefore() async throws {
-    let peer = RawPeer()
+    let peer = try RawPeer()
     let bench = try await Bench()
     let connection = try await Connection.adopt(
       { () throws(LinkError) in try SocketLink.adopt(peer.other) }, options: ConnectionOptions(),

@@ -1,12 +1,13 @@
 import AttoEventLoop
 import AttoLinks
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// A server with a memory of bonded clients.
-@Suite(.timeLimit(.minutes(5))) struct MemoryTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct MemoryTests {
   static let addresses = LinkAddresses(own: BluetoothAddress(1), peer: BluetoothAddress(2))
 
   /// A memory whose records the tests inspect. Clients with an entry are bonded.

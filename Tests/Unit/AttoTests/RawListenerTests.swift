@@ -5,7 +5,7 @@ import Testing
 @testable import Atto
 
 /// Accepting raw connections.
-@Suite struct RawListenerTests {
+@Suite(.oneByOne) struct RawListenerTests {
   @Test func acceptsClientsInOrder() async throws {
     try await withDeadline {
       let folder = TemporaryFolder()

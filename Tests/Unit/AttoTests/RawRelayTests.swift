@@ -26,7 +26,7 @@ extension Log where Element == RelayEvent {
 }
 
 /// PDUs between two links.
-@Suite struct RawRelayTests {
+@Suite(.oneByOne) struct RawRelayTests {
   /// A relay between two sockets of the test.
   private func between(
     _ client: RawPeer, _ server: RawPeer, _ events: Events
@@ -36,7 +36,7 @@ extension Log where Element == RelayEvent {
 
   @Test func passesPDUsUnchanged() async throws {
     try await withDeadline {
-      let (client, server, events) = (RawPeer(), RawPeer(), Events())
+      let (client, server, events) = (try RawPeer(), try RawPeer(), Events())
       let relay = try await between(client, server, events)
       let sent: [[UInt8]] = [
         [0x0A, 0x03, 0x00], [0xFF], [0x0A], [UInt8](repeating: 7, count: 600),
@@ -55,7 +55,7 @@ extension Log where Element == RelayEvent {
 
   @Test func theLongestPDUPassesAndALongerOneEndsBoth() async throws {
     try await withDeadline {
-      let (client, server, events) = (RawPeer(), RawPeer(), Events())
+      let (client, server, events) = (try RawPeer(), try RawPeer(), Events())
       let relay = try await between(client, server, events)
       let longest = [UInt8](repeating: 0x52, count: RawRelay.longestPDU)
       client.send(longest)
@@ -77,7 +77,7 @@ extension Log where Element == RelayEvent {
   @Test func eachEndIsPassedOn() async throws {
     for side in [RelaySide.client, .peer] {
       try await withDeadline {
-        let (client, server, events) = (RawPeer(), RawPeer(), Events())
+        let (client, server, events) = (try RawPeer(), try RawPeer(), Events())
         let relay = try await between(client, server, events)
         let (leaving, staying) = side == .client ? (client, server) : (server, client)
         for number: UInt8 in 0..<50 { leaving.send([0x52, number]) }
@@ -94,7 +94,7 @@ extension Log where Element == RelayEvent {
 
   @Test func holdsBackASenderWhosePeerDoesNotRead() async throws {
     try await withDeadline {
-      let (client, server, events) = (RawPeer(), RawPeer(), Events())
+      let (client, server, events) = (try RawPeer(), try RawPeer(), Events())
       let relay = try await between(client, server, events)
       // Until two sockets are full and nothing has moved for a while.
       var sent: UInt16 = 0
@@ -121,7 +121,7 @@ extension Log where Element == RelayEvent {
 
   @Test func stopsInTheMiddle() async throws {
     try await withDeadline {
-      let (client, server, events) = (RawPeer(), RawPeer(), Events())
+      let (client, server, events) = (try RawPeer(), try RawPeer(), Events())
       let relay = try await between(client, server, events)
       while server.send([0x1B, 0, 0], waits: false) || events.pdus.isEmpty {
         await Task.yield()
@@ -183,7 +183,7 @@ extension Log where Element == RelayEvent {
 
   @Test func aReleasedRelayEnds() async throws {
     try await withDeadline {
-      let (client, server, events) = (RawPeer(), RawPeer(), Events())
+      let (client, server, events) = (try RawPeer(), try RawPeer(), Events())
       var relay: RawRelay? = try await between(client, server, events)
       client.send([1])
       await server.expect([1])

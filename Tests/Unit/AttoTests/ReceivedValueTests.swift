@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// What values mean.
-@Suite struct ReceivedValueTests {
+@Suite(.oneByOne) struct ReceivedValueTests {
   private func received(_ octets: [UInt8]) -> ReceivedValue {
     ReceivedValue(
       handle: 3, value: octets, isIndication: false, missed: 0, time: .init(nanoseconds: 0))

@@ -1,6 +1,7 @@
 import AttoATT
 import AttoEventLoop
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import Atto
@@ -27,7 +28,7 @@ private final class CountingLink: Link {
 }
 
 /// A server that sends as much as its links accept.
-@Suite struct SaturationTests {
+@Suite(.oneByOne) struct SaturationTests {
   /// One loop has both ends, so that the link is full at each poll: when room is made, more is sent in
   /// the same turn. The client's requests must be received nevertheless.
   @Test(arguments: [nil, 4096]) func clientOfAnEndlessSenderIsServed(_ buffer: Int?) async throws {

@@ -40,7 +40,7 @@ final class GatedLink: Link, LinkObserver {
 }
 
 /// Requests that the peer refuses for lack of security are repeated on a more secure link.
-@Suite(.timeLimit(.minutes(5))) struct SecurityOnDemandTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct SecurityOnDemandTests {
   /// A server with a value for each level, the next handle after its declaration.
   private static func server(
     _ loop: Loop = .shared
@@ -101,7 +101,9 @@ final class GatedLink: Link, LinkObserver {
       let error = await #expect(throws: AttoError.self) {
         _ = try await ends.connection.read(values[1])
       }
-      guard case .refused(let response)? = error else { return #expect(Bool(false), "\(error!)") }
+      guard case .refused(let response)? = error else {
+        return #expect(Bool(false), "\(error as Any)")
+      }
       #expect(response.code == .insufficientEncryption)
       #expect(try await ends.asked == [])
     }
@@ -153,7 +155,7 @@ final class GatedLink: Link, LinkObserver {
       await clock.advance(by: .seconds(30))
       let error = await read.value
       guard case .insufficientSecurity(let response, let obstacle)? = error else {
-        return #expect(Bool(false), "\(error!)")
+        return #expect(Bool(false), "\(error as Any)")
       }
       #expect(response.code == .insufficientEncryption)
       #expect(obstacle == .timeout(.medium, after: .seconds(30), hasAgent: false))
@@ -171,7 +173,7 @@ final class GatedLink: Link, LinkObserver {
         _ = try await ends.connection.read(values[2])
       }
       guard case .insufficientSecurity(_, .option(.medium))? = error else {
-        return #expect(Bool(false), "\(error!)")
+        return #expect(Bool(false), "\(error as Any)")
       }
       #expect(try await ends.asked == [.medium])
     }
@@ -185,7 +187,7 @@ final class GatedLink: Link, LinkObserver {
         _ = try await ends.connection.read(values[3])
       }
       guard case .insufficientSecurity(_, .link(.medium))? = error else {
-        return #expect(Bool(false), "\(error!)")
+        return #expect(Bool(false), "\(error as Any)")
       }
     }
   }
@@ -203,7 +205,7 @@ final class GatedLink: Link, LinkObserver {
         _ = try await connection.read(values[1])
       }
       guard case .insufficientSecurity(_, .link(.low))? = error else {
-        return #expect(Bool(false), "\(error!)")
+        return #expect(Bool(false), "\(error as Any)")
       }
       #expect(try await connection.counters.sent == 1)
     }

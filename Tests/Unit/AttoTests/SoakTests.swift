@@ -11,7 +11,7 @@ import Testing
 /// Hundreds of connections that end in every way, on two loops of their own. Nothing is left of them:
 /// no object, watched descriptor, timer, handler or file. `Tests/System/Commands/enduring.py` does the
 /// same for a whole process.
-@Suite(.serialized) struct SoakTests {
+@Suite(.serialized, .oneByOne) struct SoakTests {
   /// The use of a connection until it ends.
   enum Use: CaseIterable {
     case nothing, discovery, longRead, longWrite, notifications, indications, commands
@@ -161,7 +161,7 @@ import Testing
       case .longWrite: try await connection.writeLong(Bench.long, to: long)
       case .notifications, .indications:
         let received = try await connection.subscribe(
-          to: values.valueHandle, configuration: values.configurationHandle!,
+          to: values.valueHandle, configuration: try #require(values.configurationHandle),
           as: use == .indications ? .indication : .notification)
         witness.note(received, "\(use): values")
         if use == .indications {
@@ -189,7 +189,7 @@ import Testing
         _ = await second
       case .cancelledUse:
         let received = try await connection.subscribe(
-          to: values.valueHandle, configuration: values.configurationHandle!)
+          to: values.valueHandle, configuration: try #require(values.configurationHandle))
         _ = try await connection.readLong(long)
         try await connection.writeLong(Bench.long, to: long)
         _ = try await connection.read(slow)

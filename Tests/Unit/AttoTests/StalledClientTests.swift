@@ -4,14 +4,14 @@ import Testing
 @testable import Atto
 
 /// A client that has subscribed and does not read.
-@Suite struct StalledClientTests {
+@Suite(.oneByOne) struct StalledClientTests {
   @Test func othersGetTheirValuesWithoutIt() async throws {
     try await withDeadline {
       let server = LocalServer(Database())
       let layout = try await server.add(Bench.service)
       let value = layout.characteristics[2].valueHandle
-      let configuration = layout.characteristics[2].configurationHandle!
-      let stalled = RawPeer()
+      let configuration = try #require(layout.characteristics[2].configurationHandle)
+      let stalled = try RawPeer()
       let one = try await stalled.connect(server: server)
       stalled.send([0x12, UInt8(configuration.rawValue), 0, 1, 0])
       await stalled.expect([0x13])

@@ -122,11 +122,11 @@ final class RawPeer: @unchecked Sendable {
   private let lock = NSLock()
   private var isClosed = false
 
-  init() {
+  init() throws {
     var both: [Int32] = [-1, -1]
-    precondition(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &both) == 0)
+    try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &both) == 0)
     (descriptor, other) = (both[0], both[1])
-    var time = timeval(tv_sec: 10, tv_usec: 0)
+    var time = timeval(tv_sec: 60, tv_usec: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(
@@ -179,16 +179,22 @@ final class RawPeer: @unchecked Sendable {
 /// The loop of servers, so that they and their clients are on different threads.
 let serverLoop: Loop = {
   raiseDescriptorLimit()
-  let loop = try! Loop(name: "server")
-  try! loop.start()
-  return loop
+  do {
+    let loop = try Loop(name: "server")
+    try loop.start()
+    return loop
+  } catch {
+    Issue.record(error)
+    return .shared
+  }
 }()
 
-func raiseDescriptorLimit() {
+@discardableResult func raiseDescriptorLimit() -> Int {
   var limit = rlimit()
   getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   limit.rlim_cur = min(limit.rlim_max, 65536)
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  return Int(limit.rlim_cur)
 }
 
 /// A server on a Unix socket with all kinds of values.
@@ -197,6 +203,8 @@ final class Bench: Sendable {
   let server: LocalServer
   let layout: Database.Layout
   let gatt: Database.Layout
+  /// The configuration of ``values``.
+  let configuration: AttributeHandle
   let listener: ServerListener
   let events = Log<ServedEvent>()
   let failures = Log<AttoError>()
@@ -235,7 +243,6 @@ final class Bench: Sendable {
   var greeting: AttributeHandle { layout.characteristics[0].valueHandle }
   var long: AttributeHandle { layout.characteristics[1].valueHandle }
   var values: AttributeHandle { layout.characteristics[2].valueHandle }
-  var configuration: AttributeHandle { layout.characteristics[2].configurationHandle! }
   var application: AttributeHandle { layout.characteristics[3].valueHandle }
   var second: AttributeHandle { layout.characteristics[4].valueHandle }
   var encrypted: AttributeHandle { layout.characteristics[5].valueHandle }
@@ -252,7 +259,9 @@ final class Bench: Sendable {
         characteristics: [
           CharacteristicDefinition(.serviceChanged, properties: .indicate)
         ]))
-    layout = try await server.add(Self.service)
+    let layout = try await server.add(Self.service)
+    self.layout = layout
+    configuration = try #require(layout.characteristics[2].configurationHandle)
     let (events, failures) = (events, failures)
     observation = try await server.observe { events.append($0) }
     listener = try await server.listen(on: .unix(path: folder.socket()), options: options) {

@@ -1,10 +1,11 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// Each test has a process of its own.
-@Suite struct TerminationTests {
+@Suite(.oneByOne) struct TerminationTests {
   /// Whether the action of a signal is SIG_IGN.
   static func isIgnored(_ signal: Int32) -> Bool {
     var action = sigaction()

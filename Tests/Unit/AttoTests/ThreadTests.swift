@@ -1,13 +1,14 @@
+import TestSupport
 import Testing
 
 @testable import Atto
 
 /// Calls on one connection from many threads.
-@Suite struct ThreadTests {
+@Suite(.oneByOne) struct ThreadTests {
   /// As many calls as may wait are answered; the others fail at once.
   @Test func thousandReadsAtOnce() async throws {
     try await withDeadline {
-      let peer = RawPeer()
+      let peer = try RawPeer()
       let connection = try await peer.connect()
       let results = Log<AttoError?>()
       for _ in 0..<1000 {

@@ -4,7 +4,7 @@ import Testing
 @testable import Atto
 
 /// Connections that last as long as a function.
-@Suite struct WithConnectionTests {
+@Suite(.oneByOne) struct WithConnectionTests {
   @Test func returnsTheResultAndCloses() async throws {
     try await withDeadline {
       let bench = try await Bench()
@@ -30,7 +30,7 @@ import Testing
         }
       }
       #expect(error == .misuse(.mtuAlreadyExchanged))
-      #expect(await connections.all[0].endReason == .closed)
+      #expect(await connections.all.first?.endReason == .closed)
     }
   }
 
@@ -49,7 +49,7 @@ import Testing
       await connections.wait(count: 1)
       task.cancel()
       #expect(await task.value == .cancelled)
-      #expect(await connections.all[0].endReason == .closed)
+      #expect(await connections.all.first?.endReason == .closed)
     }
   }
 

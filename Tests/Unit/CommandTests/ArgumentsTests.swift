@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
-@Suite struct ArgumentsTests {
+@Suite(.oneByOne) struct ArgumentsTests {
   static let count = Option.integer("count", "N", in: 1...9, "The number.")
   static let quiet = Option.flag("quiet", "No output.")
   static let quick = Option.flag("quick", "Be quick.")

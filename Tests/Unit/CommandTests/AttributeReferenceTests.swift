@@ -1,11 +1,12 @@
 import Atto
 import AttoGATT
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
 /// References to attributes, and the attributes of a database that they mean.
-@Suite struct AttributeReferenceTests {
+@Suite(.oneByOne) struct AttributeReferenceTests {
   private let database = RemoteDatabase(services: [
     Service(
       handle: 1, endGroupHandle: 9, uuid: 0x180F,

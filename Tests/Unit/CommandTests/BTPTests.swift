@@ -7,7 +7,7 @@ import Testing
 
 @testable import AttoCLI
 
-@Suite struct BTPFrameTests {
+@Suite(.oneByOne) struct BTPFrameTests {
   /// Frames arrive whole, in pieces of each length, and together.
   @Test(arguments: [1, 2, 4, 5, 6, 7, 100, 100_000]) func pieces(_ size: Int) {
     let frames = [0, 1, 5, 255, 256, 70, 0xFFFF, 0].map { length in
@@ -51,7 +51,7 @@ import Testing
   }
 }
 
-@Suite struct BTPParametersTests {
+@Suite(.oneByOne) struct BTPParametersTests {
   @Test func fields() throws {
     var parameters = BTPParameters(
       [1, 0x55, 4, 3, 2, 1, 0xC0, 0x12, 0x34, 2, 0x0D, 0x18, 0, 1, 2, 1, 0, 2, 0, 2, 0, 9, 8])
@@ -110,7 +110,7 @@ import Testing
   }
 }
 
-@Suite struct BTPDatabaseTests {
+@Suite(.oneByOne) struct BTPDatabaseTests {
   @Test func permissions() {
     #expect(AttributePermissions(btp: 0) == AttributePermissions())
     #expect(AttributePermissions(btp: 0x03) == .readWrite)
@@ -184,7 +184,7 @@ import Testing
   }
 }
 
-@Suite struct BTPServiceTests {
+@Suite(.oneByOne) struct BTPServiceTests {
   @Test func tables() {
     for service in BTPService.allCases {
       let opcodes = service.commands.map(\.opcode)

@@ -1,10 +1,11 @@
 import AttoFormats
 import AttoLinkTiming
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
-@Suite struct BenchLimitTests {
+@Suite(.oneByOne) struct BenchLimitTests {
   private typealias Figures = BenchLimit.Figures
 
   /// The limit of a test that reaches this share of what a link carries.

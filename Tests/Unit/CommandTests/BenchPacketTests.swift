@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
-@Suite struct BenchPacketTests {
+@Suite(.oneByOne) struct BenchPacketTests {
   private func decoded(_ octets: [UInt8]) -> BenchPacket? { BenchPacket(octets.span.bytes) }
 
   @Test("Packets of Bumble")

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
-@Suite struct BenchTests {
+@Suite(.oneByOne) struct BenchTests {
   /// The rates of values at the given times in milliseconds.
   private func rates(_ times: some Sequence<Int>) -> [Double] {
     var rates = RateOverTime()

@@ -1,10 +1,11 @@
 import AttoFormats
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
-@Suite struct EscapingTests {
+@Suite(.oneByOne) struct EscapingTests {
   /// Controls, marks of direction, characters without a width, and separators of lines.
   private static let hostile: [ClosedRange<UInt32>] = [
     0...0x1F, 0x7F...0x9F, 0xAD...0xAD, 0x34F...0x34F, 0x61C...0x61C, 0x180E...0x180E,

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
 /// The description of each command, and the help printed from it.
-@Suite struct HelpTests {
+@Suite(.oneByOne) struct HelpTests {
   @Test(arguments: AllCommands.descriptions)
   func description(_ command: CommandDescription) {
     #expect(command.summary.hasSuffix(".") && command.summary.first?.isUppercase == true)

@@ -1,9 +1,10 @@
 import AttoConformance
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
-@Suite struct JUnitTests {
+@Suite(.oneByOne) struct JUnitTests {
   @Test func document() {
     let finding = Finding(
       "a < b", section: "Vol 3", "\"c\" & d", expected: "0b", got: [0x01, 0x02])

@@ -1,10 +1,11 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import AttoCLI
 
-@Suite struct OutputQueueTests {
+@Suite(.oneByOne) struct OutputQueueTests {
   /// A pipe that a queue writes to.
   private final class Target: Sendable {
     let reader: Int32

@@ -2,10 +2,11 @@ import AttoATT
 import AttoConformance
 import AttoGATT
 import AttoSimulation
+import TestSupport
 import Testing
 
 /// The cases against clients: ours breaks nothing, and what is broken is found.
-@Suite struct ClientConformanceTests {
+@Suite(.sideBySide) struct ClientConformanceTests {
   private static func run(
     _ peer: VirtualClients, cases: String = "*"
   ) async throws -> [CaseReport] {

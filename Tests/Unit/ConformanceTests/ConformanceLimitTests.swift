@@ -5,7 +5,7 @@ import AttoFormats
 import Testing
 
 /// Peers that never come to an end: each case does, and so does each run.
-@Suite struct ConformanceLimitTests {
+@Suite(.sideBySide) struct ConformanceLimitTests {
   private static func run(
     _ peer: VirtualServer, cases: String = "none"
   ) async throws -> [CaseReport] {

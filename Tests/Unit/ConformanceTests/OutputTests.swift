@@ -1,8 +1,9 @@
 import AttoConformance
+import TestSupport
 import Testing
 
 /// Names and files.
-@Suite struct OutputTests {
+@Suite(.sideBySide) struct OutputTests {
   @Test(arguments: [
     ("GAR", "GATT/SR/GAR/BI-01-C", true), ("gar*01-c", "GATT/SR/GAR/BI-01-C", false),
     ("*gar*01-c", "GATT/SR/GAR/BI-01-C", true), ("gatt/*", "GATT/SR/GAR/BI-01-C", true),

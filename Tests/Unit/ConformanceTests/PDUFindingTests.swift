@@ -5,7 +5,7 @@ import Testing
 @testable import AttoConformance
 
 /// What is said to be wrong with a PDU.
-@Suite struct PDUFindingTests {
+@Suite(.sideBySide) struct PDUFindingTests {
   static func octets(_ text: String) -> [UInt8] {
     text.split(separator: " ").map { UInt8($0, radix: 16)! }
   }

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Transcripts against peers that a test does not have in its hands.
-@Suite struct PlayTests {
+@Suite(.sideBySide) struct PlayTests {
   static let folder = Fixtures.folder.appending(path: "transcripts")
   static let files = ["configuration", "discovery", "read", "write", "errors", "databases"]
 

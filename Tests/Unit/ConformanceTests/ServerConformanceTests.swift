@@ -5,7 +5,7 @@ import AttoFormats
 import Testing
 
 /// The cases against servers: our own breaks nothing, and what is broken is found.
-@Suite struct ServerConformanceTests {
+@Suite(.sideBySide) struct ServerConformanceTests {
   static let profiles = [
     "heart-rate.json", "edges.json", "uart.json", "reference-820.json", "transcripts/bench.json",
     "transcripts/tiny.json", "transcripts/large-1.json", "transcripts/large-2.json",

@@ -1,4 +1,5 @@
 import CoreBluetooth
+import TestSupport
 import Testing
 
 // Sources as in tutorials for iOS, with every delegate method and without this module's extensions.
@@ -256,7 +257,7 @@ final class EveryPeripheralManagerMethod: NSObject, CBPeripheralManagerDelegate 
   }
 }
 
-@Suite struct AsOnIOSTests {
+@Suite(.oneByOne) struct AsOnIOSTests {
   @Test func comparesUUIDs() {
     let short = CBUUID(string: "180d")
     let long = CBUUID(string: "0000180D-0000-1000-8000-00805F9B34FB")

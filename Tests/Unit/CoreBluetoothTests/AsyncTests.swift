@@ -1,11 +1,12 @@
 import Atto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// The extensions to Apple's API: sequences, async calls, messages.
-@Suite struct AsyncTests {
+@Suite(.oneByOne) struct AsyncTests {
   let strap: Strap
   let watch: Watch
 
@@ -27,7 +28,7 @@ import Testing
       watch.found.value = found.peripheral
       break
     }
-    let peripheral = watch.peripheral
+    let peripheral = try watch.peripheral
     try await watch.manager.openConnection(to: peripheral)
     #expect(peripheral.state == .connected)
     // It is connected already.
@@ -54,7 +55,7 @@ import Testing
   @Test func receivesNotifications() async throws {
     let peripheral = try await open()
     #expect(!watch.manager.isScanning, "the scan ends with the loop")
-    let rate = watch.characteristic("2A37")
+    let rate = try watch.characteristic("2A37")
     let values = collect(peripheral, rate, 50)
     try await strap.log.next("subscribed 2A37")
     for number in 0..<50 {
@@ -87,7 +88,7 @@ import Testing
   /// A sequence that begins while the former one unsubscribes gets its values.
   @Test func subscribesAgainAtOnce() async throws {
     let peripheral = try await open()
-    let rate = watch.characteristic("2A37")
+    let rate = try watch.characteristic("2A37")
     let carried = UncheckedBox(strap)
     let telling = Task {
       while !Task.isCancelled {
@@ -103,7 +104,7 @@ import Testing
   /// The last of several sequences ends the subscription, unless the app has subscribed too.
   @Test func lastSequenceUnsubscribes() async throws {
     let peripheral = try await open()
-    let rate = watch.characteristic("2A37")
+    let rate = try watch.characteristic("2A37")
     let first = collect(peripheral, rate)
     try await strap.log.next("subscribed 2A37")
     let second = collect(peripheral, rate)
@@ -131,11 +132,11 @@ import Testing
   /// A sequence of a subscribed value does not wait for other calls.
   @Test func receivesDuringACall() async throws {
     let peripheral = try await open()
-    let rate = watch.characteristic("2A37")
+    let rate = try watch.characteristic("2A37")
     peripheral.delegate = watch
     peripheral.setNotifyValue(true, for: rate)
     try await watch.log.next("notifying 2A37 true well")
-    let carried = UncheckedBox((peripheral, watch.characteristic("FF05")))
+    let carried = try UncheckedBox((peripheral, watch.characteristic("FF05")))
     let reading = Task { try await carried.content.0.read(carried.content.1) }
     try await strap.log.next("read FF05")
     let one = collect(peripheral, rate, 1)
@@ -150,7 +151,7 @@ import Testing
   /// A sequence that is cancelled at any time leaves no subscription.
   @Test func cancelsSubscribing() async throws {
     let peripheral = try await open()
-    let rate = watch.characteristic("2A37")
+    let rate = try watch.characteristic("2A37")
     for _ in 0..<20 {
       let values = collect(peripheral, rate)
       try await strap.log.next("subscribed 2A37")
@@ -214,7 +215,8 @@ import Testing
         }
         while watch.manager.own.value.scans == scans { await Task.yield() }
       }
-      let names = try await found.value!.ended()
+      let task = try #require(found.value)
+      let names = try await task.ended()
       #expect(wanted == "FEED" ? names.isEmpty : names.last == strap.name)
     }
     #expect(!watch.manager.isScanning)
@@ -222,10 +224,10 @@ import Testing
 
   @Test func endsSequencesWithTheConnection() async throws {
     let peripheral = try await open()
-    let rate = watch.characteristic("2A37")
+    let rate = try watch.characteristic("2A37")
     let values = collect(peripheral, rate)
     try await strap.log.next("subscribed 2A37")
-    await strap.manager.engine.radio!.set(.poweredOff)
+    await (try #require(await strap.manager.engine.radio)).set(.poweredOff)
     await #expect(throws: CBError(.peripheralDisconnected)) { _ = try await values.ended() }
     // There is no sequence without a connection.
     let none = collect(peripheral, rate)
@@ -260,7 +262,7 @@ import Testing
     #expect(!watch.manager.isScanning)
 
     let peripheral = try await open()
-    let values = collect(peripheral, watch.characteristic("2A37"))
+    let values = try collect(peripheral, watch.characteristic("2A37"))
     try await strap.log.next("subscribed 2A37")
     values.cancel()
     #expect(try await values.ended() == [])
@@ -270,7 +272,7 @@ import Testing
 
   @Test func cancelsCalls() async throws {
     let peripheral = try await open()
-    let carried = UncheckedBox((peripheral, watch.characteristic("FF05")))
+    let carried = try UncheckedBox((peripheral, watch.characteristic("FF05")))
     let reading = Task { try await carried.content.0.read(carried.content.1) }
     try await strap.log.next("read FF05")
     let waiting = Task { try await carried.content.0.read(carried.content.1) }
@@ -312,7 +314,7 @@ import Testing
     watch.manager.cancelPeripheralConnection(peripheral)
     await #expect(throws: CBError(.operationCancelled)) { try await second.ended() }
     // While the radio is off.
-    await watch.manager.engine.radio!.set(.poweredOff)
+    await (try #require(await watch.manager.engine.radio)).set(.poweredOff)
     try await watch.log.next("state poweredOff")
     await #expect(throws: CBError(.operationCancelled)) {
       try await carried.content.0.openConnection(to: carried.content.1)
@@ -334,7 +336,7 @@ import Testing
     let isSame = messages == [message, Data("EOM".utf8)]
     #expect(isSame, "\(messages.map(\.count))")
 
-    let carried = UncheckedBox((peripheral, watch.characteristic("2A37")))
+    let carried = try UncheckedBox((peripheral, watch.characteristic("2A37")))
     let receiving = Task {
       var messages: [Data] = []
       for try await message in carried.content.0.messages(from: carried.content.1) {
@@ -379,7 +381,7 @@ import Testing
     // Notifications and indications, several messages at once, and an empty one.
     for (uuid, isIndication) in [("2A37", false), ("FF01", true)] {
       let all = isIndication ? [big.prefix(20_000), Data()] : [big, Data("EOM".utf8), Data(), big]
-      let receiving = messages(peripheral, watch.characteristic(uuid), all.count)
+      let receiving = try messages(peripheral, watch.characteristic(uuid), all.count)
       try await strap.log.next("subscribed \(uuid)")
       let sends = all.map { message in
         Task {
@@ -396,7 +398,7 @@ import Testing
     // peripheralManagerIsReady comes only for updateValue.
     #expect(!strap.log.all.contains("ready"))
     // While the radio is off, the command is ignored.
-    await strap.manager.engine.radio!.set(.poweredOff)
+    await (try #require(await strap.manager.engine.radio)).set(.poweredOff)
     try await strap.log.next("state poweredOff")
     await #expect(throws: CBError(.operationCancelled)) {
       try await carried.content.0.sendMessage(Data([1]), for: carried.content.1)
@@ -408,7 +410,7 @@ import Testing
     let peripheral = try await open()
     let carried = UncheckedBox((strap.manager!, strap.rate))
     peripheral.delegate = watch
-    peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await strap.log.next("subscribed 2A37")
     try await watch.log.next("notifying")
     let big = Data(count: 4_000_000)
@@ -431,7 +433,7 @@ import Testing
     // A new connection has no message that was cut short. Disconnecting ends a message.
     try await watch.manager.openConnection(to: peripheral)
     _ = try await peripheral.discoverAll()
-    peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await strap.log.next("subscribed 2A37")
     try await watch.log.next("notifying")
     await watch.queue.suspendFromWithin()
@@ -445,8 +447,8 @@ import Testing
   /// A message of a central that is cancelled midway, and later messages.
   @Test func messagesThatAreCutShort() async throws {
     let peripheral = try await open()
-    let carried = UncheckedBox((peripheral, watch.characteristic("FF03")))
-    let slow = UncheckedBox((peripheral, watch.characteristic("FF05")))
+    let carried = try UncheckedBox((peripheral, watch.characteristic("FF03")))
+    let slow = try UncheckedBox((peripheral, watch.characteristic("FF05")))
     // Cancelled before its first piece: nothing is cut short.
     let early = Task {
       try await Task.sleep(for: .seconds(60))
@@ -506,15 +508,18 @@ import Testing
     peer.end()
     try await presence.log.next("lost Brief")
     #expect(.now - start >= .milliseconds(200))
-    // Without a timeout, the report comes at once. A scan that times out reports its end.
+    // Without a timeout, the report comes at once.
     // The first scan must not find the device: the second might begin after it has gone.
     presence.manager.stopScan()
     let second = try await ScriptedPeer("Short")
-    presence.manager.scanForPeripherals(
-      withServices: [CBUUID(string: "180D")], options: [CBCentralManagerScanOptionTimeoutKey: 2])
+    presence.manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
     try await presence.log.next("found Short")
     second.end()
     try await presence.log.next("lost Short")
+    // A scan that times out reports its end.
+    presence.manager.stopScan()
+    presence.manager.scanForPeripherals(
+      withServices: [CBUUID(string: "180D")], options: [CBCentralManagerScanOptionTimeoutKey: 0.1])
     try await presence.log.next("scan ended")
     #expect(!presence.manager.isScanning)
   }

@@ -1,11 +1,12 @@
 import Atto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Behaviour that apps depend on, beside the calls and their callbacks.
-@Suite struct BehaviourTests {
+@Suite(.oneByOne) struct BehaviourTests {
   let strap: Strap
   let watch: Watch
 
@@ -52,19 +53,19 @@ import Testing
     watch.manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
     try await watch.log.next("found")
     watch.manager.stopScan()
-    watch.manager.connect(watch.peripheral)
+    try watch.manager.connect(watch.peripheral)
     try await watch.log.next("connected")
     #expect(
       try await other.log.next("event") == "event \(CBConnectionEvent.peerConnected.rawValue)")
     // nil ends the reports.
-    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try watch.manager.cancelPeripheralConnection(watch.peripheral)
     try await watch.log.next("disconnected")
     #expect(
       try await other.log.next("event") == "event \(CBConnectionEvent.peerDisconnected.rawValue)")
     other.manager.registerForConnectionEvents(options: nil)
     third.manager.registerForConnectionEvents(
-      options: [.peripheralUUIDs: [watch.peripheral.identifier]])
-    watch.manager.connect(watch.peripheral)
+      options: [.peripheralUUIDs: [try watch.peripheral.identifier]])
+    try watch.manager.connect(watch.peripheral)
     try await watch.log.next("connected")
     try await third.log.next("event 1")
     await hop()
@@ -86,7 +87,7 @@ import Testing
     try await logger.log.next("connected")
     strap.restored.value = []
     // A connection that the app has cancelled is not made again.
-    logger.manager.cancelPeripheralConnection(logger.found!)
+    logger.manager.cancelPeripheralConnection(try #require(logger.found))
     #expect(try await logger.log.next("disconnected") == "disconnected false 0 disconnected")
     await hop()
     #expect(logger.found?.state == .disconnected)
@@ -99,21 +100,25 @@ import Testing
     try await watch.log.next("found")
     watch.manager.stopScan()
     let begin = ContinuousClock.now
-    watch.manager.connect(
-      watch.peripheral,
-      options: [
-        CBConnectPeripheralOptionNotifyOnConnectionKey: true,
-        CBConnectPeripheralOptionNotifyOnDisconnectionKey: NSNumber(value: true),
-        CBConnectPeripheralOptionNotifyOnNotificationKey: 1,
-        CBConnectPeripheralOptionEnableTransportBridgingKey: true,
-        CBConnectPeripheralOptionRequiresANCS: true,
-        CBConnectPeripheralOptionStartDelayKey: NSNumber(value: 0.2),
-        "some other key": "some other value",
-      ])
-    #expect(watch.peripheral.state == .connecting)
+    let peripheral = try watch.peripheral
+    // The state changes on this queue.
+    watch.queue.sync {
+      watch.manager.connect(
+        peripheral,
+        options: [
+          CBConnectPeripheralOptionNotifyOnConnectionKey: true,
+          CBConnectPeripheralOptionNotifyOnDisconnectionKey: NSNumber(value: true),
+          CBConnectPeripheralOptionNotifyOnNotificationKey: 1,
+          CBConnectPeripheralOptionEnableTransportBridgingKey: true,
+          CBConnectPeripheralOptionRequiresANCS: true,
+          CBConnectPeripheralOptionStartDelayKey: NSNumber(value: 0.2),
+          "some other key": "some other value",
+        ])
+      #expect(peripheral.state == .connecting)
+    }
     try await watch.log.next("connected")
     #expect(.now - begin >= .milliseconds(200))
-    #expect(!watch.peripheral.ancsAuthorized)
+    #expect(!peripheral.ancsAuthorized)
     let manager = CBCentralManager(
       delegate: nil, queue: DispatchQueue(label: "options"),
       options: [
@@ -126,10 +131,10 @@ import Testing
   /// A peripheral that the app releases is disconnected without a callback.
   @Test func releasedPeripheralDisconnects() async throws {
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await strap.log.next("subscribed 2A37")
     try await watch.log.next("notifying")
-    let identifier = watch.peripheral.identifier
+    let identifier = try watch.peripheral.identifier
     watch.found.value = nil
     try await strap.log.next("unsubscribed 2A37")
     await hop()
@@ -144,21 +149,22 @@ import Testing
   @Test func delegatesAreHeldWeakly() async throws {
     try await watch.getReady()
     var brief: Brief? = Brief()
-    watch.peripheral.delegate = brief
+    let peripheral = try watch.peripheral
+    peripheral.delegate = brief
     let central = CBCentralManager(
       delegate: brief, queue: DispatchQueue(label: "weak"), options: nil,
       radio: watch.manager.choice)
     let publisher = CBPeripheralManager(
       delegate: brief, queue: DispatchQueue(label: "weak"), options: nil,
       radio: strap.manager.choice)
-    #expect(watch.peripheral.delegate === brief)
+    #expect(peripheral.delegate === brief)
     brief = nil
     // A running callback retains the delegate until it returns.
     let deadline = ContinuousClock.now + .seconds(60)
-    while watch.peripheral.delegate != nil || central.delegate != nil || publisher.delegate != nil,
+    while peripheral.delegate != nil || central.delegate != nil || publisher.delegate != nil,
       ContinuousClock.now < deadline
     { await Task.yield() }
-    #expect(watch.peripheral.delegate == nil)
+    #expect(peripheral.delegate == nil)
     #expect(central.delegate == nil && publisher.delegate == nil)
   }
 
@@ -200,7 +206,7 @@ import Testing
     try await watch.log.next("found")
     manager.scanForPeripherals(withServices: nil)
     manager.stopScan()
-    let peripheral = watch.peripheral
+    let peripheral = try watch.peripheral
     var ofPeripheral: NSKeyValueObservation? = peripheral.observe(\.state) { peripheral, change in
       log.add("peripheral \(peripheral.state.rawValue) \(change.newValue == nil)")
     }
@@ -218,7 +224,7 @@ import Testing
         "scanning true", "scanning false", "peripheral 1 true", "peripheral 2 true",
         "peripheral 3 true", "peripheral 0 true",
       ], "\(all)")
-    #expect(log.all[0].hasPrefix("state - "))
+    #expect(log.all.first?.hasPrefix("state - ") == true)
     #expect(
       all.filter { $0.hasPrefix("state") }.allSatisfy { $0 == "state unknown poweredOn poweredOn" })
     withExtendedLifetime(observations) {}
@@ -236,7 +242,8 @@ import Testing
     wrapper.manager = watch.manager
     wrapper.observation = wrapper.observe(\.manager?.isScanning, options: [.old, .new]) {
       _, change in
-      log.add("\(change.oldValue! ?? false) \(change.newValue! ?? false)")
+      let both = [change.oldValue, change.newValue].map { $0.map { "\($0 ?? false)" } ?? "-" }
+      log.add(both.joined(separator: " "))
     }
     try await watch.log.next("state poweredOn")
     watch.manager.scanForPeripherals(withServices: nil)
@@ -333,7 +340,7 @@ import Testing
     central.send([0x18, 1])
     try await strap.log.next("write FF05 in 1")
     strap.manager.respond(
-      to: strap.kept.value[0], withResult: CBATTError.Code(rawValue: 0x9F)!)
+      to: try #require(strap.kept.value.first), withResult: CBATTError.Code(rawValue: 0x9F)!)
     #expect(await central.receive() == [0x01, 0x18, one, 0, 0x9F])
     // A cancelled batch is not delivered.
     _ = await central.ask([0x16, one, 0, 0, 0, 7])
@@ -421,9 +428,9 @@ import Testing
     await raw.end()
     try await watch.getReady()
     _ = try await watch.peripheral.discoverAll()
-    let found = watch.characteristic("FF10")
+    let found = try watch.characteristic("FF10")
     #expect(found.properties.contains(.notify))
-    watch.peripheral.setNotifyValue(true, for: found)
+    try watch.peripheral.setNotifyValue(true, for: found)
     try await watch.log.next("notifying FF10 true well")
   }
 }

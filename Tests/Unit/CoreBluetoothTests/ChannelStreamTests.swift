@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// L2CAP channels as apps use them: streams in a run loop.
-@Suite struct ChannelStreamTests {
+@Suite(.oneByOne) struct ChannelStreamTests {
   let strap: Strap
   let watch: Watch
 
@@ -19,14 +20,14 @@ import Testing
   private func open(encrypted: Bool = false) async throws -> (near: Side, far: Side) {
     try await watch.getReady()
     strap.manager.publishL2CAPChannel(withEncryption: encrypted)
-    let psm = UInt16(try await strap.log.next("published ").dropFirst(10))!
+    let psm = try #require(UInt16(try await strap.log.next("published ").dropFirst(10)))
     #expect((0x80...0xFF).contains(psm))
-    watch.peripheral.openL2CAPChannel(psm)
+    try watch.peripheral.openL2CAPChannel(psm)
     #expect(try await watch.log.next("channel") == "channel \(psm) well")
     #expect(try await strap.log.next("channel") == "channel \(psm) well")
     let near = try #require(watch.channel.value)
     let far = try #require(strap.channel.value)
-    #expect(near.peer === watch.peripheral && far.peer is CBCentral)
+    #expect(try near.peer === watch.peripheral && far.peer is CBCentral)
     #expect(near.psm == psm && far.psm == psm)
     return (Side(near), Side(far))
   }
@@ -58,7 +59,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(5))) func vanishingPeerEndsTheStreams() async throws {
     let (near, far) = try await open()
-    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try watch.manager.cancelPeripheralConnection(watch.peripheral)
     try await far.log.next("end")
     try await near.log.next("end")
     var octet: UInt8 = 0
@@ -68,21 +69,21 @@ import Testing
 
   @Test(.timeLimit(.minutes(5))) func refusedAndUnpublished() async throws {
     try await watch.getReady()
-    watch.peripheral.openL2CAPChannel(0x90)
+    try watch.peripheral.openL2CAPChannel(0x90)
     #expect(try await watch.log.next("channel") == "channel CBError 1")
     strap.manager.publishL2CAPChannel(withEncryption: false)
-    let psm = UInt16(try await strap.log.next("published ").dropFirst(10))!
+    let psm = try #require(UInt16(try await strap.log.next("published ").dropFirst(10)))
     strap.manager.unpublishL2CAPChannel(psm)
     #expect(try await strap.log.next("unpublished") == "unpublished \(psm) well")
     strap.manager.unpublishL2CAPChannel(psm)
     #expect(try await strap.log.next("unpublished") == "unpublished \(psm) CBError 1")
-    watch.peripheral.openL2CAPChannel(psm)
+    try watch.peripheral.openL2CAPChannel(psm)
     #expect(try await watch.log.next("channel") == "channel CBError 1")
   }
 }
 
 /// Published channels and their ends.
-@Suite struct ChannelPublicationTests {
+@Suite(.oneByOne) struct ChannelPublicationTests {
   let strap: Strap
   let watch: Watch
   let radio = Sandbox.radio()
@@ -99,12 +100,12 @@ import Testing
     try await watch.getReady()
     strap.manager.publishL2CAPChannel(withEncryption: false)
     strap.manager.publishL2CAPChannel(withEncryption: false)
-    let one = UInt16(try await strap.log.next("published ").dropFirst(10))!
-    let other = UInt16(try await strap.log.next("published ").dropFirst(10))!
+    let one = try #require(UInt16(try await strap.log.next("published ").dropFirst(10)))
+    let other = try #require(UInt16(try await strap.log.next("published ").dropFirst(10)))
     #expect(one != other)
     var sides: [(near: Side, far: Side)] = []
     for psm in [one, other] {
-      watch.peripheral.openL2CAPChannel(psm)
+      try watch.peripheral.openL2CAPChannel(psm)
       #expect(try await watch.log.next("channel") == "channel \(psm) well")
       #expect(try await strap.log.next("channel") == "channel \(psm) well")
       sides.append(
@@ -167,7 +168,7 @@ import Testing
     var kept: Strap? = Strap(other, name: name, restoring: name)
     try await kept!.log.next("advertising begun")
     kept!.manager.publishL2CAPChannel(withEncryption: false)
-    let psm = UInt16(try await kept!.log.next("published ").dropFirst(10))!
+    let psm = try #require(UInt16(try await kept!.log.next("published ").dropFirst(10)))
     for _ in 0..<5 { await Task { @RadioLoop in await Task.yield() }.value }
     let key = SavedState.Key(kind: .peripheral, name: name)
     let data = try #require(SavedState.shared.read(key))
@@ -180,7 +181,7 @@ import Testing
     try await again.log.next("state poweredOn")
     let watch = Watch(Sandbox.radio(), for: name)
     try await watch.getReady()
-    watch.peripheral.openL2CAPChannel(psm)
+    try watch.peripheral.openL2CAPChannel(psm)
     #expect(try await watch.log.next("channel") == "channel CBError 1")
     #expect(!again.log.all.contains { $0.hasPrefix("published") })
     again.manager.publishL2CAPChannel(withEncryption: false)

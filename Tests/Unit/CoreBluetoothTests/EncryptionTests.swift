@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Values that require encryption, where one end declines to pair.
-@Suite struct EncryptionTests {
+@Suite(.oneByOne) struct EncryptionTests {
   let radio: CBRadio
   let name: String
   let watch: Watch
@@ -32,21 +33,21 @@ import Testing
     let strap = Strap(radio, name: name)
     central.setPairable(false)
     try await watch.getReady()
-    let peripheral = watch.peripheral
-    peripheral.readValue(for: watch.characteristic("FF04"))
+    let peripheral = try watch.peripheral
+    try peripheral.readValue(for: watch.characteristic("FF04"))
     let code = try #require(refusal(try await watch.log.next("value FF04")))
     #expect([5, 15].contains(code))
     // The link stays, and with it all that needs no encryption.
-    peripheral.readValue(for: watch.characteristic("FF02"))
+    try peripheral.readValue(for: watch.characteristic("FF02"))
     #expect(try await watch.log.next("value FF02").hasSuffix("of 500 well"))
     #expect(peripheral.state == .connected)
     #expect(!strap.log.all.contains("read FF04 0"))
     central.setPairable(true)
-    peripheral.readValue(for: watch.characteristic("FF04"))
+    try peripheral.readValue(for: watch.characteristic("FF04"))
     #expect(try await watch.log.next("value FF04").hasSuffix("of 500 well"))
     // An encrypted link stays encrypted.
     central.setPairable(false)
-    peripheral.readValue(for: watch.characteristic("FF04"))
+    try peripheral.readValue(for: watch.characteristic("FF04"))
     #expect(try await watch.log.next("value FF04").hasSuffix("of 500 well"))
   }
 
@@ -56,29 +57,29 @@ import Testing
     let strap = Strap(radio, name: name)
     let paired = Watch(Sandbox.radio(), for: name)
     try await paired.getReady()
-    paired.peripheral.readValue(for: paired.characteristic("FF04"))
+    try paired.peripheral.readValue(for: paired.characteristic("FF04"))
     #expect(try await paired.log.next("value FF04").hasSuffix("of 500 well"))
 
     try await watch.getReady()
     let reads = strap.log.all.filter { $0.hasPrefix("read FF04") }.count
     radio.setPairable(false)
     await hop()
-    watch.peripheral.readValue(for: watch.characteristic("FF04"))
-    watch.peripheral.readValue(for: watch.characteristic("FF02"))
+    try watch.peripheral.readValue(for: watch.characteristic("FF04"))
+    try watch.peripheral.readValue(for: watch.characteristic("FF02"))
     let code = try #require(refusal(try await watch.log.next("value FF04")))
     #expect([5, 15].contains(code))
     #expect(try await watch.log.next("value FF02").hasSuffix("CBError 7"))
     #expect(try await watch.log.next("disconnected") == "disconnected CBError 7")
     #expect(strap.log.all.filter { $0.hasPrefix("read FF04") }.count == reads)
-    paired.peripheral.readValue(for: paired.characteristic("FF04"))
+    try paired.peripheral.readValue(for: paired.characteristic("FF04"))
     #expect(try await paired.log.next("value FF04").hasSuffix("of 500 well"))
 
     radio.setPairable(true)
     await hop()
-    watch.manager.connect(watch.peripheral)
+    try watch.manager.connect(watch.peripheral)
     try await watch.log.next("connected")
     #expect(try await watch.peripheral.discoverAll().count == 1)
-    watch.peripheral.readValue(for: watch.characteristic("FF04"))
+    try watch.peripheral.readValue(for: watch.characteristic("FF04"))
     #expect(try await watch.log.next("value FF04").hasSuffix("of 500 well"))
   }
 
@@ -97,15 +98,15 @@ import Testing
     central.setPairable(false)
     try await watch.getReady()
     _ = try await watch.peripheral.discoverAll()
-    let found = watch.characteristic("FF10")
-    watch.peripheral.writeValue(Data([1]), for: found, type: .withResponse)
+    let found = try watch.characteristic("FF10")
+    try watch.peripheral.writeValue(Data([1]), for: found, type: .withResponse)
     #expect(try await watch.log.next("written FF10").contains("CBATTError"))
-    watch.peripheral.setNotifyValue(true, for: found)
+    try watch.peripheral.setNotifyValue(true, for: found)
     #expect(try await watch.log.next("notifying FF10").contains("false CBATTError"))
     await #expect(throws: CBATTError.self) { _ = try await watch.peripheral.read(found) }
     #expect(!strap.log.all.contains { $0.contains("FF10") })
     central.setPairable(true)
-    watch.peripheral.setNotifyValue(true, for: found)
+    try watch.peripheral.setNotifyValue(true, for: found)
     try await watch.log.next("notifying FF10 true well")
     strap.manager.updateValue(Data([7]), for: guarded, onSubscribedCentrals: nil)
     #expect(try await watch.log.next("value FF10") == "value FF10 [7] of 1 well")

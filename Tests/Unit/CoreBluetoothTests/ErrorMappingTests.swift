@@ -1,12 +1,13 @@
 import Atto
 import AttoRadio
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Each failure to open a channel has its code and its advice.
-@Suite struct ErrorMappingTests {
+@Suite(.oneByOne) struct ErrorMappingTests {
   private static let peer = BluetoothAddress(0x00AA_0101_0001)
 
   @Test(arguments: [

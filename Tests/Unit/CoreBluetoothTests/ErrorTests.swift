@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Errors as apps print, compare and cast them.
-@Suite struct ErrorTests {
+@Suite(.oneByOne) struct ErrorTests {
   @Test func texts() {
     let long: any Error = CBATTError(.invalidAttributeValueLength)
     let text = "Error Domain=CBATTErrorDomain Code=13 \"The value's length is invalid.\""

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Delegates that are set after the manager was created, while its queue runs.
-@Suite struct LateDelegateTests {
+@Suite(.oneByOne) struct LateDelegateTests {
   private final class Listener: NSObject, CBCentralManagerDelegate, CBPeripheralManagerDelegate {
     let log = EventLog()
     func centralManagerDidUpdateState(_ central: CBCentralManager) {

@@ -1,12 +1,13 @@
 import Atto
 import AttoRadio
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// The limits of queues and tables, for apps, peers and scans that exceed them.
-@Suite struct CoreBluetoothLimitTests {
+@Suite(.oneByOne) struct CoreBluetoothLimitTests {
   private struct TimedOut: Error { let condition: String }
 
   /// Waits until a condition holds on the radio's loop.
@@ -32,7 +33,7 @@ import Testing
     let peer = try await ScriptedPeer(name)
     let watch = Watch(Sandbox.radio(), for: name)
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("notifying 2A37 true well")
     return (peer, watch)
   }
@@ -41,7 +42,7 @@ import Testing
 
   @Test func slowAppHoldsThePeerBack() async throws {
     let (peer, watch) = try await subscribed("Flood")
-    let remote = watch.peripheral.remote
+    let remote = try watch.peripheral.remote
     try await suspending(watch.queue) {
       peer.flood(0x13, 6000)
       try await reach("held back") { remote.link?.isHeldBack == true }
@@ -61,10 +62,10 @@ import Testing
   /// A response may follow the values, so the link is read further up to a limit.
   @Test func valuesBeforeAResponseAreDropped() async throws {
     let (peer, watch) = try await subscribed("Flood before")
-    let remote = watch.peripheral.remote
+    let remote = try watch.peripheral.remote
     peer.begin(ScriptedPeer.Plan(isDeaf: true))
     // The peer still reads the first request.
-    for _ in 0..<2 { watch.peripheral.readValue(for: watch.characteristic("FF01")) }
+    for _ in 0..<2 { try watch.peripheral.readValue(for: watch.characteristic("FF01")) }
     try await watch.log.next("value FF01 [7] of 1 well")
     try await reach("awaited") { peer.hasUnread }
     let limit = 4 * SharedLink.valueLimit
@@ -86,7 +87,7 @@ import Testing
     let (peer, watch) = try await subscribed("Flood of a loop")
     let (gate, opening) = AsyncStream.makeStream(of: Void.self)
     let isAtGate = Locked(false)
-    let carried = UncheckedBox((watch.peripheral, watch.characteristic("2A37")))
+    let carried = try UncheckedBox((watch.peripheral, watch.characteristic("2A37")))
     let values = Task {
       var values: [Data] = []
       for try await value in carried.content.0.notifications(for: carried.content.1) {
@@ -99,8 +100,8 @@ import Testing
       }
       return values
     }
-    while watch.peripheral.shown.value.listeners.isEmpty { await Task.yield() }
-    let remote = watch.peripheral.remote
+    while try watch.peripheral.shown.value.listeners.isEmpty { await Task.yield() }
+    let remote = try watch.peripheral.remote
     // The loop has the first value, which does not count, before the others come.
     peer.flood(0x13, 1)
     try await reach("the gate") { isAtGate.value }
@@ -137,9 +138,9 @@ import Testing
 
   @Test func writesBeyondTheHardLimitAreDropped() async throws {
     let (peer, watch) = try await subscribed("Deaf")
-    let peripheral = watch.peripheral
+    let peripheral = try watch.peripheral
     peer.begin(ScriptedPeer.Plan(isDeaf: true))
-    let point = watch.characteristic("2A37")
+    let point = try watch.characteristic("2A37")
     var count = 0
     while peripheral.shown.value.droppedCommands == 0, count < 20_000 {
       peripheral.writeValue(Data(count: 20), for: point, type: .withoutResponse)
@@ -183,7 +184,7 @@ import Testing
     let count = 2000
     try await suspending(strap.queue) {
       for number in 0..<count {
-        watch.peripheral.writeValue(
+        try watch.peripheral.writeValue(
           Data([UInt8(number & 0xFF), UInt8(number >> 8)]), for: watch.characteristic("FF03"),
           type: .withoutResponse)
       }
@@ -191,9 +192,9 @@ import Testing
         engine.radio?.host.commands.values.contains(PeripheralHost.commandLimit) == true
       }
       // Commands that are not read remain at the central.
-      #expect(!watch.peripheral.canSendWriteWithoutResponse)
+      #expect(try !watch.peripheral.canSendWriteWithoutResponse)
     }
-    watch.peripheral.writeValue(
+    try watch.peripheral.writeValue(
       Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
     try await watch.log.next("written 2A39 well")
     let whole = Data((0..<count).flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })

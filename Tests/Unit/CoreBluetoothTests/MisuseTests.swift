@@ -1,11 +1,12 @@
 import Atto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Each row of the documentation's table of misuse.
-@Suite(.serialized) struct MisuseTests {
+@Suite(.serialized, .oneByOne) struct MisuseTests {
   /// The warnings while a test runs. Other tests may add some.
   private final class Lines: Sendable {
     let log = EventLog()
@@ -31,10 +32,10 @@ import Testing
     let lines = Lines()
     let (strap, watch) = pair()
     try await watch.getReady()
-    let (central, peripheral) = (watch.manager!, watch.peripheral)
+    let (central, peripheral) = try (watch.manager!, watch.peripheral)
     let subscriber = strap.rate.subscribedCentrals?.first
-    await central.engine.radio!.set(.poweredOff)
-    await strap.manager.engine.radio!.set(.poweredOff)
+    await (try #require(await central.engine.radio)).set(.poweredOff)
+    await (try #require(await strap.manager.engine.radio)).set(.poweredOff)
     try await watch.log.next("state poweredOff")
     try await strap.log.next("state poweredOff")
     let before = lines.log.all.count
@@ -115,20 +116,21 @@ import Testing
     try await watch.getReady()
     try await other.getReady()
     let count = watch.log.all.count
-    let foreign = other.characteristic("2A37")
-    watch.manager.connect(other.peripheral)
+    let foreign = try other.characteristic("2A37")
+    try watch.manager.connect(other.peripheral)
     #expect(lines.has("belongs to another manager"))
-    watch.peripheral.discoverCharacteristics(nil, for: foreign.service!)
-    watch.peripheral.discoverIncludedServices(nil, for: foreign.service!)
+    let service = try #require(foreign.service)
+    try watch.peripheral.discoverCharacteristics(nil, for: service)
+    try watch.peripheral.discoverIncludedServices(nil, for: service)
     #expect(lines.has("is not a service of"))
-    watch.peripheral.readValue(for: foreign)
-    watch.peripheral.writeValue(Data(), for: foreign, type: .withResponse)
-    watch.peripheral.setNotifyValue(true, for: foreign)
-    watch.peripheral.discoverDescriptors(for: foreign)
+    try watch.peripheral.readValue(for: foreign)
+    try watch.peripheral.writeValue(Data(), for: foreign, type: .withResponse)
+    try watch.peripheral.setNotifyValue(true, for: foreign)
+    try watch.peripheral.discoverDescriptors(for: foreign)
     #expect(lines.has("is not a characteristic of"))
     let descriptor = CBMutableDescriptor(type: CBUUID(string: "2901"), value: "own")
-    watch.peripheral.readValue(for: descriptor)
-    watch.peripheral.writeValue(Data(), for: descriptor)
+    try watch.peripheral.readValue(for: descriptor)
+    try watch.peripheral.writeValue(Data(), for: descriptor)
     #expect(lines.has("is not a descriptor of"))
     for _ in 0..<10 { await Task { @RadioLoop in await Task.yield() }.value }
     let news = watch.log.all.dropFirst(count).filter { !$0.hasPrefix("name") }
@@ -141,8 +143,8 @@ import Testing
     let lines = Lines()
     let (strap, watch) = pair()
     try await watch.getReady()
-    let radio = await watch.manager.engine.radio!
-    let old = watch.peripheral
+    let radio = try #require(await watch.manager.engine.radio)
+    let old = try watch.peripheral
     await radio.set(.resetting)
     try await watch.log.next("state resetting")
     await radio.set(.poweredOn)
@@ -165,24 +167,25 @@ import Testing
     let lines = Lines()
     let (strap, watch) = pair()
     try await watch.getReady()
-    let inbox = watch.characteristic("FF03")
-    watch.peripheral.writeValue(
+    let inbox = try watch.characteristic("FF03")
+    try watch.peripheral.writeValue(
       Data([1]), for: watch.characteristic("2A39"), type: .withoutResponse)
     #expect(lines.has("does not specify the \"Write Without Response\" property"))
-    watch.peripheral.writeValue(Data(count: 513), for: inbox, type: .withoutResponse)
+    try watch.peripheral.writeValue(Data(count: 513), for: inbox, type: .withoutResponse)
     #expect(lines.has("write without response of 513 octets", "maximumWriteValueLength"))
+    let peripheral = try watch.peripheral
     // The loop is blocked, so that nothing is sent.
     let isOver = DispatchSemaphore(value: 0)
     RadioLoop.later { isOver.wait() }
-    for _ in 0..<4100 { watch.peripheral.writeValue(Data([1]), for: inbox, type: .withoutResponse) }
+    for _ in 0..<4100 { peripheral.writeValue(Data([1]), for: inbox, type: .withoutResponse) }
     isOver.signal()
     #expect(lines.has("dropped 4 writes without response", "canSendWriteWithoutResponse"))
-    watch.peripheral.writeValue(Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
+    peripheral.writeValue(Data([1]), for: try watch.characteristic("2A39"), type: .withResponse)
     try await watch.log.next("written 2A39 well")
     #expect(strap.received.value.count == 4096)
-    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try watch.manager.cancelPeripheralConnection(watch.peripheral)
     try await watch.log.next("disconnected")
-    watch.peripheral.readRSSI()
+    try watch.peripheral.readRSSI()
     #expect(lines.has("can only accept commands while in the connected state"))
   }
 
@@ -190,7 +193,7 @@ import Testing
     let lines = Lines()
     let (strap, watch) = pair()
     try await watch.getReady()
-    watch.peripheral.readValue(for: watch.characteristic("FF05"))
+    try watch.peripheral.readValue(for: watch.characteristic("FF05"))
     try await strap.log.next("read FF05")
     let request = try #require(strap.kept.value.first)
     request.value = Data([7])
@@ -218,9 +221,9 @@ import Testing
       options: [.serviceUUIDs: (0..<5).map { CBUUID(string: "FF0\($0)") }])
     #expect(lines.has("only the first 4 are used"))
     // A characteristic without notifications, and a value that is too long.
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A39"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A39"))
     #expect(try await watch.log.next("notifying") == "notifying 2A39 false CBATTError 6")
-    watch.peripheral.writeValue(
+    try watch.peripheral.writeValue(
       Data(count: 513), for: watch.characteristic("FF02"), type: .withResponse)
     #expect(try await watch.log.next("written") == "written FF02 CBATTError 13")
     #expect(CBRadio("usb9") == nil)

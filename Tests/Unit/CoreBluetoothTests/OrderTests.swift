@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// The calls on one peripheral reach the peer in their order, writes without response too.
-@Suite struct OrderTests {
+@Suite(.oneByOne) struct OrderTests {
   /// The opcodes of the writes that a peer has received.
   private func writes(_ peer: ScriptedPeer) -> [UInt8] {
     peer.state.value.requests.map { $0[0] }.filter { [0x12, 0x16, 0x18, 0x52].contains($0) }
@@ -20,8 +21,8 @@ import Testing
 
   @Test func commandsFollowEarlierWrites() async throws {
     let (peer, watch) = try await ready("Ordered")
-    let (rate, point) = (watch.characteristic("2A37"), watch.characteristic("FF01"))
-    let peripheral = watch.peripheral
+    let (rate, point) = try (watch.characteristic("2A37"), watch.characteristic("FF01"))
+    let peripheral = try watch.peripheral
     peripheral.writeValue(Data([1]), for: point, type: .withResponse)
     peripheral.writeValue(Data([2]), for: point, type: .withResponse)
     peripheral.setNotifyValue(true, for: rate)
@@ -42,10 +43,10 @@ import Testing
     let (peer, watch) = try await ready("Answering")
     for round in 0..<20 {
       peer.begin(ScriptedPeer.Plan())
-      watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
-      watch.peripheral.writeValue(
+      try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+      try watch.peripheral.writeValue(
         Data([1]), for: watch.characteristic("FF01"), type: .withoutResponse)
-      watch.peripheral.setNotifyValue(false, for: watch.characteristic("2A37"))
+      try watch.peripheral.setNotifyValue(false, for: watch.characteristic("2A37"))
       try await watch.log.next("notifying 2A37 true")
       try await watch.log.next("notifying 2A37 false")
       #expect(writes(peer) == [0x12, 0x52, 0x12], "round \(round)")
@@ -66,14 +67,14 @@ import Testing
   /// command before it answers.
   @Test func commandsDoNotWaitForResponses() async throws {
     let (strap, watch) = try await pair()
-    let silent = watch.characteristic("FF05")
+    let silent = try watch.characteristic("FF05")
     for call in 0..<2 {
       if call == 0 {
-        watch.peripheral.readValue(for: silent)
+        try watch.peripheral.readValue(for: silent)
       } else {
-        watch.peripheral.writeValue(Data([7]), for: silent, type: .withResponse)
+        try watch.peripheral.writeValue(Data([7]), for: silent, type: .withResponse)
       }
-      watch.peripheral.writeValue(
+      try watch.peripheral.writeValue(
         Data([1, 2]), for: watch.characteristic("FF03"), type: .withoutResponse)
       try await strap.log.next("inbox 2")
       let request = try #require(strap.kept.withLock { $0.popLast() })
@@ -85,10 +86,10 @@ import Testing
   /// Commands that wait behind a request count as queued, and are reported when they have gone out.
   @Test func waitingCommandsFillTheQueue() async throws {
     let (strap, watch) = try await pair()
-    let (silent, inbox) = (watch.characteristic("FF05"), watch.characteristic("FF03"))
-    let peripheral = watch.peripheral
+    let (silent, inbox) = try (watch.characteristic("FF05"), watch.characteristic("FF03"))
+    let peripheral = try watch.peripheral
     peripheral.writeValue(Data([1]), for: silent, type: .withResponse)
-    peripheral.writeValue(Data([2]), for: watch.characteristic("2A39"), type: .withResponse)
+    try peripheral.writeValue(Data([2]), for: watch.characteristic("2A39"), type: .withResponse)
     for _ in 0..<CBPeripheral.commandLimit {
       #expect(peripheral.canSendWriteWithoutResponse)
       peripheral.writeValue(Data([3]), for: inbox, type: .withoutResponse)
@@ -108,13 +109,13 @@ import Testing
   /// A cancelled call does not hold back the commands behind it.
   @Test func cancelledCallsHoldNothingBack() async throws {
     let (strap, watch) = try await pair()
-    let silent = watch.characteristic("FF05")
-    let held = UncheckedBox((watch.peripheral, silent))
+    let silent = try watch.characteristic("FF05")
+    let held = try UncheckedBox((watch.peripheral, silent))
     let first = Task { try await held.content.0.read(held.content.1) }
     try await strap.log.next("read FF05")
     let second = Task { try await held.content.0.read(held.content.1) }
-    while watch.peripheral.shown.value.calls.count < 2 { await Task.yield() }
-    watch.peripheral.writeValue(
+    while try watch.peripheral.shown.value.calls.count < 2 { await Task.yield() }
+    try watch.peripheral.writeValue(
       Data([1, 2, 3]), for: watch.characteristic("FF03"), type: .withoutResponse)
     second.cancel()
     first.cancel()

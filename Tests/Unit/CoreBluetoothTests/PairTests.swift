@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// A strap and a watch on the virtual air, used as in apps.
-@Suite struct PairTests {
+@Suite(.oneByOne) struct PairTests {
   let strap: Strap
   let watch: Watch
 
@@ -25,75 +26,80 @@ import Testing
     #expect(watch.manager.isScanning)
     #expect(try await watch.log.next("found") == "found -50 true")
     watch.manager.stopScan()
-    #expect(watch.peripheral.name == strap.name)
-    watch.manager.connect(watch.peripheral)
-    #expect(watch.peripheral.state == .connecting)
+    #expect(try watch.peripheral.name == strap.name)
+    let peripheral = try watch.peripheral
+    // The state changes on this queue.
+    watch.queue.sync {
+      watch.manager.connect(peripheral)
+      #expect(peripheral.state == .connecting)
+    }
     #expect(try await watch.log.next("connected") == "connected 2")
-    watch.peripheral.delegate = watch
-    watch.peripheral.discoverServices(nil)
+    peripheral.delegate = watch
+    try watch.peripheral.discoverServices(nil)
     #expect(try await watch.log.next("services") == "services [\"180D\"] well")
-    let service = watch.peripheral.services![0]
-    watch.peripheral.discoverIncludedServices(nil, for: service)
+    let service = try #require(try watch.peripheral.services?.first)
+    try watch.peripheral.discoverIncludedServices(nil, for: service)
     #expect(try await watch.log.next("included") == "included [\"180F\"] well")
-    watch.peripheral.discoverCharacteristics([CBUUID(string: "2A37")], for: service)
+    try watch.peripheral.discoverCharacteristics([CBUUID(string: "2A37")], for: service)
     #expect(try await watch.log.next("characteristics") == "characteristics 1 well")
-    let rate = watch.characteristic("2A37")
-    watch.peripheral.discoverCharacteristics(nil, for: service)
+    let rate = try watch.characteristic("2A37")
+    try watch.peripheral.discoverCharacteristics(nil, for: service)
     #expect(try await watch.log.next("characteristics") == "characteristics 8 well")
-    #expect(watch.characteristic("2A37") === rate)
+    #expect(try watch.characteristic("2A37") === rate)
     #expect(rate.properties == .notify)
-    watch.peripheral.discoverDescriptors(for: watch.characteristic("FF02"))
+    try watch.peripheral.discoverDescriptors(for: watch.characteristic("FF02"))
     #expect(try await watch.log.next("descriptors") == "descriptors [\"2901\"] well")
-    watch.peripheral.readValue(for: watch.characteristic("FF02").descriptors![0])
+    try watch.peripheral.readValue(
+      for: try #require(try watch.characteristic("FF02").descriptors?.first))
     #expect(try await watch.log.next("descriptor ") == "descriptor long one well")
-    watch.peripheral.readRSSI()
+    try watch.peripheral.readRSSI()
     #expect(try await watch.log.next("rssi") == "rssi -50")
-    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try watch.manager.cancelPeripheralConnection(watch.peripheral)
     #expect(try await watch.log.next("disconnected") == "disconnected well")
-    #expect(watch.peripheral.state == .disconnected)
+    #expect(try watch.peripheral.state == .disconnected)
   }
 
   @Test func readsAndWrites() async throws {
     try await watch.getReady()
-    let peripheral = watch.peripheral
-    peripheral.readValue(for: watch.characteristic("2A38"))
+    let peripheral = try watch.peripheral
+    try peripheral.readValue(for: watch.characteristic("2A38"))
     #expect(try await watch.log.next("value") == "value 2A38 [1] of 1 well")
-    peripheral.readValue(for: watch.characteristic("FF02"))
+    try peripheral.readValue(for: watch.characteristic("FF02"))
     #expect(try await watch.log.next("value") == "value FF02 [0, 1, 2, 3] of 500 well")
-    peripheral.writeValue(Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
+    try peripheral.writeValue(Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
     #expect(try await watch.log.next("written") == "written 2A39 well")
-    peripheral.writeValue(Data([2]), for: watch.characteristic("2A39"), type: .withResponse)
+    try peripheral.writeValue(Data([2]), for: watch.characteristic("2A39"), type: .withResponse)
     #expect(try await watch.log.next("written") == "written 2A39 CBATTError 128")
-    peripheral.readValue(for: watch.characteristic("2A37"))
+    try peripheral.readValue(for: watch.characteristic("2A37"))
     #expect(try await watch.log.next("value 2A37").hasSuffix("CBATTError 2"))
     // A protected value: the link is encrypted automatically.
-    peripheral.readValue(for: watch.characteristic("FF04"))
+    try peripheral.readValue(for: watch.characteristic("FF04"))
     #expect(try await watch.log.next("value FF04").hasSuffix("of 500 well"))
     let long = Data(repeating: 7, count: 512)
-    peripheral.writeValue(long, for: watch.characteristic("FF02"), type: .withResponse)
+    try peripheral.writeValue(long, for: watch.characteristic("FF02"), type: .withResponse)
     #expect(try await watch.log.next("written") == "written FF02 well")
     #expect(strap.content.value == long)
     peripheral.writeValue(
-      Data(count: 513), for: watch.characteristic("FF02"), type: .withResponse)
+      Data(count: 513), for: try watch.characteristic("FF02"), type: .withResponse)
     #expect(try await watch.log.next("written") == "written FF02 CBATTError 13")
   }
 
   @Test func notifiesAndIndicates() async throws {
     try await watch.getReady()
-    let peripheral = watch.peripheral
-    peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    let peripheral = try watch.peripheral
+    try peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     #expect(try await watch.log.next("notifying") == "notifying 2A37 true well")
     #expect(try await strap.log.next("subscribed") == "subscribed 2A37 512")
     #expect(strap.rate.subscribedCentrals?.count == 1)
     #expect(strap.manager.updateValue(Data([9, 8]), for: strap.rate, onSubscribedCentrals: nil))
     #expect(try await watch.log.next("value") == "value 2A37 [9, 8] of 2 well")
-    peripheral.setNotifyValue(true, for: watch.characteristic("FF01"))
+    try peripheral.setNotifyValue(true, for: watch.characteristic("FF01"))
     #expect(try await watch.log.next("notifying") == "notifying FF01 true well")
     strap.manager.updateValue(Data([1]), for: strap.alarm, onSubscribedCentrals: nil)
     #expect(try await watch.log.next("value") == "value FF01 [1] of 1 well")
-    peripheral.setNotifyValue(true, for: watch.characteristic("2A39"))
+    try peripheral.setNotifyValue(true, for: watch.characteristic("2A39"))
     #expect(try await watch.log.next("notifying") == "notifying 2A39 false CBATTError 6")
-    peripheral.setNotifyValue(false, for: watch.characteristic("2A37"))
+    try peripheral.setNotifyValue(false, for: watch.characteristic("2A37"))
     #expect(try await watch.log.next("notifying") == "notifying 2A37 false well")
     try await strap.log.next("unsubscribed 2A37")
     watch.manager.cancelPeripheralConnection(peripheral)
@@ -104,7 +110,7 @@ import Testing
 
   @Test func fillsAndDrainsTheQueueOfUpdates() async throws {
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("notifying")
     var next = 0
     while next < 2000 {
@@ -124,23 +130,23 @@ import Testing
 
   @Test func sendsWithoutResponseAndWithoutLoss() async throws {
     try await watch.getReady()
-    let inbox = watch.characteristic("FF03")
+    let inbox = try watch.characteristic("FF03")
     let whole = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-    let size = watch.peripheral.maximumWriteValueLength(for: .withoutResponse)
+    let size = try watch.peripheral.maximumWriteValueLength(for: .withoutResponse)
     #expect(size == 512)
     var sent = 0
     while sent < whole.count {
-      guard watch.peripheral.canSendWriteWithoutResponse else {
+      guard try watch.peripheral.canSendWriteWithoutResponse else {
         try await watch.log.next("room")
         continue
       }
       let end = min(whole.count, sent + size)
-      watch.peripheral.writeValue(
+      try watch.peripheral.writeValue(
         whole.subdata(in: sent..<end), for: inbox, type: .withoutResponse)
       sent = end
     }
     // The peer handles a request after all commands before it.
-    watch.peripheral.writeValue(
+    try watch.peripheral.writeValue(
       Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
     try await watch.log.next("written 2A39 well")
     // Not #expect(a == b): describing the difference would take minutes.
@@ -150,12 +156,12 @@ import Testing
 
   @Test func failsEveryCallWhenThePeerVanishes() async throws {
     try await watch.getReady()
-    let peripheral = watch.peripheral
-    peripheral.readValue(for: watch.characteristic("FF05"))
-    peripheral.writeValue(Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
+    let peripheral = try watch.peripheral
+    try peripheral.readValue(for: watch.characteristic("FF05"))
+    try peripheral.writeValue(Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
     peripheral.discoverServices(nil)
     try await strap.log.next("read FF05")
-    await stationOf(strap.manager).set(.poweredOff)
+    try await stationOf(strap.manager).set(.poweredOff)
     #expect(try await watch.log.next("value").hasSuffix("CBError 7"))
     #expect(try await watch.log.next("written") == "written 2A39 CBError 7")
     #expect(try await watch.log.next("services").hasSuffix("CBError 7"))
@@ -164,7 +170,7 @@ import Testing
 
   @Test func reportsChangedServices() async throws {
     try await watch.getReady()
-    let peripheral = watch.peripheral
+    let peripheral = try watch.peripheral
     // The module subscribes to Service Changed and reads the name at the same time. The name may be
     // reported during discovery.
     if !watch.log.all.contains(where: { $0.hasPrefix("name radio-") }) {
@@ -177,7 +183,7 @@ import Testing
 
   @Test func answersOnceAndForReleasedRequests() async throws {
     try await watch.getReady()
-    watch.peripheral.readValue(for: watch.characteristic("FF05"))
+    try watch.peripheral.readValue(for: watch.characteristic("FF05"))
     try await strap.log.next("read FF05")
     strap.kept.withLock { $0 = [] }
     #expect(try await watch.log.next("value").hasSuffix("CBATTError 14"))
@@ -187,18 +193,19 @@ import Testing
     try await watch.getReady()
     let services = try await watch.peripheral.discoverAll()
     #expect(services.map(\.uuid.uuidString) == ["180D"])
-    #expect(services[0].includedServices?[0].characteristics?[0].uuid.uuidString == "2A19")
-    let long = watch.characteristic("FF02")
+    let battery = services.first?.includedServices?.first?.characteristics?.first
+    #expect(battery?.uuid.uuidString == "2A19")
+    let long = try watch.characteristic("FF02")
     #expect(long.descriptors?.map(\.uuid.uuidString) == ["2901"])
     try await watch.peripheral.write(Data([4, 5]), to: long)
     #expect(try await watch.peripheral.read(long) == Data([4, 5]))
     await #expect(throws: CBATTError(.readNotPermitted)) {
       _ = try await watch.peripheral.read(watch.characteristic("2A37"))
     }
-    #expect(watch.peripheral.address.count == 17)
+    #expect(try watch.peripheral.address.count == 17)
   }
 
-  private func stationOf(_ manager: CBPeripheralManager) async -> RadioContext {
-    await manager.engine.radio!
+  private func stationOf(_ manager: CBPeripheralManager) async throws -> RadioContext {
+    try #require(await manager.engine.radio)
   }
 }

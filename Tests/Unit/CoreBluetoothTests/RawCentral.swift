@@ -1,6 +1,7 @@
 import Atto
 import AttoLinks
 import Foundation
+import Testing
 
 @testable import CoreBluetooth
 
@@ -15,7 +16,8 @@ final class RawCentral: Sendable {
     adapter = try Adapter.virtual(name: name, loop: RadioLoop.loop)
     let connected = try await adapter.connect(to: peer, timeout: .seconds(20))
     link = await Task { @RadioLoop in UncheckedBox(connected.unwrap()) }.value
-    descriptor = dup(link.content.descriptor!)
+    let own = link.content.descriptor
+    descriptor = dup(try #require(own))
   }
 
   deinit { Glibc.close(descriptor) }

@@ -1,12 +1,13 @@
 import Atto
 import AttoStore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// State that a manager with a restore identifier saves, and that the next one restores.
-@Suite struct RestorationTests {
+@Suite(.oneByOne) struct RestorationTests {
   let radio: CBRadio
   let identifier: String
   /// Retains the radio, and with it the address, between two managers.
@@ -46,24 +47,23 @@ import Testing
 
   @Test func centrals() async throws {
     let strap = Strap(Sandbox.radio(), name: identifier)
-    var watch: Watch? = Watch(radio, for: identifier, restoring: identifier)
-    try await watch!.getReady()
-    watch!.peripheral.setNotifyValue(true, for: watch!.characteristic("2A37"))
-    try await watch!.log.next("notifying 2A37 true well")
+    let watch = Watch(radio, for: identifier, restoring: identifier)
+    try await watch.getReady()
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await watch.log.next("notifying 2A37 true well")
     try await strap.log.next("subscribed 2A37")
     // A pending connection, and a scan.
     let nobody = UUID()
     KnownPeers.met(nobody, .init(0xC0_11_22_33_44_77, kind: .random), name: "Nobody")
-    var absent = watch!.manager.retrievePeripherals(withIdentifiers: [nobody])
-    watch!.manager.connect(absent[0])
-    watch!.manager.scanForPeripherals(
+    var absent = watch.manager.retrievePeripherals(withIdentifiers: [nobody])
+    watch.manager.connect(try #require(absent.first))
+    watch.manager.scanForPeripherals(
       withServices: [CBUUID(string: "FEED")],
       options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
-    let before = watch!.peripheral.identifier
+    let before = try watch.peripheral.identifier
     try await kill(.central) {
       absent = []
-      watch!.release()
-      watch = nil
+      watch.release()
     }
     try await strap.log.next("unsubscribed 2A37")
 
@@ -73,11 +73,11 @@ import Testing
     #expect(log.first == "restore [1, 1] [\"FEED\"] true", "\(log)")
     #expect(log.dropFirst().first == "state poweredOn", "\(log)")
     #expect(!log.contains { $0.hasPrefix("found") })
-    #expect(again.peripheral.identifier == before)
+    #expect(try again.peripheral.identifier == before)
     #expect(again.manager.isScanning)
     // The subscription is active before anything was discovered.
     try await strap.log.next("subscribed 2A37")
-    #expect(again.characteristic("2A37").isNotifying)
+    #expect(try again.characteristic("2A37").isNotifying)
     strap.manager.updateValue(Data([5, 6]), for: strap.rate, onSubscribedCentrals: nil)
     try await again.log.next("value 2A37 [5, 6] of 2 well")
     // The connection that nothing answers is still pending.
@@ -101,7 +101,7 @@ import Testing
       usleep(200_000)
       return nil
     }
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("notifying 2A37 true well")
     // As another process would read it: not after the changes that wait.
     let file = try RecordFile(
@@ -109,20 +109,19 @@ import Testing
     let data = Data(try #require(try file.record("central", identifier)))
     let state = try #require(
       RestorationRecord(.central, identifier).decode(SavedCentral.self, from: data))
-    let characteristics = state.peers[0].services?.flatMap { $0.characteristics ?? [] }
+    let characteristics = state.peers.first?.services?.flatMap { $0.characteristics ?? [] }
     #expect(characteristics?.contains(where: \.isNotifying) == true)
     withExtendedLifetime(strap) {}
   }
 
   @Test func centralsWithAChangedPeer() async throws {
     let strap = Strap(Sandbox.radio(), name: identifier)
-    var watch: Watch? = Watch(radio, for: identifier, restoring: identifier)
-    try await watch!.getReady()
-    watch!.peripheral.setNotifyValue(true, for: watch!.characteristic("2A37"))
-    try await watch!.log.next("notifying 2A37 true well")
+    let watch = Watch(radio, for: identifier, restoring: identifier)
+    try await watch.getReady()
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await watch.log.next("notifying 2A37 true well")
     try await kill(.central) {
-      watch!.release()
-      watch = nil
+      watch.release()
     }
     try await strap.log.next("unsubscribed 2A37")
     strap.manager.remove(strap.service)
@@ -134,16 +133,16 @@ import Testing
     try await again.log.next("connected")
     #expect(again.log.all.first == "restore [1] [] false")
     // The services are unknown: they must be discovered again.
-    #expect(again.peripheral.services == nil)
+    #expect(try again.peripheral.services == nil)
   }
 
   @Test func peripherals() async throws {
     var strap: Strap? = Strap(radio, name: identifier, restoring: identifier)
     let watch = Watch(Sandbox.radio(), for: identifier)
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await strap!.log.next("subscribed 2A37")
-    let handle = watch.characteristic("2A37").found?.declarationHandle
+    let handle = try watch.characteristic("2A37").found?.declarationHandle
     let engine = strap!.manager.engine
     try await kill(.peripheral) {
       strap!.release()
@@ -151,7 +150,7 @@ import Testing
     }
     // The services and links of a process end with it.
     await Task { @RadioLoop in await engine.changes.last?.value }.value
-    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try watch.manager.cancelPeripheralConnection(watch.peripheral)
     try await watch.log.next("disconnected")
 
     let again = Strap(radio, name: "not \(identifier)", restoring: identifier)
@@ -162,7 +161,7 @@ import Testing
       ])
     let service = try #require(again.restored.value.last)
     #expect(service.includedServices?.first === again.restored.value.first)
-    #expect(service.characteristics?.count == 8)
+    try #require(service.characteristics?.count == 8)
     let rate = try #require(service.characteristics?.first as? CBMutableCharacteristic)
     #expect(rate.uuid == CBUUID(string: "2A37"))
     #expect(rate.subscribedCentrals?.isEmpty ?? true)
@@ -172,11 +171,11 @@ import Testing
     // It advertises again, with the same services.
     watch.manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
     try await watch.log.next("found")
-    watch.manager.connect(watch.peripheral)
+    try watch.manager.connect(watch.peripheral)
     try await watch.log.next("connected")
     #expect(try await watch.peripheral.discoverAll().map(\.uuid.uuidString) == ["180D"])
-    #expect(watch.characteristic("2A37").found?.declarationHandle == handle)
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    #expect(try watch.characteristic("2A37").found?.declarationHandle == handle)
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await again.log.next("subscribed 2A37")
     #expect(rate.subscribedCentrals?.count == 1)
     again.manager.updateValue(Data([9]), for: rate, onSubscribedCentrals: nil)
@@ -251,56 +250,56 @@ import Testing
     try await strap.log.next("state poweredOn")
     #expect(watch.log.all.first == "restore [1] [\"FEED\"] false")
     #expect(strap.log.all.first == "restore [\"180D\"] Odd true")
-    let services = try #require(watch.restored.value[0].services)
-    #expect(services.map(\.uuid.uuidString) == ["180D"])
+    let services = try #require(watch.restored.value.first?.services)
+    try #require(services.map(\.uuid.uuidString) == ["180D"])
     #expect(services[0].includedServices == services)
     #expect(services[0].characteristics?.map(\.uuid.uuidString) == ["2A37"])
     #expect(
-      services[0].characteristics?[0].descriptors?.map(\.uuid.uuidString) == ["2902"])
+      services[0].characteristics?.first?.descriptors?.map(\.uuid.uuidString) == ["2902"])
     watch.restored.value = []
   }
 
   /// All that was discovered is restored, with the subscriptions, and nothing else.
   @Test func allDiscoveredServices() async throws {
     let strap = Strap(Sandbox.radio(), name: identifier)
-    var watch: Watch? = Watch(radio, for: identifier, restoring: identifier)
-    try await watch!.getReady()
-    let service = watch!.peripheral.services![0]
-    watch!.peripheral.discoverIncludedServices(nil, for: service)
-    try await watch!.log.next("included [\"180F\"] well")
-    watch!.peripheral.discoverDescriptors(for: watch!.characteristic("FF02"))
-    try await watch!.log.next("descriptors [\"2901\"] well")
-    watch!.peripheral.setNotifyValue(true, for: watch!.characteristic("2A37"))
-    try await watch!.log.next("notifying 2A37 true well")
-    let handles = service.characteristics!.map(\.found)
+    let watch = Watch(radio, for: identifier, restoring: identifier)
+    try await watch.getReady()
+    let service = try #require(try watch.peripheral.services?.first)
+    try watch.peripheral.discoverIncludedServices(nil, for: service)
+    try await watch.log.next("included [\"180F\"] well")
+    try watch.peripheral.discoverDescriptors(for: watch.characteristic("FF02"))
+    try await watch.log.next("descriptors [\"2901\"] well")
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try await watch.log.next("notifying 2A37 true well")
+    let handles = try #require(service.characteristics).map(\.found)
     try await kill(.central) {
-      watch!.release()
-      watch = nil
+      watch.release()
     }
     try await strap.log.next("unsubscribed 2A37")
 
     let again = Watch(radio, for: identifier, restoring: identifier)
     try await again.log.next("restore [1]")
     let restored = try #require(again.peripheral.services)
-    #expect(restored.map(\.uuid.uuidString) == ["180D"])
+    try #require(restored.map(\.uuid.uuidString) == ["180D"])
     #expect(restored[0].characteristics?.map(\.found) == handles)
     #expect(
       restored[0].characteristics?.map(\.isNotifying) == [true] + Array(repeating: false, count: 7))
     #expect(restored[0].includedServices?.map(\.uuid.uuidString) == ["180F"])
-    #expect(restored[0].includedServices?[0].isPrimary == false)
-    #expect(restored[0].includedServices?[0].characteristics == nil)
-    #expect(again.characteristic("FF02").descriptors?.map(\.uuid.uuidString) == ["2901"])
-    #expect(again.characteristic("2A37").descriptors == nil)
-    #expect(again.characteristic("FF02").service === restored[0])
+    #expect(restored[0].includedServices?.first?.isPrimary == false)
+    #expect(restored[0].includedServices?.first?.characteristics == nil)
+    #expect(try again.characteristic("FF02").descriptors?.map(\.uuid.uuidString) == ["2901"])
+    #expect(try again.characteristic("2A37").descriptors == nil)
+    #expect(try again.characteristic("FF02").service === restored[0])
     try await again.log.next("connected")
     // The objects stay, and all of them work without discovery.
-    #expect(again.peripheral.services?.first === restored[0])
-    again.peripheral.readValue(for: again.characteristic("2A38"))
+    #expect(try again.peripheral.services?.first === restored[0])
+    try again.peripheral.readValue(for: again.characteristic("2A38"))
     try await again.log.next("value 2A38 [1] of 1 well")
-    again.peripheral.readValue(for: again.characteristic("FF02").descriptors![0])
+    try again.peripheral.readValue(
+      for: try #require(try again.characteristic("FF02").descriptors?.first))
     try await again.log.next("descriptor long one well")
     let known = again.manager.retrieveConnectedPeripherals(withServices: [CBUUID(string: "180D")])
-    #expect(known.first === again.peripheral)
+    #expect(try known.first === again.peripheral)
   }
 
   /// Without a subscription too, the peer may have changed meanwhile: another service at the same
@@ -309,11 +308,10 @@ import Testing
     _ isSameService: Bool
   ) async throws {
     let strap = Strap(Sandbox.radio(), name: identifier)
-    var watch: Watch? = Watch(radio, for: identifier, restoring: identifier)
-    try await watch!.getReady()
+    let watch = Watch(radio, for: identifier, restoring: identifier)
+    try await watch.getReady()
     try await kill(.central) {
-      watch!.release()
-      watch = nil
+      watch.release()
     }
     strap.manager.remove(strap.service)
     let other = CBMutableService(
@@ -323,8 +321,8 @@ import Testing
     try await strap.log.next("added \(other.uuid.uuidString) well")
     let again = Watch(radio, for: identifier, restoring: identifier)
     try await again.log.next("restore [1]")
-    #expect(again.peripheral.services?.count == 1)
+    #expect(try again.peripheral.services?.count == 1)
     try await again.log.next("connected")
-    #expect(again.peripheral.services == nil)
+    #expect(try again.peripheral.services == nil)
   }
 }

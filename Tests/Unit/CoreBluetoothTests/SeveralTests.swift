@@ -1,11 +1,12 @@
 import Atto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Several centrals of one peripheral, and several channels and queues of one app.
-@Suite struct SeveralTests {
+@Suite(.oneByOne) struct SeveralTests {
   let strap: Strap
   let name: String
 
@@ -38,7 +39,7 @@ import Testing
     }
     let watch = Watch(Sandbox.radio(), for: name)
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("notifying 2A37 true well")
 
     let value = (0..<400).map { UInt8(truncatingIfNeeded: $0) }
@@ -48,7 +49,7 @@ import Testing
     }
     #expect(try await watch.log.next("value 2A37").hasSuffix("of 400 well"))
     // To one of them, in the order of their subscriptions.
-    let second = try #require(strap.rate.subscribedCentrals?[1])
+    let second = try #require(strap.rate.subscribedCentrals?.dropFirst().first)
     #expect(second.maximumUpdateValueLength == 97)
     strap.manager.updateValue(Data([1]), for: strap.rate, onSubscribedCentrals: [second])
     strap.manager.updateValue(Data([2]), for: strap.rate, onSubscribedCentrals: nil)
@@ -61,13 +62,13 @@ import Testing
   @Test(.timeLimit(.minutes(5))) func channelsUnderLoad() async throws {
     let watch = Watch(Sandbox.radio(), for: name)
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("notifying 2A37 true well")
     var sides: [(near: Side, far: Side)] = []
     for _ in 0..<3 {
       strap.manager.publishL2CAPChannel(withEncryption: false)
-      let psm = UInt16(try await strap.log.next("published ").dropFirst(10))!
-      watch.peripheral.openL2CAPChannel(psm)
+      let psm = try #require(UInt16(try await strap.log.next("published ").dropFirst(10)))
+      try watch.peripheral.openL2CAPChannel(psm)
       try await watch.log.next("channel \(psm) well")
       try await strap.log.next("channel \(psm) well")
       sides.append(
@@ -87,7 +88,7 @@ import Testing
       {
         try await strap.log.next("ready")
       }
-      watch.peripheral.writeValue(long, for: watch.characteristic("FF02"), type: .withResponse)
+      try watch.peripheral.writeValue(long, for: watch.characteristic("FF02"), type: .withResponse)
     }
     for (number, side) in sides.enumerated() {
       try await side.near.log.next("received 200000")
@@ -110,7 +111,7 @@ import Testing
     let monitor = await MainMonitor(radio, for: name)
     let watch = Watch(radio, for: name)
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("notifying 2A37 true well")
     try await monitor.log.next("notifying true")
     strap.manager.updateValue(Data([0, 61]), for: strap.rate, onSubscribedCentrals: nil)

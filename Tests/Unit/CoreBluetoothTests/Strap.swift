@@ -154,9 +154,9 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
     _ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]
   ) {
     let first = requests[0]
-    if first.characteristic === inbox {
-      received.withLock { $0.append(first.value!) }
-      log.add("inbox \(first.value!.count)")
+    if first.characteristic === inbox, let value = first.value {
+      received.withLock { $0.append(value) }
+      log.add("inbox \(value.count)")
       return
     }
     // Stored before it is logged, as above.
@@ -171,8 +171,10 @@ final class Strap: NSObject, CBPeripheralManagerDelegate {
     }
     var new = content.value
     for request in requests {
-      new.replaceSubrange(request.offset..<min(new.count, request.offset), with: Data())
-      new = new.prefix(request.offset) + request.value!
+      guard request.offset <= new.count else {
+        return peripheral.respond(to: first, withResult: .invalidOffset)
+      }
+      new = new.prefix(request.offset) + (request.value ?? Data())
     }
     content.value = new
     peripheral.respond(to: first, withResult: .success)

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Releasing, concurrency, misuse and many peers.
-@Suite struct StressTests {
+@Suite(.oneByOne) struct StressTests {
   @Test func leaksNothing() async throws {
     weak var manager: CBCentralManager?
     weak var peripheral: CBPeripheral?
@@ -17,18 +18,19 @@ import Testing
       let strap = Strap(radio, name: name)
       let watch = Watch(Sandbox.radio(), for: name)
       try await watch.getReady()
-      watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+      try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
       try await watch.log.next("notifying")
       manager = watch.manager
-      peripheral = watch.peripheral
-      characteristic = watch.characteristic("2A37")
+      peripheral = try watch.peripheral
+      characteristic = try watch.characteristic("2A37")
       publisher = strap.manager
       context = await strap.manager.engine.radio
       strap.release()
       watch.release()
     }
     // Pending work ends within a few turns of the loop and of the queues.
-    for _ in 0..<2000 where peripheral != nil || publisher != nil || context != nil {
+    let deadline = ContinuousClock.now + .seconds(120)
+    while peripheral != nil || publisher != nil || context != nil, .now < deadline {
       await Task { @RadioLoop in await Task.yield() }.value
       await withCheckedContinuation { continuation in
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) {
@@ -50,7 +52,8 @@ import Testing
     for turn in 0..<20 {
       let watch = Watch(radio, for: "nobody")
       #expect(try await watch.log.next("state") == "state poweredOn", "turn \(turn)")
-      addresses.insert("\(await watch.manager.engine.radio!.address)")
+      let address = await (try #require(await watch.manager.engine.radio)).address
+      addresses.insert("\(address)")
       watch.release()
     }
     #expect(addresses.count == 1)
@@ -64,7 +67,7 @@ import Testing
       Sandbox.radio(), for: name,
       queue: DispatchQueue(label: "concurrent", attributes: .concurrent))
     try await watch.getReady()
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("notifying")
     for number in 0..<30 {
       strap.manager.updateValue(Data([UInt8(number)]), for: strap.rate, onSubscribedCentrals: nil)
@@ -102,23 +105,24 @@ import Testing
     let other = Watch(Sandbox.radio(), for: "nobody")
     try await other.log.next("state poweredOn")
     // Another manager's peripheral.
-    other.manager.connect(watch.peripheral)
-    other.manager.cancelPeripheralConnection(watch.peripheral)
+    try other.manager.connect(watch.peripheral)
+    try other.manager.cancelPeripheralConnection(watch.peripheral)
     // A write without response to a characteristic without it, and one that is too long.
-    watch.peripheral.writeValue(
+    try watch.peripheral.writeValue(
       Data([1]), for: watch.characteristic("2A39"), type: .withoutResponse)
-    watch.peripheral.writeValue(
+    try watch.peripheral.writeValue(
       Data(count: 600), for: watch.characteristic("FF03"), type: .withoutResponse)
     // The connection is not affected.
-    watch.peripheral.writeValue(Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
+    try watch.peripheral.writeValue(
+      Data([1]), for: watch.characteristic("2A39"), type: .withResponse)
     #expect(try await watch.log.next("written") == "written 2A39 well")
     strap.manager.startAdvertising(nil)
     #expect(try await strap.log.next("advertising CBError").contains("alreadyAdvertising"))
-    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    try watch.manager.cancelPeripheralConnection(watch.peripheral)
     try await watch.log.next("disconnected")
     let calls = watch.log.all.count
-    watch.peripheral.discoverServices(nil)
-    watch.peripheral.readRSSI()
+    try watch.peripheral.discoverServices(nil)
+    try watch.peripheral.readRSSI()
     #expect(watch.log.all.count == calls)
   }
 
@@ -131,19 +135,19 @@ import Testing
     let two = Watch(central, for: name)
     try await one.getReady()
     try await two.getReady()
-    #expect(one.peripheral.identifier == two.peripheral.identifier)
+    #expect(try one.peripheral.identifier == two.peripheral.identifier)
     for watch in [one, two] {
-      watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+      try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
       try await watch.log.next("notifying")
     }
     #expect(
-      one.manager.retrieveConnectedPeripherals(withServices: [CBUUID(string: "180D")]).first
+      try one.manager.retrieveConnectedPeripherals(withServices: [CBUUID(string: "180D")]).first
         === one.peripheral)
     #expect(
       one.manager.retrieveConnectedPeripherals(withServices: [CBUUID(string: "FFFF")]).isEmpty)
     strap.manager.updateValue(Data([5]), for: strap.rate, onSubscribedCentrals: nil)
     for watch in [one, two] { try await watch.log.next("value 2A37 [5]") }
-    one.manager.cancelPeripheralConnection(one.peripheral)
+    try one.manager.cancelPeripheralConnection(one.peripheral)
     try await one.log.next("disconnected well")
     strap.manager.updateValue(Data([6]), for: strap.rate, onSubscribedCentrals: nil)
     try await two.log.next("value 2A37 [6]")

@@ -1,12 +1,13 @@
 import Atto
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// A peer that vanishes at each stage of each operation: each call has one callback, in the order of
-/// the calls and with an error if the peer did not answer in time. `didDisconnect` is the last.
-@Suite struct VanishingTests {
+/// the calls and with an error if the peer did not answer in time. `didDisconnectPeripheral` is the last.
+@Suite(.oneByOne) struct VanishingTests {
   /// The calls, in order, and the log entry of each callback.
   private static let expected = [
     "services", "services", "included", "characteristics", "descriptors", "value 2A37",
@@ -29,30 +30,31 @@ import Testing
   }
 
   private func connect(_ watch: Watch) async throws {
-    watch.manager.connect(watch.peripheral)
+    try watch.manager.connect(watch.peripheral)
     try await watch.log.next("connected")
-    let peripheral = watch.peripheral
+    let peripheral = try watch.peripheral
     peripheral.delegate = watch
     peripheral.discoverServices([CBUUID(string: "180D")])
     try await watch.log.next("services [\"180D\"] well")
-    peripheral.discoverCharacteristics(nil, for: peripheral.services![0])
+    peripheral.discoverCharacteristics(nil, for: try #require(peripheral.services?.first))
     try await watch.log.next("characteristics 2 well")
-    peripheral.discoverDescriptors(for: watch.characteristic("2A37"))
+    try peripheral.discoverDescriptors(for: watch.characteristic("2A37"))
     try await watch.log.next("descriptors [\"2902\", \"2901\"] well")
   }
 
   /// Makes all calls on the callback queue: no callback may come from within a call.
-  private func callAll(_ watch: Watch) -> Int {
-    let peripheral = watch.peripheral
-    let rate = watch.characteristic("2A37")
-    let point = watch.characteristic("FF01")
-    let text = rate.descriptors![1]
+  private func callAll(_ watch: Watch) throws -> Int {
+    let peripheral = try watch.peripheral
+    let rate = try watch.characteristic("2A37")
+    let point = try watch.characteristic("FF01")
+    let service = try #require(rate.service)
+    let text = try #require(rate.descriptors?.last)
     return watch.queue.sync {
       let before = watch.log.all.count
       peripheral.discoverServices(nil)
       peripheral.discoverServices([CBUUID(string: "180D"), CBUUID(string: "180F")])
-      peripheral.discoverIncludedServices(nil, for: rate.service!)
-      peripheral.discoverCharacteristics(nil, for: rate.service!)
+      peripheral.discoverIncludedServices(nil, for: service)
+      peripheral.discoverCharacteristics(nil, for: service)
       peripheral.discoverDescriptors(for: rate)
       peripheral.readValue(for: rate)
       peripheral.writeValue(Data([1]), for: point, type: .withResponse)
@@ -110,7 +112,7 @@ import Testing
     let (peer, watch) = try await ready("Hasty")
     peer.begin(ScriptedPeer.Plan(aheadOfWritten: (1...3).map { [0x1B, 0x13, 0, $0] }))
     let before = watch.log.all.count
-    watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
+    try watch.peripheral.setNotifyValue(true, for: watch.characteristic("2A37"))
     try await watch.log.next("value 2A37 [3]")
     let told = watch.log.all[before...].filter { !$0.hasPrefix("name") }
     #expect(
@@ -123,7 +125,7 @@ import Testing
     let (peer, watch) = try await ready("Vanishing \(how)")
     // A complete run first, to count the requests.
     peer.begin(ScriptedPeer.Plan())
-    let before = callAll(watch)
+    let before = try callAll(watch)
     try await watch.log.next("value FF01")
     let count = peer.state.value.counted
     #expect(count >= 30, "\(peer.state.value.requests)")
@@ -135,7 +137,7 @@ import Testing
     for place in 0..<count {
       try await connect(watch)
       peer.begin(ScriptedPeer.Plan(after: place, how: how))
-      let before = callAll(watch)
+      let before = try callAll(watch)
       try await watch.log.next("disconnected")
       let entries = await settled(watch, since: before)
       let well = checkCallbacks(entries, "request \(place), \(how)")
@@ -151,8 +153,9 @@ import Testing
   @Test func beforeTheRequest() async throws {
     let (peer, watch) = try await ready("Vanished before")
     peer.begin(ScriptedPeer.Plan())
-    let peripheral = watch.peripheral
-    let rate = watch.characteristic("2A37")
+    let peripheral = try watch.peripheral
+    let rate = try watch.characteristic("2A37")
+    let point = try watch.characteristic("FF01")
     let remote = peripheral.remote
     // The app is busy, so that it gets no callbacks.
     await watch.queue.suspendFromWithin()
@@ -163,7 +166,7 @@ import Testing
     peripheral.readValue(for: rate)
     peripheral.setNotifyValue(true, for: rate)
     peripheral.writeValue(Data([1]), for: rate, type: .withResponse)
-    peripheral.writeValue(Data([1]), for: watch.characteristic("FF01"), type: .withoutResponse)
+    peripheral.writeValue(Data([1]), for: point, type: .withoutResponse)
     peripheral.discoverServices(nil)
     peripheral.readRSSI()
     peripheral.openL2CAPChannel(0x80)
@@ -189,21 +192,21 @@ import Testing
   @Test func whileWritesWaitForRoom() async throws {
     let (peer, watch) = try await ready("Vanishing deaf")
     peer.begin(ScriptedPeer.Plan(isDeaf: true))
-    let point = watch.characteristic("FF01")
+    let point = try watch.characteristic("FF01")
     // More than the socket accepts: it is full when none was sent for a while.
     for _ in 0..<4000 {
-      watch.peripheral.writeValue(Data(count: 20), for: point, type: .withoutResponse)
+      try watch.peripheral.writeValue(Data(count: 20), for: point, type: .withoutResponse)
     }
-    #expect(!watch.peripheral.canSendWriteWithoutResponse)
+    #expect(try !watch.peripheral.canSendWriteWithoutResponse)
     let before = watch.log.all.count
-    watch.peripheral.readValue(for: point)
+    try watch.peripheral.readValue(for: point)
     peer.vanish()
     peer.begin(ScriptedPeer.Plan())
     try await watch.log.next("disconnected")
     let entries = await settled(watch, since: before).filter { !$0.hasPrefix("name") }
     #expect(entries.last == "disconnected CBError 7", "\(entries)")
     #expect(entries.filter { $0.hasPrefix("value") }.count == 1, "\(entries)")
-    #expect(!watch.peripheral.canSendWriteWithoutResponse)
+    #expect(try !watch.peripheral.canSendWriteWithoutResponse)
     peer.end()
   }
 
@@ -215,11 +218,11 @@ import Testing
     peer.begin(ScriptedPeer.Plan(refusesToBegin: true))
     let before = watch.log.all.count
     let links = peer.state.value.links
-    watch.manager.connect(watch.peripheral)
+    try watch.manager.connect(watch.peripheral)
     try await watch.log.next("failed")
     #expect(peer.state.value.links == links + 1 + SharedLink.lossLimit)
     #expect(await settled(watch, since: before) == ["failed CBError 7"])
-    #expect(watch.peripheral.state == .disconnected)
+    #expect(try watch.peripheral.state == .disconnected)
     // It can be connected again.
     peer.begin(ScriptedPeer.Plan())
     try await connect(watch)
@@ -231,11 +234,11 @@ import Testing
   @Test func managersReleasedDuringCalls() async throws {
     let (peer, watch) = try await ready("Released")
     peer.begin(ScriptedPeer.Plan(isDeaf: true))
-    let peripheral = watch.peripheral
-    let carried = UncheckedBox((peripheral, watch.characteristic("2A37")))
+    let peripheral = try watch.peripheral
+    let carried = try UncheckedBox((peripheral, watch.characteristic("2A37")))
     let reading = Task { try await carried.content.0.read(carried.content.1) }
     while peripheral.shown.value.calls.isEmpty { await Task.yield() }
-    let before = callAll(watch)
+    let before = try callAll(watch)
     watch.releaseManager()
     await #expect(throws: CBError(.operationCancelled)) { _ = try await reading.value }
     peer.begin(ScriptedPeer.Plan())
@@ -252,9 +255,10 @@ import Testing
     let strap = Strap(Sandbox.radio(), name: "Left alone")
     let watch = Watch(Sandbox.radio(), for: "Left alone")
     try await watch.getReady()
-    let rate = watch.characteristic("2A37").found!.valueHandle.rawValue
-    let silent = UInt8(watch.characteristic("FF05").found!.valueHandle.rawValue)
-    watch.manager.cancelPeripheralConnection(watch.peripheral)
+    let rate = try #require(try watch.characteristic("2A37").found).valueHandle.rawValue
+    let place = try #require(try watch.characteristic("FF05").found).valueHandle.rawValue
+    let silent = UInt8(place)
+    try watch.manager.cancelPeripheralConnection(watch.peripheral)
     try await watch.log.next("disconnected well")
     guard case .air(let name?) = Sandbox.radio() else { return }
     let adapter = try Adapter.virtual(name: name, loop: RadioLoop.loop)
@@ -283,12 +287,12 @@ import Testing
     #expect(strap.rate.subscribedCentrals?.isEmpty == true)
     #expect(strap.manager.updateValue(Data([1]), for: strap.rate, onSubscribedCentrals: nil))
     // A late answer does no harm, and the write did not happen.
-    strap.manager.respond(to: strap.kept.value[0], withResult: .success)
+    strap.manager.respond(to: try #require(strap.kept.value.first), withResult: .success)
     strap.kept.value = []
     #expect(strap.log.all.filter { $0.hasPrefix("unsubscribed") }.count == 1)
     #expect(!strap.log.all.contains { $0.hasPrefix("write FF05") })
     // The next central finds the initial state.
-    watch.manager.connect(watch.peripheral)
+    try watch.manager.connect(watch.peripheral)
     try await watch.log.next("connected")
     #expect(try await watch.peripheral.discoverAll().count == 1)
     await adapter.close()
@@ -319,6 +323,8 @@ import Testing
         for await _ in published.channels { peer.vanish() }
       }
     }
+    let peripheral = try watch.peripheral
+    let rate = try watch.characteristic("2A37")
     if stage == .asked {
       loop.execute {
         asked.value = 1
@@ -326,12 +332,11 @@ import Testing
       }
       while asked.value == 0 { await Task.yield() }
     }
-    let peripheral = watch.peripheral
     let before = watch.queue.sync {
       let before = watch.log.all.count
       peripheral.openL2CAPChannel(published.psm)
       peripheral.openL2CAPChannel(published.psm)
-      peripheral.readValue(for: watch.characteristic("2A37"))
+      peripheral.readValue(for: rate)
       #expect(watch.log.all.count == before, "called back from within a call")
       return before
     }
@@ -372,7 +377,7 @@ import Testing
     // The peer can be connected again, with channels.
     if stage == .asked {
       try await connect(watch)
-      watch.peripheral.openL2CAPChannel(published.psm)
+      try watch.peripheral.openL2CAPChannel(published.psm)
       try await watch.log.next("channel \(published.psm) well")
     }
     peer.end()
@@ -381,10 +386,10 @@ import Testing
   /// Using a characteristic after the end of the connection is an error, but not a misuse.
   @Test func awaitedTooLate() async throws {
     let (peer, watch) = try await ready("Too late")
-    let characteristic = watch.characteristic("2A37")
+    let characteristic = try watch.characteristic("2A37")
     peer.vanish()
     try await watch.log.next("disconnected")
-    let peripheral = watch.peripheral
+    let peripheral = try watch.peripheral
     let read = await error { _ = try await peripheral.read(characteristic) }
     #expect(read as? CBError == CBError(.notConnected))
     let written = await error { try await peripheral.write(Data([1]), to: characteristic) }
@@ -400,8 +405,8 @@ import Testing
   /// async calls throw.
   @Test func awaitedWithoutAManager() async throws {
     let (peer, watch) = try await ready("No manager")
-    let carried = UncheckedBox((watch.peripheral, watch.characteristic("2A37")))
-    let remote = watch.peripheral.remote
+    let carried = try UncheckedBox((watch.peripheral, watch.characteristic("2A37")))
+    let remote = try watch.peripheral.remote
     peer.begin(ScriptedPeer.Plan(isDeaf: true))
     let reading = Task<Data, any Error> { try await carried.content.0.read(carried.content.1) }
     while carried.content.0.shown.value.calls.isEmpty { await Task.yield() }
@@ -420,7 +425,7 @@ import Testing
   @Test(arguments: 0..<6) func whileAwaited(_ place: Int) async throws {
     let (peer, watch) = try await ready("Awaited \(place)")
     peer.begin(ScriptedPeer.Plan(after: place))
-    let carried = UncheckedBox((watch.peripheral, watch.characteristic("2A37")))
+    let carried = try UncheckedBox((watch.peripheral, watch.characteristic("2A37")))
     let errors = await withTaskGroup(of: (any Error)?.self) { group in
       group.addTask { await error { _ = try await carried.content.0.discoverAll() } }
       group.addTask { await error { _ = try await carried.content.0.read(carried.content.1) } }

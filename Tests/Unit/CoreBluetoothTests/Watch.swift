@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 @testable import CoreBluetooth
 
@@ -28,13 +29,12 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
       options: identifier.map { [CBCentralManagerOptionRestoreIdentifierKey: $0] }, radio: radio)
   }
 
-  var peripheral: CBPeripheral { found.value! }
+  var peripheral: CBPeripheral { get throws { try #require(found.value, "not found") } }
 
-  func characteristic(_ uuid: String) -> CBCharacteristic {
-    for service in peripheral.services ?? [] {
-      for one in service.characteristics ?? [] where one.uuid == CBUUID(string: uuid) { return one }
-    }
-    fatalError("no characteristic \(uuid)")
+  func characteristic(_ uuid: String) throws -> CBCharacteristic {
+    let all = try peripheral.services?.flatMap { $0.characteristics ?? [] } ?? []
+    return try #require(
+      all.first { $0.uuid == CBUUID(string: uuid) }, "no characteristic \(uuid)")
   }
 
   /// Releases the manager and the peripheral.
@@ -52,13 +52,14 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
     try await log.next("found")
     manager.stopScan()
+    let peripheral: CBPeripheral = try self.peripheral
     // At once: the peer's name is reported soon after the connection.
     peripheral.delegate = self
     manager.connect(peripheral)
     try await log.next("connected")
     peripheral.discoverServices([CBUUID(string: "180D")])
     try await log.next("services [\"180D\"] well")
-    peripheral.discoverCharacteristics(nil, for: peripheral.services![0])
+    peripheral.discoverCharacteristics(nil, for: try #require(peripheral.services?.first))
     try await log.next("characteristics")
   }
 

@@ -1,4 +1,5 @@
 import CoreBluetooth
+import TestSupport
 import Testing
 
 // The lines of the page Workarounds.md, each as in an app. They must compile, and the test compares
@@ -86,7 +87,7 @@ private final class WorkaroundsApp: NSObject, CBCentralManagerPresenceDelegate,
   }
 }
 
-@Suite struct WorkaroundTests {
+@Suite(.oneByOne) struct WorkaroundTests {
   /// The code in the second column of the page's table is in this file.
   @Test func compilesTheLinesOfThePage() throws {
     let here = URL(fileURLWithPath: #filePath)

@@ -1,5 +1,6 @@
 import AttoRadio
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AttoDiagnosis
@@ -14,6 +15,7 @@ private func checks(_ change: (inout MachineEvidence) -> Void) -> [Diagnosis.Che
   evidence.hasNetAdmin = true
   evidence.mayManage = true
   evidence.receiveBuffer = 8 << 20
+  evidence.hasEnhancedChannels = true
   evidence.hasSQLite = true
   evidence.airPath = "/tmp/air"
   evidence.adapters = [adapter(0)]
@@ -43,14 +45,14 @@ private func line(
   return (check.mark, "\(check.adapter ?? "-") \(check.text). \(check.remedy ?? "")")
 }
 
-@Suite struct DiagnosisTests {
+@Suite(.oneByOne) struct DiagnosisTests {
   @Test func aMachineInOrder() {
     let all = checks { _ in }
     #expect(all.allSatisfy { $0.mark == .ok && $0.remedy == nil }, "\(all)")
     #expect(
       all.map(\.name) == [
-        "kernel", "bluetooth", "adapter", "power", "le", "bondable", "capability", "bluetoothd",
-        "programs", "receive-buffer", "air", "sqlite",
+        "kernel", "bluetooth", "features", "adapter", "power", "le", "bondable", "capability",
+        "bluetoothd", "programs", "receive-buffer", "air", "sqlite",
       ])
     #expect(all.allSatisfy { Diagnosis.names.contains($0.name) })
   }
@@ -122,6 +124,36 @@ private func line(
       #expect(line("kernel") { $0.release = release }.mark == .ok)
     }
     #expect(line("kernel") { $0.release = "?" }.mark == .warn)
+  }
+
+  @Test func whatKernelsOffer() {
+    let newest = line("features") {
+      $0.stampsSentPDUs = true
+      $0.choosesPHY = true
+      $0.commands = [0x4C, 0x52, 0x5B]
+    }
+    #expect(newest.mark == .ok)
+    #expect(
+      newest.text
+        == "- enhanced bearers (EATT) on, timestamps of received and sent PDUs, a choice of the PHY, "
+        + "passive scans by advertisement monitors, default connection parameters, "
+        + "HCI commands through the management socket. ")
+    let old = line("features") {
+      $0.hasEnhancedChannels = false
+      $0.hasEnhancedSwitch = true
+      $0.commands = [0x4C, 0x52]
+    }
+    #expect(
+      old.mark == .warn && old.text.contains("(EATT) off, timestamps of received PDUs, no choice"))
+    #expect(old.text.contains("no HCI commands") && old.text.contains("tee /sys/module/bluetooth"))
+    let unprivileged = line("features") {
+      $0.hasEnhancedChannels = false
+      $0.commands = [0x03, 0x04]
+      $0.mayManage = false
+    }
+    #expect(unprivileged.mark == .ok && unprivileged.text.contains("(EATT) missing"))
+    #expect(!unprivileged.text.contains("monitors"))
+    #expect(line("features") { $0.hasEnhancedChannels = nil }.mark == nil)
   }
 
   @Test func noAdapter() {

@@ -1,6 +1,7 @@
 import AttoATT
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AttoDiagnosis
@@ -8,22 +9,20 @@ import Testing
 
 /// A tree of files like /proc and /sys.
 private final class FakeMachine {
-  let root: String
+  private let folder = TemporaryFolder()
+  var root: String { folder.path }
 
-  init(_ files: [String: String], links: [String: String] = [:]) {
-    let place = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    var template = Array("\(place)/atto-machine-XXXXXX".utf8CString)
-    root = String(cString: mkdtemp(&template)!)
-    for (path, text) in files { write(path, Array(text.utf8)) }
+  init(_ files: [String: String], links: [String: String] = [:]) throws {
+    for (path, text) in files { try write(path, Array(text.utf8)) }
     for (path, target) in links {
       makeFolders(path)
-      precondition(symlink(target, root + path) == 0)
+      try #require(symlink(target, root + path) == 0)
     }
   }
 
-  func write(_ path: String, _ octets: [UInt8]) {
+  func write(_ path: String, _ octets: [UInt8]) throws {
     makeFolders(path)
-    let file = fopen(root + path, "w")!
+    let file = try #require(fopen(root + path, "w"))
     fwrite(octets, 1, octets.count, file)
     fclose(file)
   }
@@ -36,14 +35,12 @@ private final class FakeMachine {
     }
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: root) }
-
   var evidence: MachineEvidence { MachineEvidence(SystemFiles(root: root)) }
 }
 
-@Suite struct MachineEvidenceTests {
-  @Test func anEmptyMachine() {
-    let evidence = FakeMachine([:]).evidence
+@Suite(.oneByOne) struct MachineEvidenceTests {
+  @Test func anEmptyMachine() throws {
+    let evidence = try FakeMachine([:]).evidence
     #expect(evidence.release == "?")
     #expect(evidence.isRegistered == nil)
     #expect(evidence.kernelOption == .unknown)
@@ -52,8 +49,8 @@ private final class FakeMachine {
     #expect(evidence.switches.isEmpty && evidence.daemons.isEmpty)
   }
 
-  @Test func theKernel() {
-    let machine = FakeMachine(
+  @Test func theKernel() throws {
+    let machine = try FakeMachine(
       [
         "/proc/sys/kernel/osrelease": "6.12.1-x\n",
         "/boot/config-6.12.1-x": "CONFIG_A=y\nCONFIG_BT=m\n",
@@ -74,32 +71,32 @@ private final class FakeMachine {
     #expect(evidence.isRegistered == true)
     #expect(evidence.blacklist == "/etc/modprobe.d/a.conf")
     #expect(evidence.receiveLimit == 212_992)
-    machine.write("/boot/config-6.12.1-x", Array("# CONFIG_BT is not set\n".utf8))
-    machine.write("/proc/net/protocols", Array("protocol size\nTCP 3\n".utf8))
+    try machine.write("/boot/config-6.12.1-x", Array("# CONFIG_BT is not set\n".utf8))
+    try machine.write("/proc/net/protocols", Array("protocol size\nTCP 3\n".utf8))
     #expect(machine.evidence.kernelOption == .absent)
     #expect(machine.evidence.isRegistered == false)
   }
 
-  @Test func theProcess() {
+  @Test func theProcess() throws {
     let status = "Name:\tatto\nCapEff:\t0000000000001000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
-    let machine = FakeMachine(
+    let machine = try FakeMachine(
       ["/proc/self/status": status, "/proc/self/uid_map": "         0       1000          1\n"],
       links: ["/proc/self/ns/net": "net:[4026532500]", "/proc/1/ns/net": "net:[4026531840]"])
     let evidence = machine.evidence
     #expect(evidence.hasNetAdmin == true)
     #expect(evidence.isFiltered && evidence.cannotGainPrivileges && evidence.isUserNamespace)
     #expect(evidence.namespace == .other)
-    machine.write("/proc/self/status", Array("CapEff:\t00000000a80425fb\n".utf8))
-    machine.write("/proc/self/uid_map", Array("         0          0 4294967295\n".utf8))
-    machine.write("/proc/net/l2cap", Array("sk RefCnt\n".utf8))
+    try machine.write("/proc/self/status", Array("CapEff:\t00000000a80425fb\n".utf8))
+    try machine.write("/proc/self/uid_map", Array("         0          0 4294967295\n".utf8))
+    try machine.write("/proc/net/l2cap", Array("sk RefCnt\n".utf8))
     #expect(machine.evidence.hasNetAdmin == false)
     #expect(!machine.evidence.isUserNamespace)
     #expect(machine.evidence.namespace == .initial)
   }
 
-  @Test func oneNetworkForAllInAContainer() {
+  @Test func oneNetworkForAllInAContainer() throws {
     // The first process that is to be seen is the container's, and tells nothing.
-    let machine = FakeMachine(
+    let machine = try FakeMachine(
       ["/.dockerenv": ""],
       links: [
         "/proc/self/ns/net": "net:[4026532500]", "/proc/1/ns/net": "net:[4026532500]",
@@ -107,7 +104,7 @@ private final class FakeMachine {
       ])
     #expect(machine.evidence.namespace == .unknown)
     #expect(machine.evidence.container == "docker")
-    let outside = FakeMachine(
+    let outside = try FakeMachine(
       [:],
       links: [
         "/proc/self/ns/net": "net:[4026531992]", "/proc/1/ns/net": "net:[4026531992]",
@@ -117,8 +114,8 @@ private final class FakeMachine {
     #expect(outside.evidence.container == nil)
   }
 
-  @Test func hardwareAndSwitches() {
-    let machine = FakeMachine(
+  @Test func hardwareAndSwitches() throws {
+    let machine = try FakeMachine(
       [
         "/sys/class/bluetooth/hci0/x": "", "/sys/class/bluetooth/hci0:64/x": "",
         "/sys/class/rfkill/rfkill0/type": "wlan\n",
@@ -137,8 +134,8 @@ private final class FakeMachine {
     #expect(evidence.usbControllers == [.init(interface: "1-3:1.0", driver: "btusb")])
   }
 
-  @Test func otherPrograms() {
-    let machine = FakeMachine(
+  @Test func otherPrograms() throws {
+    let machine = try FakeMachine(
       [
         "/proc/312/comm": "bluetoothd\n", "/proc/313/comm": "btmon\n", "/proc/99/comm": "sh\n",
         "/proc/net/hci":
@@ -159,23 +156,23 @@ private final class FakeMachine {
     #expect(evidence.foreignSockets == 1)
   }
 
-  @Test func filesOfNoForm() {
-    let machine = FakeMachine([:])
+  @Test func filesOfNoForm() throws {
+    let machine = try FakeMachine([:])
     for path in [
       "/proc/sys/kernel/osrelease", "/proc/net/hci", "/proc/net/l2cap",
       "/proc/self/status", "/proc/self/uid_map", "/proc/modules", "/sys/class/rfkill/rfkill0/type",
     ] {
-      machine.write(path, [0xFF, 0, 10, 10, 0x20, 0x3A, 10])
+      try machine.write(path, [0xFF, 0, 10, 10, 0x20, 0x3A, 10])
     }
     #expect(machine.evidence.programs.isEmpty)
     #expect(machine.evidence.foreignSockets == 0)
   }
 }
 
-@Suite struct SystemFilesTests {
-  @Test func filesThatAreTooLong() {
-    let machine = FakeMachine([:])
-    machine.write("/long", [UInt8](repeating: 7, count: 3 * SystemFiles.limit))
+@Suite(.oneByOne) struct SystemFilesTests {
+  @Test func filesThatAreTooLong() throws {
+    let machine = try FakeMachine([:])
+    try machine.write("/long", [UInt8](repeating: 7, count: 3 * SystemFiles.limit))
     let read = SystemFiles(root: machine.root).octets("/long")
     #expect(read?.count == SystemFiles.limit)
   }

@@ -1,10 +1,11 @@
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoDiagnosis
 
 /// Datagrams of the kernel's monitor, good and bad.
-@Suite struct MonitorRecordTests {
+@Suite(.oneByOne) struct MonitorRecordTests {
   @Test func aDatagram() {
     let datagram: [UInt8] = [4, 0, 1, 0, 3, 0, 0x40, 0x20, 0x07]
     #expect(
@@ -34,7 +35,7 @@ import Testing
 }
 
 /// The peers of links, from HCI events.
-@Suite struct MonitoredPeersTests {
+@Suite(.oneByOne) struct MonitoredPeersTests {
   static let peer = BluetoothAddress("00:AA:01:01:00:01")!
 
   static func complete(

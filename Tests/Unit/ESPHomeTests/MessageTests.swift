@@ -4,7 +4,7 @@ import Testing
 @testable import AttoESPHome
 
 /// Messages as Google's protobuf writes them for aioesphomeapi 46.23.0.
-struct ClientMessageTests {
+@Suite(.oneByOne) struct ClientMessageTests {
   static let types: [UInt64] = [
     1, 3, 5, 6, 7, 8, 9, 11, 20, 28, 34, 36, 37, 42, 66, 68, 70, 73, 75, 76, 77, 78, 80, 87, 127,
     145, 149,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AttoESPHome
 
-struct ProtobufTests {
+@Suite(.oneByOne) struct ProtobufTests {
   static func fields(_ octets: [UInt8]) throws -> [ProtobufReader.Field] {
     var reader = ProtobufReader(octets[...])
     var fields: [ProtobufReader.Field] = []

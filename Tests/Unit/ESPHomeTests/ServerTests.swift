@@ -11,7 +11,7 @@ import Testing
 @testable import AttoESPHome
 
 /// The server in virtual time, with clients on real sockets.
-struct ServerTests {
+@Suite(.oneByOne) struct ServerTests {
   @Test func aClientThatSaysNothingIsDropped() async throws {
     let bench = try await ServerBench()
     let client = try bench.connect()
@@ -150,7 +150,7 @@ final class ServerBench: Sendable {
       await clock.advance(by: .zero)
       place = await server.listeningPlace
     }
-    self.place = place!
+    self.place = try #require(place)
   }
 
   deinit { task.cancel() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AttoESPHome
 
-struct WireTests {
+@Suite(.oneByOne, .needsSodium) struct WireTests {
   static let key = [UInt8](repeating: 7, count: 32)
 
   init() throws { try Sodium.load() }

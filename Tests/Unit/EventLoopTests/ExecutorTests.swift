@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import AttoEventLoop
@@ -20,7 +21,7 @@ actor Resident {
 
 private func nonisolatedWhereabouts(_ loop: Loop) async -> Bool { loop.isCurrent }
 
-@Suite("Executor", .timeLimit(.minutes(5)))
+@Suite("Executor", .timeLimit(.minutes(5)), .oneByOne)
 struct ExecutorTests {
   @Test("An actor with a loop as its executor runs on the loop's thread")
   func actorOnLoop() async throws {

@@ -1,6 +1,7 @@
 import CAttoLinux
 import Glibc
 import Synchronization
+import Testing
 
 @testable import AttoEventLoop
 
@@ -9,9 +10,9 @@ final class Pair: Sendable {
   let a: Int32
   let b: Int32
 
-  init() {
+  init() throws {
     var ends: [Int32] = [-1, -1]
-    precondition(clinux_seqpacket_pair(&ends) == 0)
+    try #require(clinux_seqpacket_pair(&ends) == 0)
     (a, b) = (ends[0], ends[1])
   }
 
@@ -22,7 +23,7 @@ final class Pair: Sendable {
 
   func send(_ count: Int = 1, to end: Int32) {
     let bytes = [UInt8](repeating: 7, count: count)
-    precondition(clinux_send(end, bytes, count) == count)
+    #expect(clinux_send(end, bytes, count) == count)
   }
 
   /// Receives until it would block. Returns the number of PDUs.
@@ -56,26 +57,35 @@ final class Box<Value>: @unchecked Sendable {
 extension Loop {
   /// Runs the loop on the calling thread: `setUp` first, on the loop, until `stop()` or, as a
   /// failure, until so many seconds have passed.
-  func run(seconds: Int64 = 10, _ setUp: @escaping @Sendable () -> Void) -> Bool {
+  func run(
+    seconds: Int64 = 60, _ setUp: @escaping @Sendable () throws -> Void
+  ) throws -> Bool {
     let inTime = Box(true)
+    let failure = Box<(any Error)?>(nil)
     execute {
       let guardian = OnTimer { _ in
         inTime.value = false
         self.stop()
       }
       self.schedule(at: self.now + seconds * 1_000_000_000, guardian)
-      setUp()
+      do {
+        try setUp()
+      } catch {
+        failure.value = error
+        self.stop()
+      }
     }
     run()
     // Handlers hold the loop, and the loop holds them.
     watches = WatchTable()
     timers = TimerHeap()
+    if let error = failure.value { throw error }
     return inTime.value
   }
 }
 
 /// Polls until `condition` is true or a deadline has passed.
-func eventually(seconds: Int64 = 10, _ condition: () -> Bool) -> Bool {
+func eventually(seconds: Int64 = 60, _ condition: () -> Bool) -> Bool {
   let deadline = clinux_monotonic() + seconds * 1_000_000_000
   while !condition() {
     guard clinux_monotonic() < deadline else { return false }

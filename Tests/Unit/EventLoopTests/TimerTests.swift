@@ -1,16 +1,17 @@
 import CAttoLinux
+import TestSupport
 import Testing
 
 @testable import AttoEventLoop
 
-@Suite("Timers", .timeLimit(.minutes(5)))
+@Suite("Timers", .timeLimit(.minutes(5)), .oneByOne)
 struct TimerTests {
   @Test("Timers fire in the order of their deadlines, equal ones as scheduled, none early")
   func order() throws {
     let loop = try Loop(name: "order")
     let fired = Box<[Int]>([])
     let early = Box(0)
-    let inTime = loop.run {
+    let inTime = try loop.run {
       let start = loop.now
       // 0.1 ms apart, scheduled backwards, each deadline twice.
       for number in stride(from: 19, through: 0, by: -1) {
@@ -36,7 +37,7 @@ struct TimerTests {
     let loop = try Loop(name: "exact")
     let best = Box(Int64.max)
     let rounds = Box(0)
-    let inTime = loop.run {
+    let inTime = try loop.run {
       @Sendable func round() {
         let deadline = loop.refreshNow() + 300_000
         loop.schedule(
@@ -58,7 +59,7 @@ struct TimerTests {
     let loop = try Loop(name: "fallback")
     loop.exact = 0
     let late = Box(Int64.min)
-    let inTime = loop.run {
+    let inTime = try loop.run {
       let deadline = loop.now + 300_000
       loop.schedule(
         at: deadline,
@@ -75,7 +76,7 @@ struct TimerTests {
   func cancel() throws {
     let loop = try Loop(name: "cancel")
     let fired = Box<[String]>([])
-    let inTime = loop.run {
+    let inTime = try loop.run {
       let second = Box<TimerID?>(nil)
       loop.schedule(
         at: 1,
@@ -103,7 +104,7 @@ struct TimerTests {
   func past() throws {
     let loop = try Loop(name: "past")
     let turns = Box(0)
-    let inTime = loop.run {
+    let inTime = try loop.run {
       @Sendable func again() {
         turns.value += 1
         loop.schedule(at: .min, OnTimer { _ in again() })
@@ -118,7 +119,7 @@ struct TimerTests {
   @Test("The farthest deadlines do not overflow")
   func extremes() throws {
     let loop = try Loop(name: "extremes")
-    let inTime = loop.run {
+    let inTime = try loop.run {
       loop.schedule(at: .max, OnTimer { _ in Issue.record("fired at the end of time") })
       loop.schedule(at: .min, OnTimer { _ in loop.stop() })
     }

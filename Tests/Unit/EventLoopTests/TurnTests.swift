@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import AttoEventLoop
@@ -8,13 +9,13 @@ final class OnTurn: TurnHandler {
   func turnEnds() { body() }
 }
 
-@Suite("Turns", .timeLimit(.minutes(5)))
+@Suite("Turns", .timeLimit(.minutes(5)), .oneByOne)
 struct TurnTests {
   @Test("A turn's end is reported once, after work and timers, before the loop sleeps")
   func end() throws {
     let loop = try Loop(name: "turn")
     let log = Box<[String]>([])
-    let inTime = loop.run {
+    let inTime = try loop.run {
       // After the waiting work, and before the work that it leaves for the next turn.
       loop.atEndOfTurn(OnTurn { log.value.append("end") })
       loop.schedule(at: loop.now, OnTimer { _ in log.value.append("timer") })
@@ -30,7 +31,7 @@ struct TurnTests {
   func again() throws {
     let loop = try Loop(name: "again")
     let rounds = Box(0)
-    let inTime = loop.run {
+    let inTime = try loop.run {
       @Sendable func round() {
         rounds.value += 1
         guard rounds.value < 1000 else { return loop.stop() }

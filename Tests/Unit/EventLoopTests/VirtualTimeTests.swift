@@ -1,9 +1,10 @@
 import CAttoLinux
+import TestSupport
 import Testing
 
 @testable import AttoEventLoop
 
-@Suite("Virtual time", .timeLimit(.minutes(5)))
+@Suite("Virtual time", .timeLimit(.minutes(5)), .oneByOne)
 struct VirtualTimeTests {
   static let hour: Int64 = 3_600_000_000_000
 
@@ -11,8 +12,8 @@ struct VirtualTimeTests {
   func order() throws {
     let loop = try Loop(name: "virtual", virtualTime: VirtualTime())
     let seen = Box<[String]>([])
-    let pair = Pair()
-    let inTime = loop.run(seconds: 36_000) {
+    let pair = try Pair()
+    let inTime = try loop.run(seconds: 36_000) {
       func note(_ event: String) { seen.value.append("\(event) at \(loop.now / Self.hour)") }
       _ = try? loop.watch(
         pair.b,
@@ -67,7 +68,7 @@ struct VirtualTimeTests {
   func overlap() throws {
     let loop = try Loop(name: "overlap", virtualTime: VirtualTime())
     let ended = Box<[Int64]>([])
-    let inTime = loop.run(seconds: 36_000) {
+    let inTime = try loop.run(seconds: 36_000) {
       loop.advance(by: .nanoseconds(7)) {
         ended.value.append(loop.now)
         loop.stop()

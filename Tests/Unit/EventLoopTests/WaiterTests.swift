@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import AttoEventLoop
@@ -33,7 +34,7 @@ private actor Numbered {
   func resume(_ number: Int, for key: Int) { list.resume(.success(number)) { $0 == key } }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)), .oneByOne)
 struct WaiterTests {
   private func outcome(
     _ body: () async throws(Fault) -> Int

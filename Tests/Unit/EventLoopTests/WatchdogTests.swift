@@ -1,10 +1,11 @@
 #if DEBUG
+  import TestSupport
   import Testing
 
   @testable import AttoEventLoop
 
   /// The report of handlers that block a loop. Time is the test's.
-  @Suite("Watchdog", .timeLimit(.minutes(5)))
+  @Suite("Watchdog", .timeLimit(.minutes(5)), .oneByOne)
   struct WatchdogTests {
     private struct Clock {
       var time: Int64 = 1
@@ -19,7 +20,7 @@
       loop.watchdog.time = { clock.value.time }
       loop.watchdog.delay = { clock.value.delay }
       loop.watchdog.report = { reports.value.append($0) }
-      let inTime = loop.run {
+      let inTime = try loop.run {
         for handler in handlers {
           loop.schedule(
             at: loop.now,
@@ -65,9 +66,9 @@
       loop.watchdog.time = { clock.value.time }
       loop.watchdog.delay = { 0 }
       loop.watchdog.report = { reports.value.append(String($0.split(separator: " by ")[1])) }
-      let pair = Pair()
+      let pair = try Pair()
       pair.send(to: pair.b)
-      let inTime = loop.run {
+      let inTime = try loop.run {
         @Sendable func block() { clock.value.time += 60_000_000 }
         var watch: WatchID?
         watch = try? loop.watch(

@@ -1,9 +1,10 @@
 import AttoATT
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
-@Suite struct AssignedNumbersTests {
+@Suite(.sideBySide) struct AssignedNumbersTests {
   @Test func namesCommonUUIDs() {
     #expect(AssignedNumbers.name(of: 0x180D, as: .service) == "Heart Rate")
     #expect(AssignedNumbers.name(of: 0x2A37, as: .characteristic) == "Heart Rate Measurement")

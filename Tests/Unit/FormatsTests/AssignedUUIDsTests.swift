@@ -1,12 +1,13 @@
 import AttoATT
 import AttoGATT
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
 /// The constants of AttoGATT against the table of assigned numbers.
-@Suite struct AssignedUUIDsTests {
+@Suite(.sideBySide) struct AssignedUUIDsTests {
   static let sources = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: "Sources/Core/GATT")

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
 /// ATT PDUs in records.
-@Suite struct CaptureDecoderTests {
+@Suite(.sideBySide) struct CaptureDecoderTests {
   typealias Build = CaptureBuilder
 
   /// H4 records of a btsnoop file, each with its direction.

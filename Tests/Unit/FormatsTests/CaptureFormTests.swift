@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
 /// The features and faults of single formats.
-@Suite struct CaptureFormTests {
+@Suite(.sideBySide) struct CaptureFormTests {
   typealias Build = CaptureBuilder
   static let sent = Build.h4(CaptureReaderTests.request, isSent: true)
   static let received = Build.h4(CaptureReaderTests.response, isSent: false)

@@ -6,7 +6,7 @@ import Testing
 
 /// Mutated captures give records and a fault, never trap, and need no more memory than the limits
 /// allow.
-@Suite struct CaptureMutationTests {
+@Suite(.sideBySide) struct CaptureMutationTests {
   static let rounds = 400
 
   @Test(arguments: CaptureReaderTests.files.indices) func mutated(_ index: Int) {

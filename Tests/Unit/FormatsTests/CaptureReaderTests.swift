@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
 /// All supported formats.
-@Suite struct CaptureReaderTests {
+@Suite(.sideBySide) struct CaptureReaderTests {
   typealias Build = CaptureBuilder
   static let request: [UInt8] = [0x0A, 0x15, 0x00]
   static let response: [UInt8] = [0x0B, 0x01]

@@ -5,7 +5,7 @@ import Testing
 @testable import AttoFormats
 
 /// Transcripts made from captures.
-@Suite struct CaptureTranscriptTests {
+@Suite(.sideBySide) struct CaptureTranscriptTests {
   typealias Build = CaptureBuilder
 
   static func transcript(

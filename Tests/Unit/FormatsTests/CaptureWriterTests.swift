@@ -1,9 +1,10 @@
 import AttoATT
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
-@Suite struct CaptureWriterTests {
+@Suite(.sideBySide) struct CaptureWriterTests {
   /// A Read Request at one second and its response half a second later, encoded by hand from the
   /// descriptions of the formats.
   @Test func matchesTheFormatDescriptions() throws {

@@ -1,7 +1,8 @@
 import AttoFormats
+import TestSupport
 import Testing
 
-@Suite struct CheckSumTests {
+@Suite(.sideBySide) struct CheckSumTests {
   private func crc32(_ octets: [UInt8]) -> UInt32 { CheckSum.crc32(octets.span.bytes) }
   private func isCorrect(_ value: [UInt8]) -> Bool { CheckSum.isCorrect(value.span.bytes) }
 

@@ -8,7 +8,7 @@ import Testing
 /// `gatt-ts.cases` and from playing the transcripts.
 ///
 ///     ATTO_WRITE_CONFORMANCE_TABLE=1 swift test --filter ConformanceTableTests
-@Suite struct ConformanceTableTests {
+@Suite(.sideBySide) struct ConformanceTableTests {
   private static let page = Fixtures.folder.deletingLastPathComponent()
     .appending(path: "Sources/Formats/Formats/Formats.docc/Conformance.md")
 

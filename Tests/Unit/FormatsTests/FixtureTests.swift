@@ -7,7 +7,7 @@ import Testing
 @testable import AttoFormats
 
 /// The profiles of the repository.
-@Suite struct FixtureTests {
+@Suite(.sideBySide) struct FixtureTests {
   @Test(arguments: Fixtures.profiles) func handlesIncrease(_ name: String) throws {
     let layout = try Profile(contentsOfFile: Fixtures.path(name)).layout()
     let handles = layout.attributes.map(\.handle)

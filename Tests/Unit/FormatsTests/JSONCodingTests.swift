@@ -1,9 +1,10 @@
 import AttoFormats
 import Foundation
+import TestSupport
 import Testing
 
 /// Values as JSON and back. Foundation is the judge.
-@Suite struct JSONCodingTests {
+@Suite(.sideBySide) struct JSONCodingTests {
   private enum Word: String, Codable { case first, second }
 
   private struct Inner: Codable, Equatable {

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
 /// Profiles whose handles cannot be assigned, with the complete message.
-@Suite struct LayoutMistakeTests {
+@Suite(.sideBySide) struct LayoutMistakeTests {
   typealias Mistake = ProfileMistakeTests.Mistake
 
   /// A profile of these services, without the automatic ones. The services start in column 1 of

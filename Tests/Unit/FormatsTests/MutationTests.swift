@@ -6,7 +6,7 @@ import Testing
 @testable import AttoFormats
 
 /// Mutated files are read or refused, but never trap.
-@Suite struct MutationTests {
+@Suite(.sideBySide) struct MutationTests {
   static let rounds = 1000
 
   @Test(arguments: ["heart-rate.json", "edges.json", "uart.json"]) func mutatedProfiles(

@@ -1,7 +1,8 @@
 import AttoFormats
+import TestSupport
 import Testing
 
-@Suite struct PiecesTests {
+@Suite(.sideBySide) struct PiecesTests {
   @Test func pieces() {
     #expect("a, b, , c".pieces(between: ", ") == ["a", "b", "c"])
     #expect("a - b - c".pieces(between: " - ", maxSplits: 1) == ["a", "b - c"])

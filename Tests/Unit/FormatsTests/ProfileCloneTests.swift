@@ -6,7 +6,7 @@ import Testing
 @testable import AttoFormats
 
 /// Profiles made from discovered databases. Tests/System/Commands/cloning.py clones servers.
-@Suite struct ProfileCloneTests {
+@Suite(.sideBySide) struct ProfileCloneTests {
   private func profile(
     _ characteristic: Characteristic, _ readings: [AttributeHandle: ProfileClone.Reading]
   ) throws -> Profile {

@@ -6,7 +6,7 @@ import Testing
 @testable import AttoFormats
 
 /// The database of a profile.
-@Suite struct ProfileDatabaseTests {
+@Suite(.sideBySide) struct ProfileDatabaseTests {
   @Test(arguments: Fixtures.profiles) func holdsTheLayout(_ name: String) throws {
     let layout = try Profile(contentsOfFile: Fixtures.path(name)).layout()
     let database = try layout.database()

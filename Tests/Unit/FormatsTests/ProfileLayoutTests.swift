@@ -1,5 +1,6 @@
 import AttoATT
 import AttoGATT
+import TestSupport
 import Testing
 
 @testable import AttoFormats
@@ -25,7 +26,7 @@ extension ServiceDefinition {
 }
 
 /// The handles of a profile's attributes.
-@Suite struct ProfileLayoutTests {
+@Suite(.sideBySide) struct ProfileLayoutTests {
   static func layout(_ json: String) throws -> ProfileLayout {
     try Profile(json: Array(json.utf8)).layout()
   }

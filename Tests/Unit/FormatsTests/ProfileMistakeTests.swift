@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
 /// Each kind of mistake, with the complete message.
-@Suite struct ProfileMistakeTests {
+@Suite(.sideBySide) struct ProfileMistakeTests {
   struct Mistake: CustomTestStringConvertible {
     var json: String
     var message: String

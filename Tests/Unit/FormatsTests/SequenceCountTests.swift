@@ -1,7 +1,8 @@
 import AttoFormats
+import TestSupport
 import Testing
 
-struct SequenceCountTests {
+@Suite(.sideBySide) struct SequenceCountTests {
   private func count(_ numbers: [UInt32]) -> SequenceCount {
     var count = SequenceCount()
     for number in numbers { count.receive(number) }

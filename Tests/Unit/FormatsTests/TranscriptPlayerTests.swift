@@ -5,7 +5,7 @@ import Testing
 @testable import AttoFormats
 
 /// The conformance cases of `Fixtures/transcripts`, against our server and our client.
-@Suite struct TranscriptPlayerTests {
+@Suite(.sideBySide) struct TranscriptPlayerTests {
   struct Played: Sendable, CustomTestStringConvertible {
     let file: String
     let test: Transcript.Case

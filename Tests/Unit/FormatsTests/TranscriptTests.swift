@@ -1,9 +1,10 @@
 import AttoATT
+import TestSupport
 import Testing
 
 @testable import AttoFormats
 
-@Suite struct TranscriptTests {
+@Suite(.sideBySide) struct TranscriptTests {
   static let example = """
     ## What the file is about.
     profile large-1.json

@@ -5,7 +5,7 @@ import Testing
 @testable import AttoFormats
 
 /// Values of the SIG's characteristics, decoded.
-@Suite struct ValueFormatTests {
+@Suite(.sideBySide) struct ValueFormatTests {
   private func text(_ uuid: BluetoothUUID, _ hex: String) throws -> String {
     let octets = try #require(Hex.octets(hex.utf8, separators: " "))
     let format = try #require(ValueFormat(of: uuid))

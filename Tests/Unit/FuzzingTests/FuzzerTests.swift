@@ -2,10 +2,11 @@ import AttoATT
 import AttoConformance
 import AttoFormats
 import AttoFuzzing
+import TestSupport
 import Testing
 
 /// The fuzzer against servers that survive and servers that do not.
-@Suite struct FuzzerTests {
+@Suite(.sideBySide) struct FuzzerTests {
   /// Answers every request with an error, until its `fault` changes the answer; nil closes the link.
   private final class Peer: TestPeer {
     let fault: ([UInt8]) -> [[UInt8]]?

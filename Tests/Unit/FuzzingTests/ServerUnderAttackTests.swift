@@ -1,10 +1,11 @@
 import AttoATT
 import AttoGATT
 import AttoFuzzing
+import TestSupport
 import Testing
 
 /// Our server against the catalogue and against PDUs by seed.
-@Suite struct ServerUnderAttackTests {
+@Suite(.sideBySide) struct ServerUnderAttackTests {
   /// A server with something of each kind, and one client's session on it.
   private final class Target {
     let server: Server

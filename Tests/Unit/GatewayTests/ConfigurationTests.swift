@@ -1,10 +1,11 @@
 import Atto
 import AttoATT
+import TestSupport
 import Testing
 
 @testable import AttoGateway
 
-@Suite("The configuration of a gateway") struct ConfigurationTests {
+@Suite("The configuration of a gateway", .oneByOne) struct ConfigurationTests {
   static func read(_ text: String) throws(ConfigurationError) -> Configuration {
     try Configuration(json: Array(text.utf8), file: "gateway.json")
   }

@@ -2,9 +2,10 @@ import AttoLinks
 import AttoStreams
 import CAttoLinux
 import Glibc
+import TestSupport
 import Testing
 
-@Suite struct DatagramTests {
+@Suite(.oneByOne) struct DatagramTests {
   @Test func to_an_abstract_name() throws {
     let name = "atto-test-\(getpid())"
     let receiver = try Self.receiver(name: [0] + name.utf8)

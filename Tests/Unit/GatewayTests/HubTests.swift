@@ -3,11 +3,12 @@ import AttoATT
 import AttoEventLoop
 import AttoTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import AttoGateway
 
-@Suite("Links that a hub holds", .timeLimit(.minutes(5))) struct HubTests {
+@Suite("Links that a hub holds", .timeLimit(.minutes(5)), .oneByOne) struct HubTests {
   static func named(_ name: String) -> DeviceConfiguration {
     DeviceConfiguration(name: name.lowercased(), match: DeviceMatch(localName: name))
   }
@@ -274,7 +275,8 @@ import Testing
     let strap = try await Strap(air, name: "Strap")
     let gateway = try await TestGateway(air)
     let heard = await gateway.hub.heard()
-    let address = try #require(await heard.next(within: .seconds(60))).elements[0].discovery.address
+    let batch = try #require(await heard.next(within: .seconds(60)))
+    let address = try #require(batch.elements.first).discovery.address
     let use = try await gateway.hub.device(at: address).use(as: "a")
     try await use.connected(within: .seconds(60))
     strap.leave()

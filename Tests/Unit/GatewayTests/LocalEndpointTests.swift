@@ -3,11 +3,13 @@ import AttoATT
 import AttoEventLoop
 import AttoTesting
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AttoGateway
 
-@Suite("The Unix sockets of devices", .timeLimit(.minutes(5))) struct LocalEndpointTests {
+@Suite("The Unix sockets of devices", .timeLimit(.minutes(5)), .oneByOne)
+struct LocalEndpointTests {
   @Test func programsShareTheLink() async throws {
     let air = TestAir()
     let strap = try await Strap(air, name: "Strap")

@@ -1,11 +1,12 @@
 import AttoFormats
 import AttoTesting
+import TestSupport
 import Testing
 
 @testable import AttoGateway
 
 /// The page of the gateway tells every key and every metric.
-@Suite struct PageTests {
+@Suite(.oneByOne) struct PageTests {
   static func page() throws -> String {
     let sources = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
     let bytes = try ProfileField.bytes(

@@ -1,10 +1,11 @@
 import Atto
 import AttoTesting
+import TestSupport
 import Testing
 
 @testable import AttoGateway
 
-@Suite("Questions of devices that pair", .timeLimit(.minutes(5))) struct PairingTests {
+@Suite("Questions of devices that pair", .timeLimit(.minutes(5)), .oneByOne) struct PairingTests {
   let clock = TestClock()
   let peer = BluetoothAddress(5, kind: .random)
 

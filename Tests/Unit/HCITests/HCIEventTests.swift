@@ -1,8 +1,9 @@
 import AttoHCI
+import TestSupport
 import Testing
 
 /// HCI events about connections, whole and cut.
-@Suite struct HCIEventTests {
+@Suite(.sideBySide) struct HCIEventTests {
   private static let address: [UInt8] = [0x01, 0x00, 0x01, 0x01, 0xAA, 0x00]
   /// 37.5 ms, 2 events, 420 ms.
   private static let times: [UInt8] = [0x1E, 0, 2, 0, 0x2A, 0]

@@ -1,4 +1,5 @@
 import AttoLinkTiming
+import TestSupport
 import Testing
 
 /// Compares the model with published figures, to within 5 %.
@@ -10,7 +11,7 @@ import Testing
 ///   measured.
 /// - nRF Connect SDK, "Bluetooth: Connection Subrating" and "Bluetooth: Shorter Connection
 ///   Intervals" samples: round trips of a write, as the samples print them.
-struct PublishedFiguresTests {
+@Suite(.sideBySide) struct PublishedFiguresTests {
   struct Row: CustomStringConvertible, Sendable {
     var source: String
     var parameters: LinkParameters
@@ -105,16 +106,18 @@ struct PublishedFiguresTests {
   /// Round trips of writes, each begun some time after the former response has arrived.
   private func roundTrips(
     _ parameters: LinkParameters, first: Int64, pause: Int64, count: Int
-  ) -> [Double] {
+  ) throws -> [Double] {
     var (there, back) = (Transmitter(parameters), Transmitter(parameters))
     var start = first
-    return (0..<count).map { _ in
+    return try (0..<count).map { _ in
       there.add(length: 7, at: start)
-      let written = there.nextArrival()!
+      let arrival = there.nextArrival()
+      let written = try #require(arrival)
       there.removeFirst()
       back.received(at: written)
       back.add(length: 1, at: written)
-      let answered = back.nextArrival()!
+      let response = back.nextArrival()
+      let answered = try #require(response)
       back.removeFirst()
       there.received(at: answered)
       defer { start = answered + pause }
@@ -124,10 +127,10 @@ struct PublishedFiguresTests {
 
   /// The pause of the sample is fitted to its round trips without subrating; those with it follow.
   @Test(arguments: [(1, 0, 16.845), (10, 0, 196.75), (10, 1, 16.845)])
-  func subrating(subrate: Int, continuation: Int, published: Double) {
+  func subrating(subrate: Int, continuation: Int, published: Double) throws {
     let parameters = LinkParameters(
       interval: 10_000_000, dataLength: 27, subrate: subrate, continuation: continuation)
-    let trips = roundTrips(parameters, first: 4_000_000, pause: 3_155_000, count: 10)
+    let trips = try roundTrips(parameters, first: 4_000_000, pause: 3_155_000, count: 10)
     for trip in trips.dropFirst() { #expect(abs(trip / published - 1) < 0.001, "\(trip) ms") }
     // The first write waits for an event that is used: 96.069 ms published, by its phase.
     if continuation == 1 { #expect((10.0...110).contains(trips[0])) }
@@ -143,10 +146,11 @@ struct PublishedFiguresTests {
     let parameters = LinkParameters(
       phy: .le2M, interval: Int64(microseconds) * 1000, dataLength: 27, frameSpace: 63_000)
     try parameters.check()
-    let trips = stride(from: 1, through: parameters.interval, by: 1000).map {
-      roundTrips(parameters, first: $0, pause: 0, count: 1)[0]
+    let trips = try stride(from: 1, through: parameters.interval, by: 1000).map {
+      try roundTrips(parameters, first: $0, pause: 0, count: 1)[0]
     }
-    let range = trips.min()! + 0.15...trips.max()! + 0.45
+    let (least, most) = (try #require(trips.min()), try #require(trips.max()))
+    let range = least + 0.15...most + 0.45
     for half in published { #expect(range.contains(2 * half), "\(2 * half) in \(range)") }
   }
 }

@@ -1,7 +1,8 @@
 import AttoLinkTiming
+import TestSupport
 import Testing
 
-struct TransmitterTests {
+@Suite(.sideBySide) struct TransmitterTests {
   /// Vol 6, Part B, 2.1 and 2.2, in microseconds.
   @Test func airTimes() {
     func time(_ phy: PHY, _ payload: Int, _ isEncrypted: Bool = false) -> Int64 {
@@ -44,7 +45,7 @@ struct TransmitterTests {
   }
 
   /// Vol 3, Part A, 3.4.3: each K-frame has a header of 4 octets, the first the length of the SDU.
-  @Test func enhancedBearersTravelInKFrames() {
+  @Test func enhancedBearersTravelInKFrames() throws {
     let parameters = LinkParameters(dataLength: 27)
     #expect(parameters.packets(ofPDU: 23) == [27])
     #expect(parameters.packets(ofSDU: 23, mps: 64) == [27, 2])
@@ -57,7 +58,8 @@ struct TransmitterTests {
     var framed = Transmitter(parameters)
     plain.add(length: 23, at: 1)
     framed.add(length: 23, mps: 64, at: 1)
-    let time = next(&plain)!
+    let arrival = next(&plain)
+    let time = try #require(arrival)
     let first = time - parameters.airTime(payload: 27)
     #expect(
       next(&framed) == first + parameters.exchangeTime(payload: 27)

@@ -1,10 +1,11 @@
 import AttoATT
+import TestSupport
 import Testing
 
 @testable import AttoLinks
 @testable import AttoSimulation
 
-@Suite("Faults")
+@Suite("Faults", .oneByOne)
 struct FaultyLinkTests {
   private func pair(
     seed: UInt64 = 1, outgoing: Faults = Faults(), incoming: Faults = Faults(),
@@ -219,7 +220,7 @@ struct FaultyLinkTests {
     try b.send([7])
     #expect(try faulty.receive() == .wouldBlock)
     try faulty.send([1])
-    faulty.advance(to: faulty.deadline!)
+    faulty.advance(to: try #require(faulty.deadline))
     #expect(observer.told == [.readable])
     #expect(try faulty.receiveAll() == [.pdu([7])])
     try faulty.send([2])
@@ -238,7 +239,7 @@ struct FaultyLinkTests {
     try peer.send([1])
     peer.close()
     #expect(try faulty.receive() == .wouldBlock)
-    faulty.advance(to: faulty.deadline!)
+    faulty.advance(to: try #require(faulty.deadline))
     #expect(try faulty.receiveAll() == [.pdu([1]), .closed])
   }
 

@@ -1,9 +1,10 @@
 import AttoGateway
+import TestSupport
 import Testing
 
 @testable import AttoMQTT
 
-@Suite struct BrokerFaultTests {
+@Suite(.oneByOne) struct BrokerFaultTests {
   private let broker = Configuration.MQTT.Broker(host: "broker", port: 1883, usesTLS: false)
 
   private func settings(

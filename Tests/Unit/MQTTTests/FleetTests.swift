@@ -1,9 +1,10 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AttoMQTT
 
-@Suite struct FleetTests {
+@Suite(.oneByOne) struct FleetTests {
   private func heard(_ fleet: inout Fleet, _ strength: Int, _ times: [Int64]) {
     for time in times { fleet.heard("strap", strength, at: time) }
   }

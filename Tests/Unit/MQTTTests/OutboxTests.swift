@@ -1,4 +1,5 @@
 import AttoStore
+import TestSupport
 import Testing
 
 @testable import AttoMQTT
@@ -126,7 +127,7 @@ struct OutboxBench {
   var numbers: [Int] { arrived.map { Int(String(decoding: $0.payload, as: UTF8.self))! } }
 }
 
-@Suite struct OutboxTests {
+@Suite(.oneByOne) struct OutboxTests {
   @Test func an_answering_broker_lets_the_disk_rest() {
     var bench = OutboxBench()
     for index in 0..<1000 {

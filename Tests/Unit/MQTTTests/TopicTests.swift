@@ -1,11 +1,12 @@
 import AttoFormats
 import AttoGateway
+import TestSupport
 import Testing
 
 @testable import Atto
 @testable import AttoMQTT
 
-@Suite struct TopicTests {
+@Suite(.oneByOne) struct TopicTests {
   let names = TopicNames(prefix: "atto", gateway: "hall", fleet: nil)
 
   @Test func names_of_others_are_one_level() {
@@ -44,32 +45,35 @@ import Testing
     }
   }
 
-  private func action(_ topic: String, _ payload: String) -> Result<Request.Action, Request.Mistake>
-  {
-    Result { () throws(Request.Mistake) in
-      try Request(RequestTopic("atto/hall/" + topic, in: names)!, Array(payload.utf8)).action
+  private func action(
+    _ topic: String, _ payload: String
+  ) throws -> Result<Request.Action, Request.Mistake> {
+    let topic = try #require(RequestTopic("atto/hall/" + topic, in: names))
+    return Result { () throws(Request.Mistake) in
+      try Request(topic, Array(payload.utf8)).action
     }
   }
 
-  @Test func payloads() {
-    #expect(action("strap/2a39/set", "0a ff") == .success(.write([10, 255], withResponse: true)))
+  @Test func payloads() throws {
     #expect(
-      action("strap/2a39/set", #"{"text":"ab","response":false,"id":7}"#)
+      try action("strap/2a39/set", "0a ff") == .success(.write([10, 255], withResponse: true)))
+    #expect(
+      try action("strap/2a39/set", #"{"text":"ab","response":false,"id":7}"#)
         == .success(.write([0x61, 0x62], withResponse: false)))
     #expect(
-      action("strap/2a39/set", #" {"base64":"AQI="}"#)
+      try action("strap/2a39/set", #" {"base64":"AQI="}"#)
         == .success(.write([1, 2], withResponse: true)))
     #expect(
-      action("strap/passkey", #"{"question":"0f","answer":"012345"}"#)
+      try action("strap/passkey", #"{"question":"0f","answer":"012345"}"#)
         == .success(.answer(.passkey(12345), question: "0f")))
     for payload in ["012345", #"{"answer":"1"}"#, #"{"question":"a","answer":123456}"#, "yes", ""] {
       #expect(throws: Request.Mistake.self) { try action("strap/passkey", payload).get() }
     }
-    #expect(action("strap/2a39/get", "") == .success(.read))
-    #expect(action("strap/2a39/subscribe", "off") == .success(.subscribe(false)))
-    #expect(action("scan", "active") == .success(.scan(isActive: true)))
+    #expect(try action("strap/2a39/get", "") == .success(.read))
+    #expect(try action("strap/2a39/subscribe", "off") == .success(.subscribe(false)))
+    #expect(try action("scan", "active") == .success(.scan(isActive: true)))
     #expect(
-      action(
+      try action(
         "strap/sequence",
         #"{"steps":[{"write":"2a39","value":"01"},{"pauseMilliseconds":5},{"expect":"0x0013"}]}"#)
         == .success(
@@ -93,26 +97,30 @@ import Testing
     ("scan", "often", "expected active, passive or a JSON object"),
   ])
   func mistakes(_ topic: String, _ payload: String, _ message: String) throws {
-    guard case .failure(let mistake) = action(topic, payload) else {
+    guard case .failure(let mistake) = try action(topic, payload) else {
       Issue.record("\(payload) was accepted")
       return
     }
     #expect(mistake.message.hasPrefix(message), "\(mistake.message)")
   }
 
-  @Test func limits() {
+  @Test func limits() throws {
     let long = String(repeating: "00", count: 513)
-    guard case .failure(let mistake) = action("strap/2a39/set", long) else { fatalError() }
-    #expect(mistake.message == "value too long: 513 octets (the limit is 512)")
+    let mistake = #expect(throws: Request.Mistake.self) {
+      try action("strap/2a39/set", long).get()
+    }
+    #expect(mistake?.message == "value too long: 513 octets (the limit is 512)")
     let giant = String(repeating: " ", count: Request.payloadLimit + 1)
-    guard case .failure(let other) = action("strap/2a39/set", giant) else { fatalError() }
-    #expect(other.kind == .limit)
+    let other = #expect(throws: Request.Mistake.self) {
+      try action("strap/2a39/set", giant).get()
+    }
+    #expect(other?.kind == .limit)
     let deep = "{\"id\":" + String(repeating: "[", count: 10_000)
-    guard case .failure = action("strap/2a39/get", deep) else { fatalError() }
+    #expect(throws: Request.Mistake.self) { try action("strap/2a39/get", deep).get() }
   }
 
   @Test func an_answer_repeats_the_id() throws {
-    let topic = RequestTopic("atto/hall/strap/2a39/get", in: names)!
+    let topic = try #require(RequestTopic("atto/hall/strap/2a39/get", in: names))
     let request = try Request(topic, Array(#"{"id":{"a":[1,"x"]}}"#.utf8))
     var answer = Answer(id: request.id, via: "hall")
     answer.error(

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import os
 
-@Suite struct OSLogTests {
+@Suite(.sideBySide) struct OSLogTests {
   @Test func linesAreOneLine() {
     #expect(
       LogLine.text(.error, "com.example", "radio", "lost", at: "T")

@@ -3,10 +3,11 @@ import AttoFormats
 import AttoProfileServer
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Profiles served to a client over a Unix socket.
-@Suite struct ProfileServerTests {
+@Suite(.oneByOne) struct ProfileServerTests {
   private static func profile(_ behaviour: String, _ rest: String = "") throws -> Profile {
     let text = """
       {"automatic": false, "mtu": 100, "services": [{"uuid": "180D", "characteristics": [

@@ -1,5 +1,6 @@
 import AttoEventLoop
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoKernelRadio
@@ -8,7 +9,7 @@ import Testing
 
 /// The behaviour that an adapter has on both backends: a scripted management socket, and the virtual
 /// air.
-@Suite(.timeLimit(.minutes(5))) struct AdapterTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct AdapterTests {
   enum Backend: CaseIterable, Sendable {
     case kernel, virtual
   }

@@ -1,10 +1,11 @@
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoRadio
 @testable import AttoVirtualRadio
 
-@Suite struct AddressRulesTests {
+@Suite(.oneByOne) struct AddressRulesTests {
   @Test func theAddressOfANameIsStable() {
     let strap = BluetoothAddress.staticRandom(name: "Strap")
     // Fixed, because clients store addresses.

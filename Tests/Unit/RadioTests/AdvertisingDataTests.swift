@@ -1,9 +1,10 @@
 import AttoATT
+import TestSupport
 import Testing
 
 @testable import AttoRadio
 
-@Suite struct AdvertisingDataTests {
+@Suite(.oneByOne) struct AdvertisingDataTests {
   static let strap = AdvertisingData(
     serviceUUIDs: [0x180D, 0x180F], localName: "Strap", txPower: -4, appearance: 0x0341)
 
@@ -156,7 +157,7 @@ import Testing
 }
 
 /// Structures of each kind and each length, alone and truncated.
-@Suite struct MalformedAdvertisingDataTests {
+@Suite(.oneByOne) struct MalformedAdvertisingDataTests {
   /// Whether a value of the kind can have this length.
   static func isAllowed(_ kind: UInt8, _ length: Int) -> Bool {
     switch kind {
@@ -228,7 +229,7 @@ import Testing
   }
 }
 
-@Suite struct LegacyAdvertisementTests {
+@Suite(.oneByOne) struct LegacyAdvertisementTests {
   @Test func aLongNameGoesToTheScanResponse() throws {
     let data = AdvertisingData(
       serviceUUIDs: [0x180D], localName: "A name of twenty-nine octets.", txPower: 0)

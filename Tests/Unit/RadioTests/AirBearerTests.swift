@@ -3,13 +3,14 @@ import CAttoLinux
 import AttoEventLoop
 import Glibc
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoRadio
 @testable import AttoVirtualRadio
 
 /// Enhanced ATT bearers on the virtual air.
-@Suite(.timeLimit(.minutes(5))) struct AirBearerTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirBearerTests {
   let air: Air
   init() throws { air = try Air() }
 
@@ -50,7 +51,7 @@ import Testing
     let (central, peripheral) = try await pair(timing: timing)
     let near = try await central.openBearers(5, mtu: 200)
     let far = await peripheral.bearers(5)
-    #expect(near.count == 5 && far.count == 5)
+    try #require(near.count == 5 && far.count == 5)
     for (index, (one, other)) in zip(near, far).enumerated() {
       #expect(await one.enhancedMTU == 100)
       #expect(await other.enhancedMTU == 100)
@@ -97,7 +98,7 @@ import Testing
 
   @Test func anMTUGrows() async throws {
     let (central, peripheral) = try await pair(mtu: 64)
-    let near = try await central.openBearers(1, mtu: 64)[0]
+    let near = try #require(try await central.openBearers(1, mtu: 64).first)
     let far = await peripheral.bearers(1)[0]
     try await far.raiseMTU(500)
     // Until the peer knows, nothing is sent that it would answer with the earlier MTU.
@@ -119,6 +120,7 @@ import Testing
   ) async throws {
     let (central, peripheral) = try await pair(timing: timing)
     let near = try await central.openBearers(2, mtu: 64)
+    try #require(near.count == 2)
     let far = await peripheral.bearers(2)
     let pdu = [UInt8](repeating: 1, count: 100)
     var sent = 0
@@ -134,6 +136,7 @@ import Testing
   @Test(arguments: [true, false]) func bearersEndWithTheirLink(isOrderly: Bool) async throws {
     let (central, peripheral) = try await pair()
     let near = try await central.openBearers(3, mtu: 64)
+    try #require(near.count == 3)
     let far = await peripheral.bearers(3)
     try await near[1].send([5])
     if isOrderly { await central.close() } else { await central.abandon() }

@@ -2,12 +2,13 @@ import AttoATT
 import CAttoLinux
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AttoRadio
 @testable import AttoVirtualRadio
 
-@Suite struct AirFolderTests {
+@Suite(.oneByOne) struct AirFolderTests {
   let air: Air
   init() throws { air = try Air() }
 
@@ -126,7 +127,7 @@ import Testing
   }
 }
 
-@Suite struct AirRecordTests {
+@Suite(.oneByOne) struct AirRecordTests {
   @Test func roundTrip() {
     for seed in 0..<500 as Range<UInt64> {
       var generator = SplitMix64(seed: seed)
@@ -179,7 +180,9 @@ import Testing
     let overflow: [UInt8] = [255, 255, 255, 255, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     #expect(
       InotifyNotice.parse((event + overflow)[...])
-        == [.init(mask: 0x80, name: "ab"), .init(mask: 0x4000, name: "")])
+        == [
+          .init(watch: 1, mask: 0x80, name: "ab"), .init(watch: -1, mask: 0x4000, name: ""),
+        ])
     for cut in 0..<event.count { #expect(InotifyNotice.parse(event[..<cut]) == []) }
   }
 }

@@ -4,12 +4,13 @@ import AttoEventLoop
 import Foundation
 import Glibc
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoRadio
 @testable import AttoVirtualRadio
 
-@Suite(.timeLimit(.minutes(5))) struct AirLinkTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirLinkTests {
   let air: Air
   init() throws { air = try Air() }
 

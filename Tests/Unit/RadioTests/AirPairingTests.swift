@@ -1,6 +1,7 @@
 import AttoATT
 import AttoEventLoop
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoRadio
@@ -83,7 +84,7 @@ actor PlayedAgent: PairingAgent {
 }
 
 /// Pairing on the virtual air.
-@Suite(.timeLimit(.minutes(5))) struct AirPairingTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirPairingTests {
   let air: Air
   init() throws { air = try Air() }
 

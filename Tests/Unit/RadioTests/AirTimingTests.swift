@@ -3,12 +3,13 @@ import CAttoLinux
 import AttoEventLoop
 import AttoLinkTiming
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoRadio
 @testable import AttoVirtualRadio
 
-@Suite(.timeLimit(.minutes(5))) struct AirTimingTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirTimingTests {
   let air: Air
   init() throws { air = try Air() }
 

@@ -84,7 +84,7 @@ actor End {
     }
     handler = waker
     link.observer = waker
-    watch = try? loop.watch(link.descriptor!, waker)
+    watch = link.descriptor.flatMap { try? loop.watch($0, waker) }
     return link
   }
 
@@ -165,7 +165,7 @@ actor End {
   }
 
   func openBearers(
-    _ count: Int, mtu: Int, timeout: Duration = .seconds(10)
+    _ count: Int, mtu: Int, timeout: Duration = .seconds(60)
   ) async throws -> [End] {
     let link = open()
     return try await withCheckedThrowingContinuation { waiter in
@@ -275,9 +275,9 @@ final class RawSocket {
     }
   }
 
-  /// The next packet and a descriptor with it; nil at the end. Traps after ten seconds.
+  /// The next packet and a descriptor with it; nil at the end. Three octets 0xFF after a minute.
   func receive() -> (octets: [UInt8], passed: Int32)? {
-    let bits = clinux_poll(descriptor, CLINUX_POLLIN, 10_000)
+    let bits = clinux_poll(descriptor, CLINUX_POLLIN, 60_000)
     guard bits != 0 else { return ([0xFF, 0xFF, 0xFF], -1) }
     var octets = [UInt8](repeating: 0, count: 700)
     var passed: Int32 = -1
@@ -285,7 +285,7 @@ final class RawSocket {
     return count > 0 ? (Array(octets[..<count]), passed) : nil
   }
 
-  /// Whether the other end hangs up within ten seconds. Discards what it sends before.
+  /// Whether the other end hangs up within a minute. Discards what it sends before.
   func isHungUp() -> Bool {
     while let (octets, passed) = receive() {
       if passed >= 0 { _ = Glibc.close(passed) }

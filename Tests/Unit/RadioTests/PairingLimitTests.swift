@@ -1,6 +1,7 @@
 import AttoATT
 import AttoEventLoop
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoKernelRadio
@@ -8,7 +9,7 @@ import Testing
 @testable import AttoVirtualRadio
 
 /// The limits of what radios store about pairing with their peers.
-@Suite struct PairingLimitTests {
+@Suite(.oneByOne) struct PairingLimitTests {
   private func peer(_ number: Int) -> BluetoothAddress { BluetoothAddress(UInt64(number)) }
 
   @Test func peersOfTheKernelAreForgotten() {

@@ -1,13 +1,14 @@
 import CAttoLinux
 import Glibc
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoEventLoop
 @testable import AttoRadio
 
 /// Accepting while the process has no descriptors left.
-@Suite struct SocketAcceptorTests {
+@Suite(.oneByOne) struct SocketAcceptorTests {
   /// A scripted listening socket. The loop's thread only.
   private final class Trial {
     var calls = 0

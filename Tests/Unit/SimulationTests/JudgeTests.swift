@@ -1,11 +1,12 @@
 import AttoATT
 import AttoGATT
+import TestSupport
 import Testing
 
 @testable import AttoSimulation
 
 /// Tests that the judge and the model detect violations.
-@Suite struct JudgeTests {
+@Suite(.sideBySide) struct JudgeTests {
   private final class Reports {
     var rules: [String] = []
   }
@@ -183,13 +184,14 @@ import Testing
     #expect(reports.rules == ["no values to a client that is out of sync"])
   }
 
-  @Test func serviceChangedIsToldOnOneBearer() {
+  @Test func serviceChangedIsToldOnOneBearer() throws {
     let other = another()
     model.add(.genericAttribute())
-    let handle = model.rows.first { $0.type == ModelRow.serviceChanged }!
-    client.configurations[handle.configuration!] = 2
-    let pdu =
-      [0x1D, UInt8(handle.handle), 0] + octets(client.changed!.0) + octets(client.changed!.1)
+    let handle = try #require(model.rows.first { $0.type == ModelRow.serviceChanged })
+    let configuration = try #require(handle.configuration)
+    client.configurations[configuration] = 2
+    let changed = try #require(client.changed)
+    let pdu = [0x1D, UInt8(handle.handle), 0] + octets(changed.0) + octets(changed.1)
     produce(pdu)
     #expect(reports.rules == [])
     other.produce(pdu, encoder: nil, at: .zero)

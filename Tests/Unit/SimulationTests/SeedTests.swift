@@ -1,9 +1,10 @@
 import Foundation
 import AttoSimulation
+import TestSupport
 import Testing
 
 /// Runs seeds of the simulator.
-@Suite struct SeedTests {
+@Suite(.sideBySide) struct SeedTests {
   /// The number of seeds, which `ATTO_SEEDS` changes. The step `simulation` of Tests/run runs more.
   static let count = ProcessInfo.processInfo.environment["ATTO_SEEDS"].flatMap(UInt64.init) ?? 100
   static let batches: UInt64 = 8

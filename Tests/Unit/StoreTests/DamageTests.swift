@@ -10,7 +10,7 @@ import Testing
 @testable import StoreWorker
 
 /// Records that have changed on the disk are reported, and not used.
-@Suite struct DamageTests {
+@Suite(.oneByOne) struct DamageTests {
   let folder = TemporaryFolder(isInMemory: true)
   private var path: String { folder.file() }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import StoreWorker
 
 /// Stores that were written before records had checksums.
-@Suite struct FirstVersionTests {
+@Suite(.oneByOne) struct FirstVersionTests {
   let folder = TemporaryFolder(isInMemory: true)
 
   /// What that version has written.

@@ -8,7 +8,7 @@ import Testing
 @testable import StoreWorker
 
 /// After kill -9 at any instant, every record that was acknowledged is there, and none is incomplete.
-@Suite(.timeLimit(.minutes(5))) struct KillTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct KillTests {
   let folder = TemporaryFolder()
 
   @Test func killedAHundredTimes() async throws {
@@ -35,8 +35,10 @@ import Testing
       lines += worker.rest()
       for line in lines {
         let words = line.split(separator: " ")
+        try #require(words.count == 4, "\(line)")
         let kind = try #require(Record.Kind(rawValue: String(words[1])))
-        let step = Step(kind: kind, peer: Int(words[2])!, number: UInt32(words[3])!)
+        let step = Step(
+          kind: kind, peer: try #require(Int(words[2])), number: try #require(UInt32(words[3])))
         if words[0] == "begin" {
           ledger.begin(step)
           number = step.number + 1

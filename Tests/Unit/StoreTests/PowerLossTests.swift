@@ -9,7 +9,7 @@ import Testing
 
 /// After a loss of power at any operation of the disk, every record that was acknowledged is there with
 /// its values, and none is torn. The disk keeps nothing, all or any part of what was not synced.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct PowerLossTests {
+@Suite(.serialized, .timeLimit(.minutes(5)), .oneByOne) struct PowerLossTests {
   @Test func nothingAcknowledgedIsLostInAThousandCuts() async throws {
     let seed = testSeed()
     let (wrong, acknowledged) = try await lose(1000, lies: 0, seed)

@@ -4,7 +4,7 @@ import Testing
 @testable import AttoStore
 
 /// Records of applications in a store.
-@Suite struct RecordFileTests {
+@Suite(.oneByOne) struct RecordFileTests {
   let folder = TemporaryFolder(isInMemory: true)
 
   @Test func recordsAreSavedReplacedAndRemoved() throws {

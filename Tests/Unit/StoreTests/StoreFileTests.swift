@@ -8,7 +8,7 @@ import Testing
 @testable import AttoStore
 
 /// The file: its path, its permissions, and its checks.
-@Suite struct StoreFileTests {
+@Suite(.oneByOne) struct StoreFileTests {
   let folder = TemporaryFolder(isInMemory: true)
 
   @Test func aNewStoreIsReadableByItsOwnerOnly() async throws {

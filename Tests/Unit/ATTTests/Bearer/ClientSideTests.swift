@@ -4,7 +4,7 @@ import Testing
 
 /// The request slot: all PDUs with no request, a request or a cancelled request in flight. Vol 3,
 /// Part F, 3.3.2 and 3.3.3.
-@Suite struct ClientSideTests {
+@Suite(.sideBySide) struct ClientSideTests {
   enum State: CaseIterable { case idle, waiting, granted, inFlight, abandoned }
 
   private func bench(_ state: State) -> BearerBench {

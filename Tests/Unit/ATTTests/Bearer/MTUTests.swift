@@ -3,7 +3,7 @@ import AttoATT
 import Testing
 
 /// The exchange of ATT_MTU. Vol 3, Part F, 3.4.2.
-@Suite struct MTUTests {
+@Suite(.sideBySide) struct MTUTests {
   private func bench(_ receiveMTU: Int = 517) -> BearerBench {
     BearerBench(BearerConfiguration(receiveMTU: receiveMTU))
   }

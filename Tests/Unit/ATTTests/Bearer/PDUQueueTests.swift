@@ -3,7 +3,7 @@ import AttoATT
 import Testing
 
 /// Compares the queue with an array of PDUs.
-@Suite struct PDUQueueTests {
+@Suite(.sideBySide) struct PDUQueueTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func isAnArray(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var queue = PDUQueue()

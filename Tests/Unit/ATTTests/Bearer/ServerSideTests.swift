@@ -3,7 +3,7 @@ import AttoATT
 import Testing
 
 /// The server side of a bearer: one request and one indication at a time.
-@Suite struct ServerSideTests {
+@Suite(.sideBySide) struct ServerSideTests {
   // MARK: Responses of the bearer itself
 
   @Test(arguments: [

@@ -3,7 +3,7 @@ import AttoATT
 import Testing
 
 /// Decodes and encodes each of the 31 PDUs. Vol 3, Part F, 3.4.
-@Suite struct GoldenPDUTests {
+@Suite(.sideBySide) struct GoldenPDUTests {
   struct Golden: Sendable, CustomTestStringConvertible {
     let opcode: Opcode
     let octets: String

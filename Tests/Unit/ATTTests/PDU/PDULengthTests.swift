@@ -4,7 +4,7 @@ import Testing
 
 /// Checks every length of every PDU: well-formed ones are decoded, others are malformed, and
 /// nothing traps. Vol 3, Part F, 3.4.
-@Suite struct PDULengthTests {
+@Suite(.sideBySide) struct PDULengthTests {
   /// Whether a PDU may have this length, whatever its content.
   private func mayHave(_ opcode: Opcode, _ length: Int, mtu: Int) -> Bool {
     guard length <= mtu else { return false }

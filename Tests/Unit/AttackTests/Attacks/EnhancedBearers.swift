@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Attacks on one of several bearers, which must not reach the others.
-@Suite struct EnhancedBearers {
+@Suite(.sideBySide) struct EnhancedBearers {
   private let application = ScriptedApplication()
   private let server: Server
 

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// A chain of prepared writes past 512 octets.
-@Suite struct H01PrepareChain {
+@Suite(.sideBySide) struct H01PrepareChain {
   @Test("H1 server: never makes a value of more than 512 octets")
   func h01Server() {
     let server = TestSession(service(value([])))

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// An offset beyond a value of one octet.
-@Suite struct H02OffsetBeyondTheValue {
+@Suite(.sideBySide) struct H02OffsetBeyondTheValue {
   @Test("H2 server: offsets around and far beyond the end, by every request that takes one")
   func h02Server() {
     let server = TestSession(service(value([0xAA])))

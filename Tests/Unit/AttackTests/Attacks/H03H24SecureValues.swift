@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Permissions that require a more secure link: bypassed, or accepted with a less secure one.
-@Suite struct H03H24SecureValues {
+@Suite(.sideBySide) struct H03H24SecureValues {
   /// No request gives access to a value whose requirement is not met.
   private func staysShut(_ wanted: SecurityLevel, on link: SecurityLevel) {
     let condition = AttributePermissions.Access.requires(

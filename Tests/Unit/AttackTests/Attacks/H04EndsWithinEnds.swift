@@ -4,9 +4,9 @@ import AttoGATT
 import Testing
 
 /// The link ends with requests pending, and the callbacks start new ones.
-@Suite struct H04EndsWithinEnds {
+@Suite(.sideBySide) struct H04EndsWithinEnds {
   @Test("H4 server: an application that ends the session from inside a question, at once and late")
-  func h04Server() {
+  func h04Server() throws {
     let application = ScriptedApplication(acceptsWrites: true)
     let server = Server(Database([service(asked())]), application: application)
     for answer: ReadAnswer in [.value([1]), .refused(ErrorCode(0x80)), .later] {
@@ -20,10 +20,8 @@ import Testing
         #expect(defender.send(pdu) == [], "\(pdu)")
         #expect(defender.failure == .linkEnded)
         // Late answers have no effect, even twice.
-        for _ in 0..<2 {
-          defender.session.answer(
-            application.questions.last!.id, .value([1]), at: .zero)
-        }
+        let question = try #require(application.questions.last).id
+        for _ in 0..<2 { defender.session.answer(question, .value([1]), at: .zero) }
         #expect(defender.sent == [])
         #expect(server.clients.isEmpty)
       }
@@ -65,7 +63,7 @@ import Testing
       case "refusal": client.send("01 0a 03 00 01")
       case "link": session.linkEnded()
       case "timeout": _ = session.advance(to: .zero + .seconds(31))
-      default: session.cancel(id!, at: .zero)
+      default: if let id { session.cancel(id, at: .zero) }
       }
       #expect(first.ends == 1, "\(end)")
       #expect(others.map(\.ends) == [1, 1], "\(end)")

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Lists with wrong lengths: tuples that exceed or fill the PDU, or leave one octet.
-@Suite struct H05H06H18Tuples {
+@Suite(.sideBySide) struct H05H06H18Tuples {
   /// The tuples of a Multiple Handle Value Notification, and how many octets are left.
   private func tuples(_ pdu: String) -> String {
     let octets = octets(pdu)

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Read Multiple: late values, and permissions of values that do not fit.
-@Suite struct H07ReadMultiple {
+@Suite(.sideBySide) struct H07ReadMultiple {
   @Test("H7 server: permissions past the room of the response count all the same")
   func h07ServerPermissions() {
     let server = TestSession(
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test("H7 server: slow values are asked for one by one, and one response comes of them")
-  func h07ServerSlow() {
+  func h07ServerSlow() throws {
     let application = ScriptedApplication(acceptsWrites: true)
     let server = TestSession(
       Server(Database([service(asked(), asked(), asked())]), application: application))
@@ -31,16 +31,19 @@ import Testing
       var sent: [String] = []
       for (handle, octets) in [(3, [3, 3]), (5, [5]), (7, [7])] as [(AttributeHandle, [UInt8])] {
         #expect(sent == [])
-        #expect(application.questions.last?.handle == handle)
-        server.session.answer(application.questions.last!.id, .value(octets), at: .zero)
+        let question = try #require(application.questions.last)
+        #expect(question.handle == handle)
+        server.session.answer(question.id, .value(octets), at: .zero)
         sent = server.sent
       }
       #expect(sent == [response])
       #expect(application.questions.count == 3)
       // If one value is refused, the response is the error without any value.
       server.send("\(opcode) 0300 0500 0700")
-      server.session.answer(application.questions.last!.id, .value([0xC0]), at: .zero)
-      server.session.answer(application.questions.last!.id, .refused(ErrorCode(0x80)), at: .zero)
+      let first = try #require(application.questions.last).id
+      server.session.answer(first, .value([0xC0]), at: .zero)
+      let second = try #require(application.questions.last).id
+      server.session.answer(second, .refused(ErrorCode(0x80)), at: .zero)
       #expect(server.sent == ["01 \(opcode) 05 00 80"])
     }
   }

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// A PDU built with the ATT_MTU of another bearer.
-@Suite struct H08OtherBearersMTU {
+@Suite(.sideBySide) struct H08OtherBearersMTU {
   @Test("H8 server: each bearer of a client has responses and values of its own length")
   func h08Server() {
     let first = TestSession(service(value([UInt8](repeating: 0xAA, count: 200))))

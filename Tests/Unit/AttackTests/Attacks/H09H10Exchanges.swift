@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// A second exchange of ATT_MTU: with a smaller value, and immediately.
-@Suite struct H09H10Exchanges {
+@Suite(.sideBySide) struct H09H10Exchanges {
   private var server: TestSession { TestSession(service(value([UInt8](repeating: 1, count: 300)))) }
 
   @Test("H9 server: a second exchange with less changes nothing, and gets the same answer")

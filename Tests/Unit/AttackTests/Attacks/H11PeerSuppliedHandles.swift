@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Handle 0x0000 or a reversed range.
-@Suite struct H11PeerSuppliedHandles {
+@Suite(.sideBySide) struct H11PeerSuppliedHandles {
   private func isRefused<P: Procedure>(_ procedure: P, _ response: String) -> Bool {
     TestSession().perform(procedure, response)?.error?.isViolation == true
   }

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Values of more than 512 octets, which fit into an ATT_MTU of 517.
-@Suite struct H12LongestValue {
+@Suite(.sideBySide) struct H12LongestValue {
   @Test("H12 server: never sends more of a value, even if the application says more")
   func h12Server() {
     let application = ScriptedApplication(acceptsWrites: true)

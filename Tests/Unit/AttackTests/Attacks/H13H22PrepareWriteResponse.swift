@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// The echo of a prepared write: wrong, too long, or in two parts.
-@Suite struct H13H22PrepareWriteResponse {
+@Suite(.sideBySide) struct H13H22PrepareWriteResponse {
   @Test("H13 client: an echo that differs in anything is told, and the queue is cleared")
   func h13Client() {
     for echo in [

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Overflow and underflow of lengths in responses of a server and in a client.
-@Suite struct H14H15Responses {
+@Suite(.sideBySide) struct H14H15Responses {
   @Test("H14 client: a stated length is taken for no more than there is")
   func h14Client() throws {
     let client = TestSession()

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Lengths and opcodes that are not used as indices.
-@Suite struct H16H19ShortAndUnknown {
+@Suite(.sideBySide) struct H16H19ShortAndUnknown {
   @Test("H16 client: values shorter than their handle are none; indications are confirmed")
   func h16Client() {
     let client = TestSession()

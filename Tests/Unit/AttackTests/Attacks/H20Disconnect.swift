@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// An invalid PDU, and the link ends immediately.
-@Suite struct H20Disconnect {
+@Suite(.sideBySide) struct H20Disconnect {
   @Test("H20 server: an invalid request, and nothing is left of who sent it")
   func h20Server() {
     let server = Server(Database([service(value([]), asked())]))

@@ -10,7 +10,7 @@ import Testing
 ///
 /// The kernel handles credits and segments. Atto can receive an SDU that is shorter than any
 /// header, on real sockets, and a peer that sends without reading or reads without limit.
-@Suite struct H21OneOctet {
+@Suite(.sideBySide) struct H21OneOctet {
   /// A server on its own loop, which runs concurrently with the test.
   private func serve(_ endpoint: Endpoint) async throws -> (LocalServer, ServerListener) {
     let loop = try Loop(name: "h21")

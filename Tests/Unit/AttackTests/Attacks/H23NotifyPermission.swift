@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Permission to notify derived from the declaration instead of the value.
-@Suite struct H23NotifyPermission {
+@Suite(.sideBySide) struct H23NotifyPermission {
   @Test("H23 server: who may be sent a value is who may read it, as the link is then")
   func h23Server() {
     let secure = AttributePermissions(

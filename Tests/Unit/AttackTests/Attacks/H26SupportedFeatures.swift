@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Client Supported Features written with more octets than it has.
-@Suite struct H26SupportedFeatures {
+@Suite(.sideBySide) struct H26SupportedFeatures {
   @Test("H26 server: of many octets only the first means anything, written whole or in parts")
   func h26Server() {
     let server = TestSession(

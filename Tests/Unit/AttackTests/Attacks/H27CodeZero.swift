@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// An Error Response with the code 0x00.
-@Suite struct H27CodeZero {
+@Suite(.sideBySide) struct H27CodeZero {
   @Test("H27 client: ends every procedure, discovery too, as a refusal with that code")
   func h27Client() {
     func check<P: Procedure>(_ procedure: P, _ request: Opcode) {

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// A notification before the response to the write that asked for it.
-@Suite struct H28EarlyNotification {
+@Suite(.sideBySide) struct H28EarlyNotification {
   @Test("H28 client: the value is delivered, and the write ends with its response all the same")
   func h28Client() {
     for early in ["1b 0300 05", "1d 0300 05", "23 0300 0000 0300 0000"] {

@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// Two centrals that reconnect quickly, with requests and indications in flight.
-@Suite struct H29RapidReconnecting {
+@Suite(.sideBySide) struct H29RapidReconnecting {
   private static let database = Database([
     service(value([1, 2, 3], .readWrite, [.read, .write, .notify, .indicate])),
     ServiceDefinition(

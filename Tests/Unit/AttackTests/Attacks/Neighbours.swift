@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// Cases related to the published attacks.
-@Suite struct Neighbours {
+@Suite(.sideBySide) struct Neighbours {
   private var server: TestSession { TestSession(service(value([7]), value([8]))) }
 
   @Test("N1 server: the empty PDU") func n01Server() {

@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// Mistakes of other stacks that need no attack.
-@Suite struct OthersMistakes {
+@Suite(.sideBySide) struct OthersMistakes {
   private var server: TestSession {
     TestSession(service(value([7]), value([8], .writeOnly), value([9], .readOnly)))
   }

@@ -6,7 +6,7 @@ import Testing
 /// the names of the tests in this folder.
 ///
 ///     ATTO_WRITE_ATTACK_TABLE=1 swift test --filter AttackTableTests
-@Suite struct AttackTableTests {
+@Suite(.sideBySide) struct AttackTableTests {
   private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
   private static let root = tests.deletingLastPathComponent().deletingLastPathComponent()

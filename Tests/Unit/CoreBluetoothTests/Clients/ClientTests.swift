@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
 
 /// Clients as for iOS, without any of this module's extensions, on the virtual air.
-@Suite(.serialized) struct ClientTests {
+@Suite(.serialized, .oneByOne) struct ClientTests {
   /// The radio of Apple's initializers, from the environment.
   private func on<Made>(_ radio: CBRadio, _ make: () -> Made) -> Made {
     guard case .air(let name?) = radio else { preconditionFailure("no air") }

@@ -65,7 +65,7 @@ func play<P: Procedure>(
         if case .finished(let output) = step { outcome = .success(output) }
       } catch { outcome = .failure(error) }
     } else {
-      preconditionFailure("not a line of a transcript: \(line)")
+      Issue.record("not a line of a transcript: \(line)", sourceLocation: sourceLocation)
     }
   }
   guard let outcome else {

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// The first stage of discovery, which validates the cached database.
-@Suite struct DatabaseHashTests {
+@Suite(.sideBySide) struct DatabaseHashTests {
   static let hash = [UInt8](0...15)
   static let text = "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f"
   let cached = RemoteDatabase(

@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct DiscoverCharacteristicsTests {
+@Suite(.sideBySide) struct DiscoverCharacteristicsTests {
   let range = HandleRange(0x0010, 0x0030)!
 
   @Test func bothWidths() throws {
@@ -160,7 +160,7 @@ import Testing
   }
 }
 
-@Suite struct DiscoverDescriptorsTests {
+@Suite(.sideBySide) struct DiscoverDescriptorsTests {
   let range = HandleRange(0x0013, 0x0018)!
 
   @Test func bothWidths() throws {
@@ -246,7 +246,7 @@ import Testing
   }
 }
 
-@Suite struct FindConfigurationTests {
+@Suite(.sideBySide) struct FindConfigurationTests {
   let search = FindConfiguration(of: 0x0012)!
 
   @Test func behindAnotherDescriptor() throws {

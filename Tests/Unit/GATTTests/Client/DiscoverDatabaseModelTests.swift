@@ -1,9 +1,10 @@
 import AttoATT
 import AttoGATT
+import TestSupport
 import Testing
 
 /// Discovery against the model server: what it finds, and with how many requests.
-@Suite struct DiscoverDatabaseModelTests {
+@Suite(.sideBySide) struct DiscoverDatabaseModelTests {
   /// 20 services with 10 characteristics of 4 attributes each: 820 attributes, at handles 1 to
   /// 820. The numbers are exact, so that
   /// no change makes discovery more expensive unnoticed.

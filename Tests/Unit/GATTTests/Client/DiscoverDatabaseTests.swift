@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// The discovery of a database, request by request.
-@Suite struct DiscoverDatabaseTests {
+@Suite(.sideBySide) struct DiscoverDatabaseTests {
   /// All stages with all that they have to find.
   @Test func allStages() throws {
     let database = try play(

@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct DiscoverPrimaryServicesTests {
+@Suite(.sideBySide) struct DiscoverPrimaryServicesTests {
   @Test func endsWithAttributeNotFound() throws {
     let services = try play(
       DiscoverPrimaryServices(),
@@ -180,7 +180,7 @@ import Testing
   }
 }
 
-@Suite struct DiscoverPrimaryServicesByUUIDTests {
+@Suite(.sideBySide) struct DiscoverPrimaryServicesByUUIDTests {
   @Test func assignedUUIDInFull() throws {
     let found = try play(
       DiscoverPrimaryServicesByUUID(0x180D, inFull: true),

@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct ExchangeMTUTests {
+@Suite(.sideBySide) struct ExchangeMTUTests {
   @Test(arguments: [
     (517, "02 0502", "03 0502", 517), (517, "02 0502", "03 b900", 185),
     (185, "02 b900", "03 0502", 185), (23, "02 1700", "03 ffff", 23),

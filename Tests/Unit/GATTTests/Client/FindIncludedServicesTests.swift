@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct FindIncludedServicesTests {
+@Suite(.sideBySide) struct FindIncludedServicesTests {
   let range = HandleRange(0x0001, 0x0020)!
   let long = BluetoothUUID(high: 0xFFEE_DDCC_BBAA_9988, low: 0x7766_5544_3322_1100)
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Every procedure against servers that answer anything: it ends, within its limits, and never
 /// traps.
-@Suite struct HostileServerTests {
+@Suite(.sideBySide) struct HostileServerTests {
   static let requestLimit = 64
   static let limits = DiscoveryLimits(
     services: 100, includes: 100, characteristics: 100, descriptors: 100, values: 100,

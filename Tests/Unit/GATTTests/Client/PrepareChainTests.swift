@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct WriteLongValueTests {
+@Suite(.sideBySide) struct WriteLongValueTests {
   let part = "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11"
   let value = [UInt8](0...19)
 
@@ -221,7 +221,7 @@ import Testing
   }
 }
 
-@Suite struct ReliableWritesTests {
+@Suite(.sideBySide) struct ReliableWritesTests {
   @Test func writes() throws {
     let part = hexText([UInt8](repeating: 7, count: 18))
     try play(

@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct ReadLongValueTests {
+@Suite(.sideBySide) struct ReadLongValueTests {
   let part = "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15"
   let partOctets = [UInt8](0...21)
 

@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct ReadCharacteristicValueTests {
+@Suite(.sideBySide) struct ReadCharacteristicValueTests {
   @Test(arguments: [("0b", []), ("0b 00", [0]), ("0b 010203", [1, 2, 3])] as [(String, [UInt8])])
   func reads(response: String, value: [UInt8]) throws {
     #expect(try play(ReadCharacteristicValue(0x0012), "> 0a 1200\n< \(response)") == value)
@@ -51,7 +51,7 @@ import Testing
   }
 }
 
-@Suite struct ReadBlobTests {
+@Suite(.sideBySide) struct ReadBlobTests {
   @Test func reads() throws {
     #expect(try play(ReadBlob(0x0012, offset: 22), "> 0c 1200 1600\n< 0d 0102") == [1, 2])
     #expect(try play(ReadBlob(0x0012, offset: 0), "> 0c 1200 0000\n< 0d") == [])
@@ -87,7 +87,7 @@ import Testing
   }
 }
 
-@Suite struct ReadMultipleTests {
+@Suite(.sideBySide) struct ReadMultipleTests {
   @Test func reads() throws {
     let output = try play(ReadMultiple([0x0003, 0x0005]), "> 0e 0300 0500\n< 0f 010203")
     #expect(output.octets == [1, 2, 3])
@@ -150,7 +150,7 @@ import Testing
   }
 }
 
-@Suite struct ReadMultipleVariableTests {
+@Suite(.sideBySide) struct ReadMultipleVariableTests {
   @Test func reads() throws {
     let values = try play(
       ReadMultipleVariable([3, 5, 3]), "> 20 0300 0500 0300\n< 21 0200 aabb 0000 0100 cc")

@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct ReadUsingUUIDTests {
+@Suite(.sideBySide) struct ReadUsingUUIDTests {
   @Test func all() throws {
     let output = try play(
       ReadUsingUUID(0x2A00),

@@ -1,8 +1,9 @@
 import AttoATT
 import AttoGATT
+import TestSupport
 import Testing
 
-@Suite struct RemoteDatabaseTests {
+@Suite(.sideBySide) struct RemoteDatabaseTests {
   let database = RemoteDatabase(services: [
     Service(
       handle: 0x0020, endGroupHandle: 0x002F, uuid: 0x180D,

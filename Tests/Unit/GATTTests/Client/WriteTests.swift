@@ -3,7 +3,7 @@ import AttoATT
 import AttoGATT
 import Testing
 
-@Suite struct WriteValueTests {
+@Suite(.sideBySide) struct WriteValueTests {
   @Test func writes() throws {
     try play(WriteValue(0x0012, value: [1, 2]), "> 12 1200 0102\n< 13")
     try play(WriteValue(0x0012, value: []), "> 12 1200\n< 13")
@@ -43,7 +43,7 @@ import Testing
   }
 }
 
-@Suite struct SingleStepTests {
+@Suite(.sideBySide) struct SingleStepTests {
   @Test func prepares() throws {
     try play(
       PrepareWrite(0x0012, offset: 0x0201, part: [1, 2]),

@@ -5,7 +5,7 @@ import Testing
 @testable import AttoGATT
 
 /// AES-CMAC against the published examples, and what is made of it.
-@Suite struct CryptographyTests {
+@Suite(.sideBySide) struct CryptographyTests {
   private func cmac(_ key: String, _ message: String) -> String {
     var mac = AESCMAC(key: octets(key))
     mac.update(octets(message))

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Where attributes come to stand, and what cannot stand anywhere.
-@Suite struct LayoutTests {
+@Suite(.sideBySide) struct LayoutTests {
   private func characteristic(
     _ uuid: BluetoothUUID = 0x2A00, _ properties: CharacteristicProperties = .read,
     handle: AttributeHandle? = nil, valueHandle: AttributeHandle? = nil,
@@ -346,7 +346,7 @@ import Testing
     #expect(found == 63_000)
     #expect(database.handles(of: 0x2A19).count == 30_000)
     let station = TestSession(database)
-    let last = database.handles(of: .primaryService).last!
+    let last = try #require(database.handles(of: .primaryService).last)
     let start = hexText([UInt8(last.rawValue & 0xFF), UInt8(last.rawValue >> 8)])
     #expect(station.send("10 \(start) ffff 0028").first?.hasPrefix("11 06 \(start)") == true)
   }

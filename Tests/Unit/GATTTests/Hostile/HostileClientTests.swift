@@ -6,7 +6,7 @@ import Testing
 
 /// Servers and clients whose peer sends arbitrary PDUs. Nothing traps or grows, and afterwards the
 /// session still responds, unless its bearer has failed with a stated reason.
-@Suite struct HostileClientTests {
+@Suite(.sideBySide) struct HostileClientTests {
   /// A database with every kind of attribute.
   static func richServer(_ application: ScriptedApplication = ScriptedApplication()) -> Server {
     var random = SplitMix64(seed: 7)

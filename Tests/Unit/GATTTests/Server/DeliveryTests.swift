@@ -5,7 +5,7 @@ import Testing
 @testable import AttoGATT
 
 /// Notifications and indications. Vol 3, Part G, 4.10 and 4.11.
-@Suite struct DeliveryTests {
+@Suite(.sideBySide) struct DeliveryTests {
   private let server = Server(
     Database(
       genericAttributeService,

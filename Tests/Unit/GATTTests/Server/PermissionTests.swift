@@ -5,7 +5,7 @@ import Testing
 
 /// Permissions: every requirement, in each direction, with every request. H3, H24;
 /// Vol 3, Part F, 3.2.5 and 4.
-@Suite struct PermissionTests {
+@Suite(.sideBySide) struct PermissionTests {
   static let links: [LinkSecurity] = [
     .low, LinkSecurity(level: .medium, keySize: 7), LinkSecurity(level: .medium, keySize: 15),
     LinkSecurity(.medium), LinkSecurity(level: .high, keySize: 7), LinkSecurity(.high),

@@ -5,7 +5,7 @@ import Testing
 
 /// The documented precedence of errors: of two faults in one request, the first one is answered.
 /// Rule 5.
-@Suite struct PrecedenceTests {
+@Suite(.sideBySide) struct PrecedenceTests {
   /// The faults of a Write Request or Prepare Write Request, in the documented order.
   enum Fault: Int, CaseIterable, Sendable {
     case form, outOfSync, handle, permission, security, keySize, authorization, queueFull, value,

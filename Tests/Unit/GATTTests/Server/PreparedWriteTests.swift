@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Prepared writes. Rules 24 to 26; Vol 3, Part F, 3.4.6.
-@Suite struct PreparedWriteTests {
+@Suite(.sideBySide) struct PreparedWriteTests {
   private static let database = Database(
     service(
       0x1800, at: 1,

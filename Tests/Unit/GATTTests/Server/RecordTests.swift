@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// What a server remembers of a client, against databases that have changed since.
-@Suite struct RecordTests {
+@Suite(.sideBySide) struct RecordTests {
   private func database(_ services: ServiceDefinition...) -> Database {
     var database = Database()
     for service in services { try! database.add(service) }

@@ -5,7 +5,7 @@ import Testing
 
 /// Client Supported Features, robust caching and Service Changed. Rules 32 and 33; Vol 3, Part
 /// G, 2.5.2.1 and 7.
-@Suite struct RobustCachingTests {
+@Suite(.sideBySide) struct RobustCachingTests {
   private let server = Server(
     Database(
       genericAttributeService,
@@ -21,7 +21,7 @@ import Testing
   }
 
   private func change(_ handle: AttributeHandle = 0x100) {
-    try! server.add(ServiceDefinition(0x1234, handle: handle))
+    #expect(throws: Never.self) { try server.add(ServiceDefinition(0x1234, handle: handle)) }
   }
 
   // MARK: Client Supported Features

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Requests that find attributes. Rules 1, 16 to 18 and 20; Vol 3, Part F, 3.4.3 and 3.4.4.9.
-@Suite struct ServerFindTests {
+@Suite(.sideBySide) struct ServerFindTests {
   private static let long = BluetoothUUID("00112233-4455-6677-8899-aabbccddeeff")!
   private static let longOctets = "ffeeddcc bbaa 9988 7766 5544 33221100"
 
@@ -38,9 +38,9 @@ import Testing
 
   /// As many as fit, to the last octet.
   @Test(arguments: [23, 24, 25, 26, 27, 28, 29, 41] as [UInt16])
-  func findByTypeValueFillsItsResponse(_ mtu: UInt16) {
+  func findByTypeValueFillsItsResponse(_ mtu: UInt16) throws {
     var database = Database()
-    for _ in 0..<20 { try! database.add(ServiceDefinition(0x180D)) }
+    for _ in 0..<20 { try database.add(ServiceDefinition(0x180D)) }
     let station = TestSession(database)
     station.exchange(mtu)
     let response = station.send("06 0100 ffff 0028 0d18")
@@ -168,9 +168,9 @@ import Testing
   }
 
   /// More matches than a PDU holds.
-  @Test func findByTypeValueFillsTheMTU() {
+  @Test func findByTypeValueFillsTheMTU() throws {
     var database = Database()
-    for _ in 0..<20 { try! database.add(ServiceDefinition(0x180D)) }
+    for _ in 0..<20 { try database.add(ServiceDefinition(0x180D)) }
     let station = TestSession(database)
     #expect(
       station.send("06 0100 ffff 0028 0d18")

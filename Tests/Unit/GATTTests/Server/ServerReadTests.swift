@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Requests that read values. Rules 19 to 22; Vol 3, Part F, 3.4.4.
-@Suite struct ServerReadTests {
+@Suite(.sideBySide) struct ServerReadTests {
   private func station(_ values: ValueDefinition...) -> TestSession {
     TestSession(
       Database(

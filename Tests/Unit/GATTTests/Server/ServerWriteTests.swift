@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// Writes that take effect at once. Rules 3, 23, 27 and 29; Vol 3, Part F, 3.4.5.
-@Suite struct ServerWriteTests {
+@Suite(.sideBySide) struct ServerWriteTests {
   private let station = TestSession(
     Database(
       service(

@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// The order of Service Changed and values. Vol 3, Part G, 2.5.2.1 and 7.1.
-@Suite struct ServiceChangedOrderTests {
+@Suite(.sideBySide) struct ServiceChangedOrderTests {
   private let server = Server(
     Database(
       genericAttributeService,
@@ -105,7 +105,9 @@ import Testing
       application: application)
     let station = TestSession(server)
     #expect(station.send("08 0100 ffff 01ff") == ["09 03 0b 00 01 0d 00 02"])
-    application.meanwhile = { _ in try! server.add(ServiceDefinition(0x1234, handle: 0x100)) }
+    application.meanwhile = { _ in
+      #expect(throws: Never.self) { try server.add(ServiceDefinition(0x1234, handle: 0x100)) }
+    }
     #expect(station.send("08 0100 ffff 01ff") == ["01 08 0d 00 12"])
   }
 

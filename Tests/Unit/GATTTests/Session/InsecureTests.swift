@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// Requests that a peer refuses for want of security, with an owner who can raise the link.
-@Suite struct InsecureTests {
+@Suite(.sideBySide) struct InsecureTests {
   typealias Bench = SessionClientTests.Bench
 
   private func bench(_ configuration: BearerConfiguration = BearerConfiguration()) -> Bench {

@@ -5,7 +5,7 @@ import AttoSimulation
 import Testing
 
 /// Two sessions in virtual time: the procedures of one against the server of the other.
-@Suite struct PairTests {
+@Suite(.sideBySide) struct PairTests {
   private static let database = Database(
     genericAttributeService,
     service(

@@ -1,10 +1,11 @@
 import AttoATT
 import AttoGATT
 import AttoSimulation
+import TestSupport
 import Testing
 
 /// A client has one prepare queue at a server: operations that fill it take turns.
-@Suite struct PrepareQueueTurnsTests {
+@Suite(.sideBySide) struct PrepareQueueTurnsTests {
   private let server = Server()
   private let first: AttributeHandle
   private let second: AttributeHandle

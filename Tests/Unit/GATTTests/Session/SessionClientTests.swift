@@ -6,7 +6,7 @@ import Testing
 
 /// The client's side of a session: procedures in turn, their ends, and who is told. H4, H17;
 /// rule 7.
-@Suite struct SessionClientTests {
+@Suite(.sideBySide) struct SessionClientTests {
   typealias ReadOperation = RecordedOperation<ReadCharacteristicValue>
 
   /// A session with nobody at the other end.
@@ -60,7 +60,7 @@ import Testing
   }
 
   /// Long procedures share the bearer request by request.
-  @Test func proceduresTakeTurns() {
+  @Test func proceduresTakeTurns() throws {
     let bench = Bench()
     let first = RecordedOperation(ReadLongValue(3))
     let second = RecordedOperation(ReadLongValue(5))
@@ -75,8 +75,8 @@ import Testing
     bench.receive("0d 02")
     #expect(bench.sent == ["0c 05 00 16 00"])
     bench.receive("0d")
-    #expect(try! first.result?.get().count == 23)
-    #expect(try! second.result?.get().count == 22)
+    #expect(try first.result?.get().count == 23)
+    #expect(try second.result?.get().count == 22)
   }
 
   // MARK: Cancelling
@@ -158,7 +158,7 @@ import Testing
   }
 
   /// A procedure that has begun goes on, though as many wait as the limit allows.
-  @Test func aLongProcedureInAFullQueue() {
+  @Test func aLongProcedureInAFullQueue() throws {
     let bench = Bench(BearerConfiguration(maximumWaiting: 2))
     let long = RecordedOperation(ReadLongValue(3))
     bench.session.start(long, at: .zero)
@@ -168,7 +168,7 @@ import Testing
     #expect(long.result == nil)
     #expect(bench.read(9).result == .failure(.misuse(.tooManyProcedures(limit: 2))))
     for pdu in ["0b", "0b", "0d 02"] { bench.receive(pdu) }
-    #expect(try! long.result?.get().count == 23)
+    #expect(try long.result?.get().count == 23)
     #expect(bench.sent == ["0a 03 00", "0a 05 00", "0a 07 00", "0c 03 00 16 00"])
   }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Procedures and commands of a client on several bearers.
-@Suite struct SessionGroupClientTests {
+@Suite(.sideBySide) struct SessionGroupClientTests {
   private func read(_ handle: AttributeHandle) -> ReadCharacteristicValue {
     ReadCharacteristicValue(handle)
   }

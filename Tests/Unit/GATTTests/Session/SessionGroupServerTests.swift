@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Requests and values on several bearers of one client.
-@Suite struct SessionGroupServerTests {
+@Suite(.sideBySide) struct SessionGroupServerTests {
   private let application = ScriptedApplication()
   private let server: Server
 
@@ -21,7 +21,7 @@ import Testing
   }
 
   private func change(_ handle: AttributeHandle = 0x100) {
-    try! server.add(ServiceDefinition(0x1234, handle: handle))
+    #expect(throws: Never.self) { try server.add(ServiceDefinition(0x1234, handle: handle)) }
   }
 
   /// Each bearer has its own request; an answer returns to the bearer of its request.
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// Rule 25: one queue for all bearers; it survives the end of one.
-  @Test func onePrepareQueue() {
+  @Test func onePrepareQueue() throws {
     let bench = GroupBench(server, mtus: [64, 64])
     bench.send(1, "16 0b00 0000 01")
     bench.send(2, "16 0b00 0100 02")
@@ -75,14 +75,14 @@ import Testing
     bench.send(2, "16 0b00 0000 05")
     bench.group.remove(bench.session(2), at: bench.now)
     #expect(server.preparedByteCount == 1)
-    server.disconnect(bench.group.main.client!)
+    server.disconnect(try #require(bench.group.main.client))
     #expect(server.preparedByteCount == 0)
   }
 
-  @Test func signedWritesOnEnhancedBearersAreIgnored() {
+  @Test func signedWritesOnEnhancedBearersAreIgnored() throws {
     let bench = GroupBench(server, mtus: [64])
     let key: [UInt8] = (0..<16).map { $0 }
-    bench.group.main.client!.setSigningKey(key, counter: 0)
+    try #require(bench.group.main.client).setSigningKey(key, counter: 0)
     let body = octets("d2 0b00 09")
     let pdu = body + Signature.compute(over: body.span.bytes, counter: 1, key: key)
     #expect(bench.send(1, hexText(pdu)) == [])
@@ -151,9 +151,9 @@ import Testing
   }
 
   /// On several bearers the error is sent once on each, and only reading the hash makes aware.
-  @Test func outOfSyncOnceOnEachBearer() {
+  @Test func outOfSyncOnceOnEachBearer() throws {
     let bench = cachingBench()
-    let client = bench.group.main.client!
+    let client = try #require(bench.group.main.client)
     bench.send(0, "12 0c00 0100")
     #expect(bench.send(0, "0a 0b00") == ["0b 07"])
     #expect(bench.send(1, "0a 0b00") == ["01 0a 0b 00 12"])

@@ -4,7 +4,7 @@ import AttoGATT
 import Testing
 
 /// A device that is a client only still answers what must be answered. Rule 1.
-@Suite struct SessionWithoutServerTests {
+@Suite(.sideBySide) struct SessionWithoutServerTests {
   private func answer(_ pdu: String, _ session: Session = Session()) -> [String] {
     let pdu = octets(pdu)
     _ = session.receive(pdu.span.bytes, at: .zero)

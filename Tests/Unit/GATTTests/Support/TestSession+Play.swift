@@ -23,7 +23,7 @@ extension TestSession {
         last = String(line)
         (expected, got) = ([], send(pdu))
       } else {
-        precondition(first == "<", "neither > nor <: \(line)")
+        #expect(first == "<", "neither > nor <: \(line)", sourceLocation: sourceLocation)
         expected.append(hexText(pdu))
       }
     }

@@ -42,19 +42,19 @@ actor FakeKernel {
   static func adapter(
     loop: Loop = .shared, settings: AdapterSettings = [.powered, .le, .bondable]
   ) async throws -> (Adapter, FakeKernel) {
-    let ends = pair()
+    let ends = try pair()
     let kernel = FakeKernel(ends.1, loop: loop)
     try await kernel.begin(settings)
-    let information = AdapterInformation(index: 0, Self.information(settings))!
+    let information = try #require(AdapterInformation(index: 0, Self.information(settings)))
     let adapter = Adapter(
       KernelBackend(information, socket: ends.0, loop: loop), loop: loop)
     try await adapter.open()
     return (adapter, kernel)
   }
 
-  static func pair() -> (Int32, Int32) {
+  static func pair() throws -> (Int32, Int32) {
     var ends: [Int32] = [-1, -1]
-    precondition(clinux_seqpacket_pair(&ends) == 0)
+    try #require(clinux_seqpacket_pair(&ends) == 0)
     return (ends[0], ends[1])
   }
 
@@ -110,13 +110,13 @@ actor FakeKernel {
     received.filter { $0.code == opcode.code }.count
   }
 
-  /// Waits until a command was received this many times. Fails the test after 10 s.
+  /// Waits until a command was received this many times. Fails the test after a minute.
   func wait(for opcode: ManagementOpcode, times: Int = 1) async {
     let isThere = await withCheckedContinuation { continuation in
       guard count(opcode) < times else { return continuation.resume(returning: true) }
       let id = nextWaiter
       nextWaiter += 1
-      let timer = LoopTimer(after: .seconds(10), on: loop) { [weak self] in
+      let timer = LoopTimer(after: .seconds(60), on: loop) { [weak self] in
         self?.assumeIsolated { $0.end(id, false) }
       }
       waiters[id] = Waiter(

@@ -1,12 +1,13 @@
 import AttoEventLoop
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoKernelRadio
 @testable import AttoRadio
 
 /// An adapter on a scripted kernel.
-@Suite(.timeLimit(.minutes(5))) struct KernelAdapterTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct KernelAdapterTests {
   static let peer = ManagementFrameTests.peer
   static let peerOctets = ManagementFrameTests.peerOctets
 
@@ -95,6 +96,21 @@ import Testing
     guard case .found? = try await scan.next() else { return #expect(Bool(false), "nothing") }
     await adapter.close()
     await kernel.wait(for: .stopDiscovery)
+  }
+
+  /// The kernel refuses to stop what it is starting, and goes on for 10 s if nobody stops it.
+  @Test func closingWaitsForADiscoveryThatStarts() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    await kernel.answer(.startDiscovery, .silence)
+    var scan = adapter.scan().makeAsyncIterator()
+    await kernel.wait(for: .startDiscovery)
+    async let closing: Void = adapter.close()
+    await #expect(throws: RadioError.closed) { _ = try await scan.next() }
+    #expect(await kernel.count(.stopDiscovery) == 0)
+    await kernel.tell(0x0013, [6, 1])
+    await kernel.tell(0x0001, [0x23, 0, 0, 6])
+    await closing
+    #expect(await kernel.count(.stopDiscovery) == 1)
   }
 
   @Test func anotherProgramsDiscoveryIsUsed() async throws {

@@ -1,20 +1,21 @@
 import AttoEventLoop
 import AttoLinks
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import AttoKernelRadio
 @testable import AttoRadio
 
 /// The keyring on a scripted kernel.
-@Suite(.timeLimit(.minutes(5))) struct KernelKeyringTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct KernelKeyringTests {
   private static let peer = BluetoothAddress(0xC0FF_EE00_0001, kind: .random)
   private static let key = (0..<16).map { UInt8($0) }
   /// The peer in frames: its address and the kind of that.
   private static let peerOctets: [UInt8] = [1, 0, 0, 0xEE, 0xFF, 0xC0, 2]
 
   private func keyring() async throws -> (KernelKeyring, FakeKernel) {
-    let ends = FakeKernel.pair()
+    let ends = try FakeKernel.pair()
     let kernel = FakeKernel(ends.1, loop: .shared)
     try await kernel.begin([.powered, .le])
     await kernel.answer(.readIndexList, .octets([1, 0, 0, 0]))

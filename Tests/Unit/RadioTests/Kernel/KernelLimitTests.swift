@@ -1,13 +1,14 @@
 import AttoEventLoop
 import Glibc
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoKernelRadio
 @testable import AttoRadio
 
 /// The limits of kernel adapters.
-@Suite(.timeLimit(.minutes(5))) struct KernelLimitTests {
+@Suite(.timeLimit(.minutes(5)), .oneByOne) struct KernelLimitTests {
   private static func found(_ number: Int) -> [UInt8] {
     number.octets(6) + [2, 0xCE] + UInt32(0).octets(4) + 0.octets(2)
   }
@@ -36,7 +37,7 @@ import Testing
 
   @Test func commandsBeyondTheLimit() async throws {
     let loop = Loop.shared
-    let ends = FakeKernel.pair()
+    let ends = try FakeKernel.pair()
     let failures = try await OnLoop(loop).run {
       let channel = try ManagementChannel(ends.0, on: loop) { _, _ in }
       var failures: [RadioError?] = []
@@ -60,7 +61,7 @@ import Testing
 
   @Test func changesBeyondTheLimit() async throws {
     let loop = Loop.shared
-    let ends = FakeKernel.pair()
+    let ends = try FakeKernel.pair()
     let kernel = FakeKernel(ends.1, loop: loop)
     try await kernel.begin([.powered, .le])
     await kernel.answer(.readIndexList, .octets([0, 0]))

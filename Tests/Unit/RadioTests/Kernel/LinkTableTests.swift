@@ -1,11 +1,12 @@
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoKernelRadio
 @testable import AttoRadio
 
 /// Datagrams of the monitor, valid and malformed.
-@Suite struct LinkTableTests {
+@Suite(.oneByOne) struct LinkTableTests {
   static let peer = BluetoothAddress("00:AA:01:01:00:01")!
   static let octets: [UInt8] = [0x01, 0x00, 0x01, 0x01, 0xAA, 0x00]
   /// Role, kind, address.
@@ -21,8 +22,10 @@ import Testing
   @Test func aLinksLife() {
     var table = LinkTable()
     table.read(Self.event(0x3E, Self.complete))
+    let start = LinkPHY(transmit: .oneMegabit, receive: .oneMegabit)
     #expect(
-      table[Self.peer] == AgreedParameters(interval: 30, latency: 2, supervisionTimeout: 42))
+      table[Self.peer]
+        == AgreedParameters(interval: 30, latency: 2, supervisionTimeout: 42, phy: start))
     #expect(table[Self.peer]?.intervalTime == .microseconds(37_500))
     #expect(table[Self.peer]?.supervisionTime == .milliseconds(420))
     table.read(Self.event(0x3E, [0x03, 0, 0x40, 0, 6, 0, 0, 0, 0xC8, 0]))
@@ -119,6 +122,8 @@ import Testing
       let parameters =
         [subevent, 0, 0x40, 0, 0, 3] + Self.octets + [UInt8](repeating: 9, count: 12) + Self.times
       table.read(Self.event(0x3E, parameters + [0, 0, 0, 0]))
+      let phy = table[BluetoothAddress("00:AA:01:01:00:01/random")!]?.phy
+      #expect(phy == LinkPHY(transmit: .oneMegabit, receive: .oneMegabit))
       #expect(table[BluetoothAddress("00:AA:01:01:00:01/random")!]?.interval == 30)
       #expect(table[Self.peer] == nil)
     }

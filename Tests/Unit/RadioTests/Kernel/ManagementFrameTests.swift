@@ -1,12 +1,13 @@
 import AttoATT
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoKernelRadio
 @testable import AttoRadio
 
 /// Frames and events, valid and malformed.
-@Suite struct ManagementFrameTests {
+@Suite(.oneByOne) struct ManagementFrameTests {
   static let peer = BluetoothAddress("00:AA:01:01:00:01")!
   static let peerOctets: [UInt8] = [0x01, 0x00, 0x01, 0x01, 0xAA, 0x00, 0x01]
 
