@@ -134,6 +134,31 @@ extension Diagnosis {
       "sudo modprobe bluetooth, or boot a kernel with Bluetooth; air: endpoints work without")
   }
 
+  /// What this kernel offers beyond connections, as sockets and the list of management commands show it;
+  /// nil if no socket could be opened.
+  static func features(_ evidence: MachineEvidence) -> Check? {
+    guard let hasEnhancedChannels = evidence.hasEnhancedChannels else { return nil }
+    let isSwitchedOff = !hasEnhancedChannels && evidence.hasEnhancedSwitch
+    var parts = [
+      "enhanced bearers (EATT) \(hasEnhancedChannels ? "on" : isSwitchedOff ? "off" : "missing")",
+      "timestamps of \(evidence.stampsSentPDUs ? "received and sent" : "received") PDUs",
+      "\(evidence.choosesPHY ? "a" : "no") choice of the PHY",
+    ]
+    // An unprivileged process is told of the commands that it may use only.
+    if let commands = evidence.commands, evidence.mayManage == true {
+      func add(_ opcode: ManagementOpcode, _ name: String) {
+        parts.append("\(commands.contains(opcode.code) ? "" : "no ")\(name)")
+      }
+      add(.addPatternsMonitor, "passive scans by advertisement monitors")
+      add(.setDefaultConfiguration, "default connection parameters")
+      add(.sendHCICommand, "HCI commands through the management socket")
+    }
+    return Check(
+      "features", isSwitchedOff ? .warn : .ok, parts.joined(separator: ", "),
+      remedy: isSwitchedOff
+        ? "echo 1 | sudo tee /sys/module/bluetooth/parameters/enable_ecred, for --bearers" : nil)
+  }
+
   /// Whether the process has CAP_NET_ADMIN.
   static func capability(_ evidence: MachineEvidence) -> Check {
     let may = evidence.mayManage ?? (evidence.hasNetAdmin == true && !evidence.isUserNamespace)

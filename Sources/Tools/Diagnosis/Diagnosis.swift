@@ -48,7 +48,8 @@ public struct Diagnosis: Hashable, Sendable {
   /// The names of all checks, in the order of ``checks``. A check that depends on another, such as the
   /// power of an adapter if there is none, is left out.
   public static let names = [
-    "kernel", "container", "bluetooth", "adapter", "rfkill", "power", "le", "address", "bondable",
+    "kernel", "container", "bluetooth", "features", "adapter", "rfkill", "power", "le", "address",
+    "bondable",
     "capability", "bluetoothd", "programs", "receive-buffer", "air", "sqlite",
   ]
 
@@ -70,6 +71,7 @@ public struct Diagnosis: Hashable, Sendable {
     if let check = Self.container(evidence) { checks.append(check) }
     checks.append(Self.bluetooth(evidence))
     if evidence.socketErrno == 0 {
+      if let check = Self.features(evidence) { checks.append(check) }
       checks += Self.adapters(evidence)
       checks += [Self.capability(evidence), Self.daemon(evidence), Self.programs(evidence)]
       if let check = Self.receiveBuffer(evidence) { checks.append(check) }

@@ -25,6 +25,21 @@ extension MachineEvidence {
       // The size that the socket has is what counts.
     }
     if clinux_get_option(socket, SOL_SOCKET, SO_RCVBUF, &size) == 0 { receiveBuffer = Int(size) }
+    tryOptions(of: socket)
+  }
+
+  /// Sets options that kernels do not all have. The socket is not bound, so those that the kernel has are
+  /// refused for that reason, and the others with ENOPROTOOPT.
+  private mutating func tryOptions(of socket: Int32) {
+    let mode = clinux_set_channel_mode(socket, UInt8(BT_MODE_EXT_FLOWCTL))
+    hasEnhancedChannels = mode != -ENOPROTOOPT
+    let phys = BT_PHY_LE_1M_TX | BT_PHY_LE_1M_RX
+    choosesPHY = clinux_set_option(socket, SOL_BLUETOOTH, BT_PHY, phys) != -ENOPROTOOPT
+    // L2CAP stamps what it sends in the kernels that have SOF_TIMESTAMPING_TX_COMPLETION. The older flags
+    // are accepted before, without effect.
+    let stampsOfCompletion: Int32 = 1 << 18
+    stampsSentPDUs =
+      clinux_set_option(socket, SOL_SOCKET, SO_TIMESTAMPING, stampsOfCompletion) == 0
   }
 
   /// Opens the folder of the virtual air, as its radios do.
@@ -54,6 +69,7 @@ extension MachineEvidence {
       let answer = try await KernelAdapters(loop: loop).survey()
       adapters = answer.adapters
       unconfigured = answer.unconfigured
+      commands = answer.commands
       mayManage = answer.commands.map { $0.contains(ManagementOpcode.setPowered.code) }
     } catch {
       managementError = error

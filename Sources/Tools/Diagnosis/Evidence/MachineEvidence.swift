@@ -65,6 +65,14 @@ struct MachineEvidence {
   /// The receive buffer of such a socket, as the kernel counts, after asking for as much as links
   /// do; nil if there is no socket.
   var receiveBuffer: Int?
+  /// Whether the kernel accepts BT_MODE for enhanced bearers; nil if there is no socket.
+  var hasEnhancedChannels: Bool?
+  /// Whether the module bluetooth has the parameter that switches them on.
+  var hasEnhancedSwitch = false
+  /// Whether the kernel stamps PDUs that are sent.
+  var stampsSentPDUs = false
+  /// Whether the kernel accepts BT_PHY of a socket.
+  var choosesPHY = false
   var airPath = ""
   var airFault: RadioError?
   var hasSQLite = false
@@ -74,6 +82,8 @@ struct MachineEvidence {
   var adapters: [AdapterInformation] = []
   /// Adapters that need an address or other configuration.
   var unconfigured: [UInt16] = []
+  /// The codes of the commands that this process may use; nil if they are not known.
+  var commands: Set<UInt16>?
   /// Whether this process may change settings; nil if it is not known.
   var mayManage: Bool?
   var managementError: RadioError?
@@ -114,6 +124,7 @@ struct MachineEvidence {
       }
       if forbids == true { blacklist = path }
     }
+    hasEnhancedSwitch = files.exists("/sys/module/bluetooth/parameters/enable_ecred")
     modules = (files.lines("/proc/modules") ?? []).compactMap { line in
       line.split(separator: " ").first.map { String($0) }
     }.filter { $0 == "bluetooth" || $0.hasPrefix("hci_") || $0.hasPrefix("bt") }.sorted()
