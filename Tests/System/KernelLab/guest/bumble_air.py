@@ -19,7 +19,9 @@ Run by the interpreter that has Bumble (see Tests/System/Interoperability/bumble
 
 import argparse
 import asyncio
+import contextlib
 import json
+import os
 import sys
 
 from bumble import core, hci, l2cap, ll
@@ -89,6 +91,18 @@ class KernelController(Controller):
             for report in packet.reports:
                 report.rssi = strengths.get(bytes(report.address), report.rssi)
         super().send_hci_packet(packet)
+
+    def on_hci_reset_command(self, command):
+        """A reset ends the links. Linux 6.1 sends one to an adapter that it has blocked, without a
+        disconnection before."""
+        self.lose_links()
+        return super().on_hci_reset_command(command)
+
+    def lose_links(self) -> None:
+        """The links end for their peers, as out of range."""
+        for connection in list(self.le_connections.values()):
+            connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_CONNECTION_TIMEOUT_ERROR))
+        self.le_connections.clear()
 
 
 # How strong devices are received, by address.
@@ -289,6 +303,18 @@ class BumbleHost:
             await connection.disconnect()
 
 
+class KernelSink:
+    """Writes to the kernel. An adapter that was switched off refuses packets, for which asyncio's transport
+    would take it away."""
+
+    def __init__(self, transport):
+        self.file = transport.sink.transport.get_extra_info("pipe")
+
+    def on_packet(self, packet: bytes) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            os.write(self.file.fileno(), packet)
+
+
 class KernelControllers:
     """The controllers of the kernel, by address."""
 
@@ -299,15 +325,13 @@ class KernelControllers:
     async def plug(self, address: str) -> None:
         transport = await open_transport("vhci")
         controller = KernelController(
-            f"hci-{address}", host_source=transport.source, host_sink=transport.sink, link=self.air,
-            public_address=f"{address}/P")
+            f"hci-{address}", host_source=transport.source, host_sink=KernelSink(transport),
+            link=self.air, public_address=f"{address}/P")
         self.transports[address] = transport, controller
 
     async def unplug(self, address: str) -> None:
         transport, controller = self.transports.pop(address)
-        # The links end for their peers, as out of range.
-        for connection in list(controller.le_connections.values()):
-            connection.send_ll_control_pdu(ll.TerminateInd(hci.HCI_CONNECTION_TIMEOUT_ERROR))
+        controller.lose_links()
         self.air.remove_controller(controller)
         await transport.close()
 

@@ -2,14 +2,22 @@
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 
-from peers import Process, check, control
+from peers import Process, check, control, run
 
 HERE = Path(__file__).parent
 SYSTEM_BUS = "/run/dbus/system_bus_socket"
 DAEMONS = ["/usr/libexec/bluetooth/bluetoothd", "/usr/lib/bluetooth/bluetoothd"]
+
+# In a root of its own, with the machine's bus and devices; the mounts end with it.
+ENTER = """
+for name in proc sys dev run; do mkdir -p "$0/$name"; mount --rbind "/$name" "$0/$name"; done
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket
+exec chroot "$0" "$@"
+"""
 
 
 def event(process: Process, name: str, seconds: float = 30) -> dict:
@@ -39,8 +47,11 @@ class Daemon:
         os.makedirs("/run/dbus", exist_ok=True)
         self.bus = Process("dbus-daemon", "--system", "--nofork", "--nopidfile")
         self.until(lambda: os.path.exists(SYSTEM_BUS), self.bus)
-        program = next((path for path in DAEMONS if os.path.exists(path)), "bluetoothd")
-        self.daemon = Process(program, "-n", *self.words)
+        root = os.environ.get("BLUEZ_ROOT")
+        start = ["unshare", "--mount", "sh", "-c", ENTER, root] if root else []
+        program = next((path for path in DAEMONS if os.path.exists(f"{root or ''}{path}")), "bluetoothd")
+        print("bluetoothd", run([*start, program, "--version"]).output.strip(), flush=True)
+        self.daemon = Process(*start, program, "-n", *self.words)
         # Only then it listens; who shall get its connections listens later.
         waiting = self.app("wait", len(control.indexes()) - self.without)
         check(waiting.wait(30) == 0, waiting.errors, self.daemon.errors)
@@ -59,5 +70,7 @@ class Daemon:
         self.daemon.end()
         self.bus.end()
         os.unlink(SYSTEM_BUS)
+        # Its bonds, and what it knows of peers.
+        shutil.rmtree(f"{os.environ.get('BLUEZ_ROOT', '')}/var/lib/bluetooth", ignore_errors=True)
         for index in control.indexes():
             control.setup(index)

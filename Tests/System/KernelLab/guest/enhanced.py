@@ -1,5 +1,6 @@
 """The kernel's sockets for enhanced ATT bearers, used plainly."""
 
+import errno
 import select
 
 from peers import *
@@ -7,6 +8,16 @@ from peers import *
 SOL_BLUETOOTH, BT_SECURITY, BT_DEFER_SETUP, BT_SNDMTU, BT_RCVMTU, BT_MODE = 274, 4, 7, 12, 13, 15
 EXT_FLOWCTL, SPSM, MEDIUM = 4, 0x27, 2
 PARAMETER = Path("/sys/module/bluetooth/parameters/enable_ecred")
+
+
+def require_enhanced_channels() -> None:
+    """Skips the test on a kernel without them."""
+    try:
+        bound(0).close()
+    except OSError as failure:
+        if failure.errno != errno.ENOPROTOOPT:
+            raise
+        skip("this kernel has no enhanced channels (BT_MODE: Protocol not available)")
 
 
 def address(device: str, psm: int) -> bytes:

@@ -28,18 +28,22 @@ def start_controllers(count: int) -> subprocess.Popen:
         time.sleep(0.02)
     for index in range(count):
         control.setup(index)
+    # Off in some kernels; `doctor` and `enhanced` try both.
+    parameter = Path("/sys/module/bluetooth/parameters/enable_ecred")
+    if parameter.exists():
+        parameter.write_text("1")
     return radio
 
 
 def start_trace() -> subprocess.Popen:
     file = WORK / "trace.btsnoop"
     trace = subprocess.Popen(
-        ["btmon", "-w", str(file)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
+        [sys.executable, "-B", str(Path(__file__).with_name("monitor.py")), str(file)],
+        stdin=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not (file.exists() and file.stat().st_size > 16):
+    while not (file.exists() and file.stat().st_size >= 16):
         if time.monotonic() > deadline or trace.poll() is not None:
-            raise SystemExit("lab: btmon did not begin")
+            raise SystemExit("lab: the recorder did not begin")
         time.sleep(0.02)
     return trace
 

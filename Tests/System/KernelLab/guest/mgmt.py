@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The kernel's Bluetooth management socket, as far as the lab needs it.
 
-mgmt hciN power|le|bredr|connectable|bondable|advertising on|off
+mgmt hciN power|le|bredr|secure|connectable|bondable|advertising on|off
 mgmt hciN io none|display|display-yes-no|keyboard|keyboard-display
 mgmt hciN setup|info|disconnect|connections
 mgmt agent           answers the kernel's questions about pairing with yes, until it is ended
@@ -9,6 +9,7 @@ mgmt agent           answers the kernel's questions about pairing with yes, unti
 
 import ctypes
 import os
+import select
 import socket
 import struct
 import sys
@@ -22,6 +23,7 @@ HCI_CHANNEL_CONTROL = 3
 # Commands (MGMT_OP_*).
 READ_INDEX_LIST = 0x0003
 READ_INFO = 0x0004
+LOAD_LONG_TERM_KEYS = 0x0013
 DISCONNECT = 0x0014
 GET_CONNECTIONS = 0x0015
 SET_IO_CAPABILITY = 0x0018
@@ -29,10 +31,15 @@ UNPAIR_DEVICE = 0x001B
 USER_CONFIRMATION_REPLY = 0x001C
 SWITCHES = {
     "power": 0x0005, "connectable": 0x0007, "bondable": 0x0009, "le": 0x000D, "bredr": 0x002A,
+    "secure": 0x002D,
 }
 STOP_DISCOVERY = 0x0024
+LOAD_IRKS = 0x0030
+READ_ADVERTISING_FEATURES = 0x003D
 ADD_ADVERTISING = 0x003E
 REMOVE_ADVERTISING = 0x003F
+READ_DEFAULTS, SET_DEFAULTS = 0x004B, 0x004C
+READ_MONITORS = 0x0051
 CAPABILITIES = ["display", "display-yes-no", "keyboard", "none", "keyboard-display"]
 
 # Events (MGMT_EV_*).
@@ -69,7 +76,10 @@ class Mgmt:
         self.socket.send(struct.pack("<HHH", opcode, index, len(parameters)) + parameters)
 
     def command(self, opcode: int, index: int, parameters: bytes = b"") -> bytes:
-        """Sends a command and gives the parameters of its completion."""
+        """Sends a command and gives the parameters of its completion. Events from before are dropped:
+        the kernel refuses commands (ENOMEM) of a socket that is full of them."""
+        while select.select([self.socket], [], [], 0)[0]:
+            self.socket.recv(4096)
         self.send(opcode, index, parameters)
         while True:
             code, _, data = self.event()
@@ -121,6 +131,8 @@ class Mgmt:
         self.switch(index, "power", False)
         self.switch(index, "le", True)
         self.switch(index, "bredr", False)
+        # `atto serve` and `atto pair` switch it on, and leave it on.
+        self.switch(index, "secure", True)
         self.switch(index, "bondable", True)
         self.set_capability(index, "none")
         self.switch(index, "connectable", True)
@@ -133,6 +145,11 @@ class Mgmt:
             self.command(UNPAIR_DEVICE, index, octets + b"\x01\x01")
         except MgmtError:
             pass  # there are none
+
+    def forget_all(self, index: int) -> None:
+        """Drops the keys of all peers, as a restart of the machine does."""
+        self.command(LOAD_LONG_TERM_KEYS, index, b"\0\0")
+        self.command(LOAD_IRKS, index, b"\0\0")
 
     def await_adapters(self, wanted: list[int], seconds: float = 10) -> None:
         """Waits until there are these adapters and no others: those of a process that has been

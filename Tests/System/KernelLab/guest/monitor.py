@@ -6,8 +6,12 @@ The kernel keeps it in the socket until it is taken: nothing runs meanwhile.
 
 import ctypes
 import os
+import select
+import signal
 import socket
 import struct
+import sys
+import threading
 from dataclasses import dataclass
 
 import mgmt
@@ -54,7 +58,7 @@ class Happening:
 class Monitor:
     """Everything that happens from here on."""
 
-    def __init__(self):
+    def __init__(self, skips: bool = True):
         self.socket = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_RAW, mgmt.BTPROTO_HCI)
         self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
         self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, 1)
@@ -62,7 +66,9 @@ class Monitor:
         if mgmt.libc.bind(self.socket.fileno(), address, len(address)) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self.socket.setblocking(False)
-        self.rest(None)
+        if skips:
+            # The adapters that there are.
+            self.rest(None)
 
     def rest(self, adapter: int | None) -> list[Happening]:
         """What has happened at an adapter since the last look."""
@@ -83,15 +89,18 @@ class Monitor:
         socket had no room for, and what it has not read when it is told to end."""
         with open(path, "wb") as file:
             file.write(BTSNOOP)
-            while True:
-                try:
-                    seconds, data = self.next()
-                except BlockingIOError:
-                    return
-                kind, index, length = struct.unpack("<HHH", data[:6])
-                file.write(struct.pack(
-                    ">IIIIQ", length, length, index << 16 | kind, 0,
-                    BTSNOOP_EPOCH + round(seconds * 1e6)) + data[6:6 + length])
+            self.append(file)
+
+    def append(self, file) -> None:
+        while True:
+            try:
+                seconds, data = self.next()
+            except BlockingIOError:
+                return
+            kind, index, length = struct.unpack("<HHH", data[:6])
+            file.write(struct.pack(
+                ">IIIIQ", length, length, index << 16 | kind, 0,
+                BTSNOOP_EPOCH + round(seconds * 1e6)) + data[6:6 + length])
 
     def next(self) -> tuple[float, bytes]:
         """The kernel's time of the next record, and the record."""
@@ -109,6 +118,18 @@ class Monitor:
         return whole + part / 1e6, room.raw[:count]
 
 
+def record(path: str) -> None:
+    """Records until SIGTERM. btmon decodes what it records, and some of that crashes it."""
+    monitor = Monitor(skips=False)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    with open(path, "wb", buffering=0) as file:
+        file.write(BTSNOOP)
+        while not ended.is_set():
+            select.select([monitor.socket], [], [], 0.2)
+            monitor.append(file)
+
+
 def understood(kind: int, data: bytes) -> tuple | None:
     if kind == EVENT:
         if data[0] == DISCONNECTION_COMPLETE and data[2] == 0:
@@ -121,3 +142,7 @@ def understood(kind: int, data: bytes) -> tuple | None:
         if handle >> 12 & 3 != 1 and channel == ATT_CID:
             return ("sent" if kind == SENT else "received", data[8:])
     return None
+
+
+if __name__ == "__main__":
+    record(sys.argv[1])

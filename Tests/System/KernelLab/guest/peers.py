@@ -1,10 +1,13 @@
 """For the lab tests: the command under test, servers on the air, plain ATT sockets.
 
 A test is a file in tests/. It runs alone in the machine, as root, with $ATTO the command and
-$FIXTURES the profiles, in an empty folder of its own. Status 0 means that it passed. Before each test
-there are no links, no advertisements and no scans.
+$FIXTURES the profiles, in an empty folder of its own. Status 0 means that it passed, and `skip` ends it
+where the kernel lacks what it is about. Before each test there are no links, advertisements, scans and
+keys. Its processes, links, advertisements, scans and keys end with it. Whatever else it changes, such as
+the power of an adapter, it restores, also if it fails: see state.py.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -18,9 +21,11 @@ from pathlib import Path
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import mgmt
+import state
 
 sys.path.insert(
     0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Interoperability"))
@@ -50,6 +55,16 @@ def check(condition: bool, *what) -> None:
         caller = sys._getframe(1)
         name = os.path.basename(caller.f_code.co_filename)
         raise SystemExit(f"{name}:{caller.f_lineno}: failed: {' '.join(map(str, what))}")
+
+
+# The status of a test that was skipped; its last line is the reason.
+SKIPPED = 77
+
+
+def skip(reason: str) -> None:
+    """Ends the test. Only for what the kernel has said that it lacks, never after a failure."""
+    print(reason)
+    raise SystemExit(SKIPPED)
 
 
 @dataclass
@@ -193,18 +208,23 @@ class Example(Process):
 
 
 class Server(Process):
-    """`atto serve` on an adapter that advertises."""
+    """`atto serve`, which advertises on its adapter.
+
+    Nothing else advertises there: if a scan reports two sets at once, the kernel sends a second LE
+    Extended Create Connection to a peer that is connected by then, and waits for it. So what a killed
+    server has left is taken off the air.
+    """
 
     def __init__(self, name: str, *words: str, adapter: int = 1, listen: str | None = None,
                  path: str | None = None):
         self.adapter = adapter
+        if listen in (None, f"le:@hci{adapter}"):
+            control.stop_advertising(adapter)
         super().__init__(
             ATTO, "serve", path or profile(name), "--listen", listen or f"le:@hci{adapter}", "--json",
             *words)
         self.seen: list[dict] = []
         self.event("listening")
-        if listen is None:
-            advertise(adapter)
 
     def event(self, name: str, seconds: float = PATIENCE) -> dict:
         """The next event of this name; what comes before it is dropped."""
@@ -295,7 +315,7 @@ class BumbleAir(Process):
 
 
 def advertise(adapter: int = 1) -> None:
-    """Restarts advertising. Under load, the kernel sometimes does not resume an instance after a link."""
+    """Restarts the lab's own advertising, for plain sockets and other servers than atto."""
     control.stop_advertising(adapter)
     control.advertise(adapter)
 
@@ -305,6 +325,38 @@ def stop_scans() -> None:
     connection."""
     for index in control.indexes():
         control.stop_discovery(index)
+
+
+def leave() -> None:
+    """Ends what every test makes: links, advertisements, scans and keys."""
+    stop_scans()
+    reset()
+    for index in control.indexes():
+        control.forget_all(index)
+
+
+@contextlib.contextmanager
+def off(adapter: int) -> Iterator[None]:
+    """An adapter without power."""
+    control.switch(adapter, "power", False)
+    try:
+        yield
+    finally:
+        control.switch(adapter, "power", True)
+
+
+@contextlib.contextmanager
+def blocked() -> Iterator[None]:
+    """All adapters blocked by rfkill. The kernel leaves them off, so the lab's own are switched on
+    again."""
+    state.rfkill(True)
+    try:
+        yield
+    finally:
+        state.rfkill(False)
+        for index in control.indexes():
+            if control.address(index) in ADDRESSES:
+                control.switch(index, "power", True)
 
 
 def reset(adapters=None) -> None:

@@ -23,6 +23,10 @@ sys.path.insert(0, str(HERE.parent))
 from kernellab.trouble import complaints, readable_log
 import mgmt
 import peers
+from state import State, mount_debugfs, processes, restore
+
+# Seconds until a process that was killed counts as one that remains.
+PATIENCE = 10
 
 
 def deadline(test: Path) -> float:
@@ -49,7 +53,7 @@ class KernelLog:
                 continue  # some were overwritten
 
 
-def run(test: Path, log: KernelLog, adapters: list[int]) -> dict:
+def run(test: Path, log: KernelLog, before: State) -> dict:
     folder = Path("/run/tmp") / test.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -71,17 +75,16 @@ def run(test: Path, log: KernelLog, adapters: list[int]) -> dict:
         os.waitpid(process, 0)
         trouble = f"timed out after {deadline(test):g} s"
     else:
-        trouble = f"exit {status}" if status else None
+        trouble = f"exit {status}" if status not in (0, peers.SKIPPED) else None
     output = said_by_test.read_text(errors="replace")
-    # The kernel refuses commands of a socket whose queue is full of the test's events.
-    peers.control.socket.close()
-    peers.control = mgmt.Mgmt()
-    try:
-        peers.control.await_adapters(adapters)
-        peers.stop_scans()
-        peers.reset()
-    except Exception as error:
-        trouble = trouble or f"adapters or links remain: {error}"
+    left = clear(before)
+    if left:
+        output += "".join(f"left behind: {one}\n" for one in left)
+        trouble = trouble or "the machine is not as the test found it"
+        try:
+            restore(peers.control, before)
+        except Exception as error:
+            output += f"cannot be restored: {error!r}\n"
     seconds = time.monotonic() - start
     said = log.rest()
     if complaints(said):
@@ -89,7 +92,23 @@ def run(test: Path, log: KernelLog, adapters: list[int]) -> dict:
         output += said
     elif trouble:
         output += said[-3000:]
-    return {"test": test.stem, "seconds": seconds, "trouble": trouble, "output": output}
+    result = "failed" if trouble else "skipped" if status == peers.SKIPPED else "passed"
+    return {"test": test.stem, "seconds": seconds, "result": result, "trouble": trouble,
+            "output": output, "isLast": bool(left and clear(before))}
+
+
+def clear(before: State) -> list[str]:
+    """Ends what every test makes, and returns what it has left beyond that."""
+    try:
+        # A killed process may take a while to end.
+        deadline = time.monotonic() + PATIENCE
+        while processes().keys() - before.processes.keys() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        peers.control.await_adapters(before.adapters)
+        peers.leave()
+        return State(peers.control).differences(before)
+    except Exception as error:
+        return [repr(error)]
 
 
 def begin(test: Path, folder: Path, output: Path) -> int:
@@ -149,11 +168,16 @@ def named() -> Iterator[str]:
 
 def main(tests: list[str]) -> int:
     log = KernelLog()
-    adapters = peers.control.indexes()
-    peers.reset()
+    mount_debugfs()
+    peers.leave()
+    before = State(peers.control)
     for test in tests or named():
         print(json.dumps({"begins": Path(test).stem}), flush=True)
-        print(json.dumps(run(Path(test), log, adapters)), flush=True)
+        result = run(Path(test), log, before)
+        print(json.dumps(result), flush=True)
+        if result["isLast"]:
+            # What the test has left cannot be undone. The host takes another machine.
+            break
     return 0
 
 

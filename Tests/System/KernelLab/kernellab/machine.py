@@ -1,8 +1,12 @@
 """One run of the machine, from power-on to power-off."""
 
+import ctypes
 import json
+import mmap
 import os
+import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import packages
-from .parts import FOLDER, Parts, cache_folder
+from .parts import FOLDER, Parts, lab_folder
 from .trouble import COMPLAINT, complaints, readable_log
 
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 # Beside the command's own status.
 DEADLINE_STATUS = 124
 LAB_STATUS = 125
@@ -34,6 +39,27 @@ class Job:
     prepares: Callable[[Path], None] = lambda folder: None
 
 
+def tsc_rate() -> str:
+    """The kernel's option for the rate of the time stamp counter, which is this processor's. A kernel that
+    measures it on a busy host may be wrong by a factor of ten. All its time limits are too short then."""
+    if platform.machine() != "x86_64":
+        return ""
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    # rdtsc; shl $32, %rdx; or %rdx, %rax; ret
+    code.write(bytes.fromhex("0f31 48c1e220 4809d0 c3"))
+    read = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+
+    def moment() -> tuple[int, int]:
+        """Nanoseconds and the counter, read with the least time between them."""
+        clock = lambda: time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)  # noqa: E731
+        tries = [(clock(), read(), clock()) for _ in range(20)]
+        before, count, after = min(tries, key=lambda one: one[2] - one[0])
+        return (before + after) // 2, count
+
+    (begin, first), _, (end, last) = moment(), time.sleep(0.1), moment()
+    return f"tsc_early_khz={(last - first) * 1_000_000 // (end - begin)}"
+
+
 class Run:
     """A run in a folder of its own, where what the machine brings back is written."""
 
@@ -49,9 +75,12 @@ class Run:
         self.describe_job()
         self.job.prepares(self.folder)
         start = time.monotonic()
+        # Where this process is killed, `finally` is not reached.
+        prctl = ctypes.CDLL(None).prctl
         machine = subprocess.Popen(
             self.qemu(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=open(self.folder / "qemu.log", "w"))
+            stderr=open(self.folder / "qemu.log", "w"),
+            preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
         late = False
         try:
             while machine.poll() is None:
@@ -70,7 +99,7 @@ class Run:
     def describe_job(self) -> None:
         environment = {
             name: value for name, value in os.environ.items()
-            if name in ("LANG", "HOME", "TERM", "PATH") or name.startswith("ATTO")}
+            if name in ("LANG", "HOME", "TERM", "XDG_CACHE_HOME") or name.startswith("ATTO")}
         environment.update(self.job.environment)
         environment["PATH"] = f"{FOLDER}/guest:" + packages.SEARCH_PATH
         (self.folder / "job.json").write_text(json.dumps({
@@ -90,7 +119,7 @@ class Run:
             "-serial", f"file:{self.folder}/console.log",
             "-kernel", str(self.parts.kernel), "-initrd", str(self.parts.initramfs),
             "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic rdinit=/init "
-            "mitigations=off tsc=reliable random.trust_cpu=on "
+            f"mitigations=off tsc=reliable {tsc_rate()} random.trust_cpu=on "
             # At addresses that stay Python starts in two thirds of the time.
             "norandmaps nokaslr",
             "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
@@ -158,7 +187,7 @@ def run(parts: Parts, job: Job, keep: Path | None = None, output=None) -> int:
         for name in ("stdout", "stderr", "status", "kmsg", "kernel.log", "trace.btsnoop", "tests"):
             (keep / name).unlink(missing_ok=True)
         return Run(parts, job, keep.resolve(), output).go()
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=cache_folder()))
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=lab_folder()))
     try:
         return Run(parts, job, folder, output).go()
     finally:

@@ -1,13 +1,14 @@
 """Debian packages: tools that are installed, and a kernel that is only unpacked.
 
-Nothing of the system's configuration of apt is changed. Where its sources lack the kernel, a
-private configuration under the cache adds the backports of the same mirror.
+Nothing of the system's configuration of apt is changed: kernels come from suites that are named in a
+private configuration in the cache.
 """
 
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from .trouble import LabError
@@ -25,7 +26,14 @@ MODULES = {
     "python3-dbus": "/usr/lib/python3/dist-packages/dbus",
     "python3-gi": "/usr/lib/python3/dist-packages/gi",
 }
-WANTED_SERIES = "6.12"
+# The suite that each kernel comes from. Its meta package names the release.
+KERNELS = {"6.1": "bookworm", "6.12": "trixie", "newest": "trixie-backports"}
+DEFAULT_KERNEL = "6.12"
+KERNEL_HELP = f"{', '.join(KERNELS)}, or a folder with unpacked packages ({DEFAULT_KERNEL})"
+META = "linux-image-amd64"
+# Where bluetoothd of a version is looked for.
+BLUEZ_SUITES = ["bookworm", "trixie", "sid"]
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 
 
@@ -84,85 +92,114 @@ def install_tools() -> None:
 
 
 class Apt:
-    """apt with the system's configuration, or with a private one under the cache."""
+    """One suite of Debian, from the mirror of this system, with lists and a cache of its own."""
 
-    def __init__(self, options: list[str] = ()):
-        self.options = list(options)
+    def __init__(self, cache: Path, suite: str):
+        if which("apt-get") is None:
+            raise LabError("apt-get is needed to fetch packages of Debian")
+        self.suite = suite
+        self.folder = cache / "apt" / suite
+        self.configuration = self.folder / "apt.conf"
+        for name in ("lists/partial", "archives/partial"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        mirror, key = mirror_and_key()
+        (self.folder / "sources.list").write_text(
+            f"deb {f'[signed-by={key}] ' if key else ''}{mirror} {suite} main\n")
+        # Read after the system's configuration, whose proxies stay. Its hooks would change the
+        # system's cache.
+        self.configuration.write_text(f"""
+Dir::State::lists "{self.folder}/lists";
+Dir::State::status "/dev/null";
+Dir::Cache "{self.folder}";
+Dir::Cache::archives "{self.folder}/archives";
+Dir::Etc::sourcelist "{self.folder}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+""")
+        say(f"reading the list of packages of {suite}")
+        self.run("apt-get", "update")
 
-    def image(self) -> str | None:
-        """The package that holds the newest kernel of the wanted series."""
-        for meta in (f"linux-image-{WANTED_SERIES}-amd64", "linux-image-amd64"):
-            package = self.image_behind(meta)
-            if package and package.startswith(f"linux-image-{WANTED_SERIES}."):
-                return package
-        return None
+    def run(self, program: str, *words: str, **more) -> subprocess.CompletedProcess:
+        return run([program, "-c", str(self.configuration), *words], capture_output=True, **more)
 
-    def image_behind(self, meta: str) -> str | None:
-        shown = run(["apt-cache", *self.options, "show", meta], capture_output=True).stdout
-        found = re.search(r"^Depends:.*?\b(linux-image-\d\S*?)[\s,(]", shown + " ", re.MULTILINE)
-        return found.group(1) if found else None
+    def fields(self, package: str) -> dict[str, str]:
+        """The description of the newest version; empty if the suite lacks the package."""
+        shown = self.run("apt-cache", "--no-all-versions", "show", package).stdout
+        return dict(re.findall(r"^([A-Z][\w-]*): (.*)$", shown, re.MULTILINE))
 
-    def download(self, package: str, folder: Path) -> Path | None:
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob(f"{package}_*.deb"):
-            old.unlink()
-        # A folder of root's is closed to apt's own user; it says so and goes on.
-        command = ["apt-get", *self.options, "download", package]
-        run(command, cwd=folder, capture_output=True)
-        return next(folder.glob(f"{package}_*.deb"), None)
+    def depends(self, package: str) -> list[str]:
+        """The packages that one depends on, of alternatives the first."""
+        fields = self.fields(package)
+        lists = ",".join(fields.get(name, "") for name in ("Pre-Depends", "Depends"))
+        return [words[0].partition(":")[0] for one in lists.split(",") if (words := one.split())]
 
-
-def private_apt(cache: Path, with_backports: bool) -> Apt:
-    """apt with lists of its own: the system's sources, and backports from the same mirror."""
-    home = cache / "apt"
-    for name in ("lists/partial", "archives/partial", "sources"):
-        (home / name).mkdir(parents=True, exist_ok=True)
-    options = [
-        "-o", f"Dir::State::lists={home}/lists",
-        "-o", f"Dir::Cache={home}",
-        "-o", f"Dir::Cache::archives={home}/archives",
-        "-o", f"Dir::Etc::sourceparts={home}/sources",
-        "-o", "APT::Sandbox::User=" + (os.environ.get("USER") or "root"),
-    ]
-    for source in Path("/etc/apt/sources.list.d").glob("*"):
-        shutil.copy(source, home / "sources")
-    if with_backports:
-        listing = run(
-            ["apt-get", "indextargets", "--format", "$(REPO_URI)|$(RELEASE)|$(SIGNED_BY)|$(ORIGIN)",
-             "Created-By: Packages"],
-            capture_output=True).stdout
-        for line in listing.splitlines():
-            mirror, release, key, origin = (line.split("|") + [""] * 4)[:4]
-            if not re.fullmatch(r"[a-z]+", release):
-                continue
-            signed = f"[signed-by={key}] " if key else ""
-            (home / "sources" / "backports.list").write_text(
-                f"deb {signed}{mirror} {release}-backports main\n")
-            break
-    apt = Apt(options)
-    say("reading the lists of packages")
-    run(["apt-get", *options, "update"], capture_output=True)
-    return apt
+    def unpack(self, packages: list[str], root: Path) -> None:
+        """Downloads packages and unpacks them into a folder."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            done = self.run("apt-get", "download", *packages, cwd=folder)
+            files = sorted(Path(folder).glob("*.deb"))
+            if done.returncode != 0 or len(files) < len(packages):
+                raise LabError(f"cannot fetch {' '.join(packages)}: {done.stderr.strip()}")
+            for file in files:
+                done = run(["dpkg", "-x", str(file), str(root)], capture_output=True)
+                if done.returncode != 0:
+                    raise LabError(f"cannot unpack {file.name}: {done.stderr.strip()}")
 
 
-def download_kernel(cache: Path) -> tuple[str, Path]:
-    """A kernel's package of the wanted series, or the newest there is: its name and its file."""
-    if which("apt-get") is None:
-        raise LabError("apt-get is needed to fetch a kernel with Bluetooth")
-    downloads = cache / "downloads"
-    apt = Apt()
-    sources = [lambda: apt, lambda: private_apt(cache, False), lambda: private_apt(cache, True)]
-    for make in sources:
-        apt = make()
-        package = apt.image()
-        if package:
-            say(f"fetching {package}")
-            file = apt.download(package, downloads)
-            if file:
-                return package, file
-    package = apt.image_behind("linux-image-amd64")
-    file = apt.download(package, downloads) if package else None
-    if file is None:
-        raise LabError("apt finds no kernel; is the network there? Try: apt-get update")
-    say(f"no kernel {WANTED_SERIES} can be had; taking {package}, which has faults of its own")
-    return package, file
+def mirror_and_key() -> tuple[str, str]:
+    """The mirror of Debian that this system uses, and the key that its list names, if it names one."""
+    listing = run(
+        ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(RELEASE)|$(REPO_URI)|$(SIGNED_BY)",
+         "Created-By: Packages"], capture_output=True).stdout
+    for line in listing.splitlines():
+        origin, release, mirror, key = line.split("|")
+        # Suites with a suffix, such as those of security updates, may have another mirror.
+        if origin == "Debian" and release.isalpha():
+            return mirror, key if key.startswith("/") else KEYRING
+    return "http://deb.debian.org/debian", KEYRING
+
+
+def fetch_kernel(cache: Path, name: str, root: Path) -> str:
+    """Unpacks the present kernel of a name of `KERNELS`; returns its version."""
+    apt = Apt(cache, KERNELS[name])
+    # The meta package depends on one of a release. From 7.3 on, that is a meta package again.
+    found, waiting = [], [META]
+    while waiting:
+        for package in apt.depends(waiting.pop()):
+            if re.match(r"linux-(image|binary|base|modules)-\d", package) and package not in found:
+                found.append(package)
+                waiting.append(package)
+    if not found:
+        raise LabError(
+            f"apt finds no {META} in {apt.suite}; is the network there? Try: apt-get update")
+    say(f"fetching {' '.join(found)}")
+    apt.unpack(found, root)
+    return apt.fields(META)["Version"]
+
+
+def fetch_bluez(cache: Path, version: str, root: Path) -> None:
+    """Unpacks bluetoothd of a version, with its libraries, into a root of its own."""
+    seen = {}
+    for suite in BLUEZ_SUITES:
+        apt = Apt(cache, suite)
+        seen[suite] = apt.fields("bluez").get("Version", "none")
+        if seen[suite].split("-")[0] != version:
+            continue
+        found = ["bluez"]
+        for package in found:
+            found += [
+                name for name in apt.depends(package) if name.startswith(("lib", "zlib")) and name not in found]
+        # Older packages hold folders that later ones have moved.
+        for name in ("lib", "lib64"):
+            (root / "usr" / name).mkdir(parents=True)
+            (root / name).symlink_to(f"usr/{name}")
+        say(f"fetching bluez {seen[suite]} and {len(found) - 1} libraries")
+        apt.unpack(found, root)
+        return
+    raise LabError(f"no bluetoothd {version}; there are {seen}")

@@ -2,9 +2,9 @@
 
 import fcntl
 import hashlib
-import os
 import shutil
-import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,56 +12,96 @@ from . import initramfs, packages
 from .trouble import LabError
 
 FOLDER = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(FOLDER.parents[1] / "Support"))
+import cache  # noqa: E402
 
 
-def cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "atto" / "lab"
+def lab_folder() -> Path:
+    return cache.cache_folder() / "lab"
 
 
 @dataclass
 class Parts:
     release: str
+    # Of the package.
+    version: str
     kernel: Path
     initramfs: Path
 
+    def __str__(self) -> str:
+        return self.release + (f" ({self.version})" if self.version else "")
 
-def prepare() -> Parts:
-    """Fetches and builds what is not there yet. Two at once take turns."""
+
+def prepare(kernel: str = packages.DEFAULT_KERNEL, renews: bool = False) -> Parts:
+    """Fetches and builds what is not there yet, or with `renews` the present kernel. Two at once take
+    turns. `kernel` is a name of `packages.KERNELS`, or a folder with unpacked packages."""
     packages.install_tools()
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / "lock", "w") as lock:
+    folder = lab_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        root = kernel_root(cache)
-        kernel = next((root / "boot").glob("vmlinuz-*"))
-        release = kernel.name.removeprefix("vmlinuz-")
-        return Parts(release, kernel, current_initramfs(cache, root, release))
+        root = Path(kernel)
+        if kernel in packages.KERNELS:
+            root = kernel_root(folder, kernel, renews)
+        image = kernel_image(root)
+        if image is None:
+            raise LabError(
+                f"no kernel in {root}: give a folder with the unpacked packages of one, or "
+                f"{', '.join(packages.KERNELS)}")
+        release = image.name.removeprefix("vmlinuz-")
+        if release == "vmlinuz":
+            release = image.parent.name
+        version = root / "complete"
+        return Parts(
+            release, version.read_text().strip() if version.exists() else "", image,
+            current_initramfs(folder, root, release))
 
 
-def kernel_root(cache: Path) -> Path:
-    """The unpacked package of the kernel."""
-    root = cache / "kernel"
-    if (root / "complete").exists():
-        return root
-    package, file = packages.download_kernel(cache)
-    shutil.rmtree(root, ignore_errors=True)
-    done = subprocess.run(["dpkg", "-x", file, root], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise LabError(f"cannot unpack {file}: {done.stderr.strip()}")
-    file.unlink()
-    (root / "complete").write_text(package + "\n")
+def kernel_image(root: Path) -> Path | None:
+    """The kernel of unpacked packages: beside its modules from 7.3 on."""
+    return next(
+        (path for pattern in ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz")
+         for path in sorted(root.glob(pattern))), None)
+
+
+def kernel_root(folder: Path, name: str, renews: bool) -> Path:
+    """The unpacked packages of a kernel in the cache."""
+    def fetch(part: Path) -> None:
+        (part / "complete").write_text(packages.fetch_kernel(folder, name, part) + "\n")
+
+    return kept(folder / "kernels" / name, fetch, renews)
+
+
+def bluez_root(version: str) -> Path:
+    """The root of a version of bluetoothd in the cache."""
+    folder = lab_folder()
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return kept(
+            folder / "bluez" / version, lambda part: packages.fetch_bluez(folder, version, part))
+
+
+def kept(root: Path, fetch: Callable[[Path], None], renews: bool = False) -> Path:
+    """A folder of the cache, made by `fetch` if it is not there or if it is renewed."""
+    if renews or not root.exists():
+        part = root.with_name(f"{root.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        fetch(part)
+        shutil.rmtree(root, ignore_errors=True)
+        part.rename(root)
     return root
 
 
-def current_initramfs(cache: Path, root: Path, release: str) -> Path:
+def current_initramfs(folder: Path, root: Path, release: str) -> Path:
     """The initramfs that belongs to this kernel, this busybox and these scripts."""
     busybox = Path(packages.which("busybox"))
     init = FOLDER / "guest" / "init"
     digest = hashlib.sha256(release.encode())
     for source in (Path(initramfs.__file__), init, busybox):
         digest.update(source.read_bytes())
-    file = cache / f"initramfs-{digest.hexdigest()[:16]}"
+    name = f"initramfs-{release}"
+    file = folder / f"{name}-{digest.hexdigest()[:16]}"
     if file.exists():
         return file
     tree = next(
@@ -70,7 +110,7 @@ def current_initramfs(cache: Path, root: Path, release: str) -> Path:
     if tree is None:
         raise LabError(f"the package of the kernel {release} holds no modules")
     content = initramfs.build(tree, busybox, init)
-    for old in cache.glob("initramfs-*"):
+    for old in folder.glob(f"{name}-*"):
         old.unlink()
     part = file.with_suffix(".part")
     part.write_bytes(content)

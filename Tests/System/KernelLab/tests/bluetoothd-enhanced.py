@@ -4,6 +4,8 @@ from daemon import *
 from enhanced import *
 from peers import *
 
+require_enhanced_channels()
+
 READ, WRITE = (f"a770{number:04x}-0000-4000-8000-00805f9b34fb" for number in (1, 2))
 COUNT = 4
 SLOW = [f"a771{number:04x}-0000-4000-8000-00805f9b34fb" for number in range(COUNT)]

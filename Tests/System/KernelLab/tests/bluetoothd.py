@@ -76,7 +76,6 @@ with Daemon() as daemon:
     server.event("disconnected")
 
     # The gateway beside it says what it leaves to bluetoothd, and holds its links.
-    advertise(1)
     held = {"name": "same", "match": {"address": ADDRESSES[1]}}
     with Gateway(adapters=["hci0"], devices=[held]) as gateway:
         gateway.logged(

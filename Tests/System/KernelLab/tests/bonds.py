@@ -5,12 +5,9 @@ from peers import *
 ENCRYPTED, NOTIFYING, SIGNED = "0x010A", "0x0215", "0x0210"
 HERE = ["--store", "client.sqlite"]
 THERE = ["--store", "server.sqlite"]
-LOAD_LONG_TERM_KEYS, LOAD_IRKS = 0x0013, 0x0030
 
 
 def serve() -> Server:
-    # Advertised by the lab as well: what a killed server had in the air is in the way of the next
-    # for some seconds.
     return Server("edges", "--control", *THERE)
 
 
@@ -23,8 +20,7 @@ def bond(words, *more) -> dict:
 def forget() -> None:
     """What a restart of the machine does to the kernel's keys."""
     for index in (0, 1):
-        control.command(LOAD_LONG_TERM_KEYS, index, b"\0\0")
-        control.command(LOAD_IRKS, index, b"\0\0")
+        control.forget_all(index)
 
 
 def kill(*processes) -> None:

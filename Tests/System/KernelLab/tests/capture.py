@@ -153,7 +153,6 @@ reset()
 with Server("heart-rate", adapter=3):
     straight = atto("discover", endpoint(server=3, client=2), "--json").output
     reset()
-    advertise(3)
     relay = client("capture", "--listen", "le:@hci1", endpoint(server=3, client=2), "--once",
                    "--json", "--capture", "relay.btsnoop")
     said(relay, "listening on le:@hci1")

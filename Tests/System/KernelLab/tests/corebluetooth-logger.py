@@ -7,17 +7,16 @@ with Example("HeartRatePeripheral", 0) as sensor:
     with Example("ReconnectingLogger", 1) as logger:
         logger.expect("Heart Rate Measurement", 5)
         for turn in range(2):
-            control.switch(0, "power", False)
-            logger.expect("lost, reconnecting")
-            sensor.expect("^Bluetooth is not available: ")
-            control.switch(0, "power", True)
+            with off(0):
+                logger.expect("lost, reconnecting")
+                sensor.expect("^Bluetooth is not available: ")
             sensor.expect("^advertising")
             start = time.monotonic()
             logger.expect("connected")
             logger.expect("Heart Rate Measurement", 5)
             print(f"it was back after {time.monotonic() - start:.1f} s")
-        control.switch(1, "power", False)
-        control.switch(1, "power", True)
+        with off(1):
+            pass
         start = time.monotonic()
         logger.expect("connected")
         logger.expect("Heart Rate Measurement", 5)

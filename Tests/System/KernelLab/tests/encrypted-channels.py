@@ -64,17 +64,19 @@ forget_bonds()
 strict = bound(1, 0xC7, MEDIUM)
 strict.listen(1)
 advertise(1)
-for index in (0, 1):
-    control.switch(index, "bondable", False)
-refused = atto("channel", endpoint(), "--psm", 0xC7, "--timeout", 8, "--close", status=3)
-print(refused.errors.strip(), flush=True)
-# By the kernel's refusal, or by the pairing that is tried first and cannot be.
-check("it requires an encrypted link" in refused.errors or "pairing with" in refused.errors, refused)
-# Told apart from a PSM where nobody listens.
-nobody = atto("channel", endpoint(), "--psm", 0xC8, "--timeout", 8, "--close", status=3)
-check("nothing is published there" in nobody.errors and "encrypted" not in nobody.errors, nobody)
-for index in (0, 1):
-    control.switch(index, "bondable", True)
+try:
+    for index in (0, 1):
+        control.switch(index, "bondable", False)
+    refused = atto("channel", endpoint(), "--psm", 0xC7, "--timeout", 8, "--close", status=3)
+    print(refused.errors.strip(), flush=True)
+    # By the kernel's refusal, or by the pairing that is tried first and cannot be.
+    check("it requires an encrypted link" in refused.errors or "pairing with" in refused.errors, refused)
+    # Told apart from a PSM where nobody listens.
+    nobody = atto("channel", endpoint(), "--psm", 0xC8, "--timeout", 8, "--close", status=3)
+    check("nothing is published there" in nobody.errors and "encrypted" not in nobody.errors, nobody)
+finally:
+    for index in (0, 1):
+        control.switch(index, "bondable", True)
 strict.close()
 forget_bonds()
 

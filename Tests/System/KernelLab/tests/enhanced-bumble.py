@@ -3,6 +3,8 @@
 from enhanced import *
 from peers import *
 
+require_enhanced_channels()
+
 READ = 0x0A
 
 

@@ -5,6 +5,8 @@ import select
 from enhanced import *
 from peers import *
 
+require_enhanced_channels()
+
 def error(body) -> int:
     try:
         body()

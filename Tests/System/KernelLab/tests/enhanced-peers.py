@@ -1,6 +1,9 @@
 """Enhanced bearers between atto and Bumble, opened by either, and peers that do not offer or answer."""
 # deadline: 180
+from enhanced import require_enhanced_channels
 from peers import *
+
+require_enhanced_channels()
 
 # Phones: one offers no enhanced bearers, one shows a question which nobody answers.
 PLAIN, SILENT = (f"00:BB:02:00:01:{number:02X}" for number in (1, 2))

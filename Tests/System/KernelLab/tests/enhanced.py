@@ -6,6 +6,8 @@ import select
 from enhanced import *
 from peers import *
 
+require_enhanced_channels()
+
 BEARERS = 5
 # Values that take the server a while, and values that it sends by itself.
 SLOW, SENT = [0x0022 + 2 * n for n in range(BEARERS)], ["0x0042", "0x0045", "0x0048"]

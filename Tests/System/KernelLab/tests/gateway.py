@@ -34,12 +34,6 @@ def told(name: str, device: str) -> dict:
     return event
 
 
-def rfkill(is_blocked: bool) -> None:
-    CHANGE_ALL, BLUETOOTH = 3, 2
-    with open("/dev/rfkill", "wb", buffering=0) as switch:
-        switch.write(struct.pack("<IBBBB", 0, BLUETOOTH, CHANGE_ALL, is_blocked, 0))
-
-
 def home_assistant() -> None:
     program = Process(
         str(bumble_python.interpreter_path("venv-gateway")), "-B",
@@ -112,11 +106,10 @@ with BumbleAir(2, "--devices", json.dumps([*DEVICES, GUEST, STRANGER])) as air:
         check("paired" not in "".join(air.drain()), "bonds were lost")
 
         # Blocked and unblocked.
-        rfkill(True)
-        gateway.until(
-            lambda status: "(rfkill)" in status["adapters"][0]["state"],
-            "rfkill is not named")
-        rfkill(False)
+        with blocked():
+            gateway.until(
+                lambda status: "(rfkill)" in status["adapters"][0]["state"],
+                "rfkill is not named")
         gateway.connected(*held)
         passed("links after rfkill")
 

@@ -105,12 +105,15 @@ def power_off(adapter: int):
 
 
 # A peer that vanishes: its controller is off in the midst of it.
-way("the server's controller goes", YES_NO, YES_NO, power_off(1), status=3,
-    reason="the link was lost")
-control.switch(1, "power", True)
-way("the client's controller goes", YES_NO, YES_NO, power_off(0), status=3,
-    reason="the link was lost", at_server="the link was lost")
-control.switch(0, "power", True)
+try:
+    way("the server's controller goes", YES_NO, YES_NO, power_off(1), status=3,
+        reason="the link was lost")
+    control.switch(1, "power", True)
+    way("the client's controller goes", YES_NO, YES_NO, power_off(0), status=3,
+        reason="the link was lost", at_server="the link was lost")
+finally:
+    for index in (0, 1):
+        control.switch(index, "power", True)
 
 
 # Levels that keys reach, and what they let read.

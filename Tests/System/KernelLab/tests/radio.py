@@ -31,7 +31,7 @@ with serve() as server:
     other = client("scan", "le:@hci0", "--json", "--count", "1", "--timeout", "5")
     scan("--count", "1", "--timeout", "5")
     check(other.wait() == 0, other.errors)
-    scan("--service", "1810", "--count", "1", "--timeout", "1", status=4)
+    scan("--service", "1810", "--count", "1", "--timeout", "3", status=4)
 
     found = atto("discover", endpoint(), "--mtu", "517")
     print(f"discovered in {found.seconds:.2f} s")
@@ -47,4 +47,4 @@ with serve() as server:
     subscriber.wait()
 reset()
 # It ended with its process.
-scan("--count", "1", "--timeout", "1", status=4)
+scan("--count", "1", "--timeout", "3", status=4)

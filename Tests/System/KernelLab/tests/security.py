@@ -11,7 +11,6 @@ with Server("edges") as server:
     print(found, agent.lines.qsize())
     check(found.status == 0 and found.objects()[0]["value"] == "14", found)
     reset()
-    advertise()
     # Paired, it takes the stored key, without questions.
     agent.end()
     found = atto("read", endpoint(), "0x010A", "--security", "medium", "--json")
