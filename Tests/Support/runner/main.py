@@ -1,19 +1,21 @@
 """The one test command: installs what is missing, builds Atto and checks everything.
 
-    Tests/run            everything but the soak
-    Tests/run --quick    the debug build and the steps that it is enough for: no Bumble, no kernel with
-                         Bluetooth, no simulation, counts, leaks, fuzzing or sanitizers
+    Tests/run            a debug build and the steps that it is enough for: no emulated kernel, no
+                         Bumble, no simulation, counts, leaks, fuzzing or sanitizers
+    Tests/run --all      everything but the soak and the steps that run only where they are named
     Tests/run STEP...    these steps and the builds that they need; Tests/run --steps lists them
+    Tests/run --all STEP...
+                         these steps, with the optimised build and the sanitizers
     Tests/run soak [--minutes N]
                          an hour, or N minutes, of clients that come and go; only where it is named
 
 Debian packages that are missing are installed with apt-get, as root or through sudo where that asks
-for no password. Otherwise the line to run is printed, and each step that needs one of them counts as
-failed. Downloads stay in ~/.cache/atto, or in $XDG_CACHE_HOME/atto.
+for no password. Otherwise the line to run is printed, and what needs one of them is left out: it counts
+as skipped, and with --all as failed. Downloads stay in ~/.cache/atto, or in $XDG_CACHE_HOME/atto.
 
 Each step has a time limit and must not leave a process behind. Its output is in .build/test-logs and
-is printed if it failed. At the end come the failures, the time of each step, the tests that passed
-only when repeated, and `N passed, N failed`; the status is 0 if nothing failed.
+is printed if it failed. The last lines list the failures, the time of each step, what was skipped and why,
+and `N passed, N failed, N skipped`; the status is 0 if nothing failed.
 """
 
 import argparse
@@ -39,19 +41,22 @@ class Run:
     def __init__(self, chosen: list):
         self.waiting = chosen
         self.missing = {}
+        self.left_out = set()
         self.running = []
         self.has_passed = {}
         self.ended = []
         self.lines = []
         self.passed = self.failed = 0
+        # What was left out, each with its reason.
+        self.skipped = []
         self.begun = time.monotonic()
 
     def install(self) -> None:
         names = [step.name for step in self.waiting]
-        self.missing = packages.missing(names)
+        self.missing = packages.missing(names, steps.is_short_run)
         if self.missing:
             packages.install(list(self.missing), LOGS / "packages.log")
-            self.missing = packages.missing(names)
+            self.missing = packages.missing(names, steps.is_short_run)
         if self.missing:
             print(f"run: {packages.install_line(list(self.missing))}", flush=True)
 
@@ -67,9 +72,16 @@ class Run:
     def consider(self, step) -> None:
         """Starts a step if its time has come."""
         lacking = [name for name, users in self.missing.items() if step.name in users]
+        if steps.is_short_run and step.name in packages.SKIPPING:
+            lacking = []
         broken = [name for name in step.after if self.has_passed.get(name) is False]
-        if lacking:
+        left_out = [name for name in step.after if name in self.left_out]
+        if lacking and steps.is_short_run:
+            self.leave_out(step, f"not installed: {' '.join(lacking)}")
+        elif lacking:
             self.refuse(step, f"not installed: {' '.join(lacking)}")
+        elif left_out:
+            self.leave_out(step, f"not run, like {' '.join(left_out)}")
         elif broken:
             self.refuse(step, f"not run, because of {' '.join(broken)}")
         elif all(name in self.has_passed for name in step.after):
@@ -84,6 +96,12 @@ class Run:
         self.failed += 1
         self.say(f"{step.name:18}               0 passed, 1 failed   {reason}")
 
+    def leave_out(self, step, reason: str) -> None:
+        self.waiting.remove(step)
+        self.left_out.add(step.name)
+        self.skipped.append(f"skipped: {step.name}: {reason}")
+        self.say(f"{step.name:18}               skipped   {reason}")
+
     def say(self, line: str) -> None:
         self.lines.append(line)
         print(line, flush=True)
@@ -94,8 +112,10 @@ class Run:
         self.has_passed[name] = job.failed == 0
         self.passed += job.passed
         self.failed += job.failed
+        self.skipped += [f"{line}   ({name})" for line in job.skipped]
+        skipped = f", {len(job.skipped)} skipped" if job.skipped else ""
         self.say(f"{name:18} {job.seconds:5.0f} s {job.cpu:5.0f} s   "
-                 f"{job.passed} passed, {job.failed} failed")
+                 f"{job.passed} passed, {job.failed} failed{skipped}")
         for line in job.shown() if job.failed else job.notable():
             print(f"  | {line}", flush=True)
 
@@ -109,20 +129,23 @@ class Run:
         print("\n".join(self.lines))
         cpu = sum(job.cpu for job in self.ended)
         print(f"{'total':18} {time.monotonic() - self.begun:5.0f} s {cpu:5.0f} s")
-        for line in dict.fromkeys(line for job in self.ended for line in job.flaky):
-            print(line)
-        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        if self.missing and steps.is_short_run:
+            print(f"to run what was left out: {packages.install_line(list(self.missing))}")
+        print("".join(f"{line}\n" for line in dict.fromkeys(self.skipped)), end="")
+        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
+        print(f"{self.passed} passed, {self.failed} failed{skipped}", flush=True)
         return 1 if self.failed else 0
 
 
-def chosen_steps(parser, names: list, is_quick: bool) -> list:
+def chosen_steps(parser, names: list) -> list:
     known = {step.name: step for step in steps.STEPS}
-    if is_quick:
+    if steps.is_short_run:
         for step in steps.STEPS:
             step.after = ["build" if name == "release" else name for name in step.after]
     if not names:
         return [
-            step for step in steps.STEPS if step.is_default and (step.is_quick or not is_quick)]
+            step for step in steps.STEPS
+            if step.is_default and (step.is_short or not steps.is_short_run)]
     wanted = set()
 
     def add(name: str) -> None:
@@ -164,7 +187,9 @@ def run_inside(name: str) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="Tests/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="Tests/run [--quick] [--minutes N] [STEP...]")
+        usage="Tests/run [--all] [--minutes N] [STEP...]")
+    parser.add_argument("--all", action="store_true", help=argparse.SUPPRESS)
+    # The former name of the run without --all.
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--steps", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--minutes", type=float, help=argparse.SUPPRESS)
@@ -172,19 +197,25 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="STEP", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     os.chdir(ROOT)
-    if arguments.quick:
-        os.environ["ATTO_QUICK"] = "1"
-    steps.is_quick_run = "ATTO_QUICK" in os.environ
     if arguments.inside:
+        steps.is_short_run = "ATTO_SHORT" in os.environ
         return run_inside(arguments.inside)
     if arguments.steps:
         print("\n".join(step.name for step in steps.STEPS))
         return 0
+    if arguments.all and arguments.quick:
+        parser.error("--all cannot be combined with --quick")
+    # A step that only --all has needs the builds of --all.
+    steps.is_short_run = not arguments.all and all(
+        step.is_short for step in steps.STEPS if step.name in arguments.names)
+    os.environ.pop("ATTO_SHORT", None)
+    if steps.is_short_run:
+        os.environ["ATTO_SHORT"] = "1"
     if arguments.minutes is not None:
         os.environ["ATTO_SOAK_MINUTES"] = str(arguments.minutes)
         soak = next(step for step in steps.STEPS if step.name == "soak")
         soak.limit = int(60 * (arguments.minutes + 30))
-    run = Run(chosen_steps(parser, arguments.names, arguments.quick))
+    run = Run(chosen_steps(parser, arguments.names))
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(130))

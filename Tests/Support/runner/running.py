@@ -18,14 +18,14 @@ SHOWN = 200
 # program.
 GRACE = 5
 
-COUNT = re.compile(r"(\d+) passed, (\d+) failed($| )")
+COUNT = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?($| )")
+SKIPPED = re.compile(r"^(?:skipped:? .*|[^ ]+ Test .* skipped: .*)$", re.MULTILINE)
 NOISE = re.compile(
     r"^\[\d+/\d+\] (Compiling|Emitting|Write|Wrapping|Linking) |Cannot export local symbol")
 CULPRIT = re.compile(
     r"^ *(FAILED|failed|FAIL) |recorded an issue|^✘ Test \S+ failed|(^|[^a-z])error: |"
     r": runtime error: |^(SUMMARY|WARNING): [A-Z]|did not end within|left processes behind|"
     r"^there are warnings|is missing")
-FLAKY = re.compile(r"^flaky: .*", re.MULTILINE)
 
 
 def processes_of(session: int) -> list:
@@ -65,7 +65,8 @@ class Job:
         self.step = step
         self.log = LOGS / f"{step.name}.log"
         self.passed = self.failed = 0
-        self.flaky = []
+        # What was left out, each with its reason.
+        self.skipped = []
         self.begun = time.monotonic()
         self.seconds = self.cpu = 0.0
         self.is_late = False
@@ -111,7 +112,7 @@ class Job:
             log.writelines(f"{note}\n" for note in notes)
         text = self.log.read_text(errors="replace")
         self.passed, self.failed = counts(text, status)
-        self.flaky = FLAKY.findall(text)
+        self.skipped = SKIPPED.findall(text)
 
     def shown(self) -> list:
         """The log of a failed step, without the names of compiled files."""
@@ -137,7 +138,7 @@ class Job:
 
 
 def counts(text: str, status: int) -> tuple:
-    """The checks that passed and failed: from a last line `N passed, N failed`, or from what Swift's
+    """The checks that passed and failed: from a last line `N passed, N failed`, perhaps with `, N skipped`, or from what Swift's
     tests print; one check otherwise. A step that ends with an error has at least one failure."""
     last = text.rstrip("\n").rpartition("\n")[2]
     passed = failed = 0

@@ -21,11 +21,10 @@ SYSTEM = ROOT / "Tests" / "System"
 # The linker's about a sanitizer's symbols, and the compiler driver's about SwiftPM's own options.
 EXPECTED_WARNING = re.compile(r"Cannot export local symbol|ignoring '-enable-batch-mode'")
 
-# The tests whose threads and processes wait for each other.
-WAITING = (
-    "EventLoopTests|LinksTests|RadioTests|AttoTests|AttoTestingTests|CoreBluetoothTests|StoreTests")
 # The tests with threads.
-THREADED = f"{WAITING}|GatewayTests|MQTTTests|ESPHomeTests"
+THREADED = (
+    "EventLoopTests|LinksTests|RadioTests|AttoTests|AttoTestingTests|CoreBluetoothTests|StoreTests|"
+    "GatewayTests|MQTTTests|ESPHomeTests")
 
 
 @dataclass
@@ -41,7 +40,8 @@ class Step:
     # Whether it only computes: it leaves the processors to the steps whose processes wait for each
     # other.
     is_patient: bool = False
-    is_quick: bool = True
+    # Whether it belongs to the run without --all.
+    is_short: bool = True
     # Whether it runs also where no step is named.
     is_default: bool = True
     # The lines of its log that are printed also if it passed.
@@ -62,7 +62,8 @@ class Failure(Exception):
     """The reason why a step failed, where its output does not say it."""
 
 
-is_quick_run = False
+# Whether this is the run without --all.
+is_short_run = False
 # For programs of the debug build. The leaks step looks for leaks.
 NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}
 
@@ -70,7 +71,7 @@ NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}
 def debug_build() -> str:
     """The folder of the debug build. A build with other options has a folder of its own, so that two
     do not rebuild everything in turns."""
-    return ".build/checked" if is_quick_run else ".build/address"
+    return ".build/checked" if is_short_run else ".build/address"
 
 
 def products():
@@ -79,8 +80,8 @@ def products():
 
 
 def atto():
-    """The command: the optimised one, or in a quick run the one of the debug build."""
-    return products() / "atto" if is_quick_run else ROOT / ".build" / "release" / "atto"
+    """The command: the optimised one, or in a short run the one of the debug build."""
+    return products() / "atto" if is_short_run else ROOT / ".build" / "release" / "atto"
 
 
 def run(*words, **environment) -> None:
@@ -125,7 +126,7 @@ def unit_tests(folder: str, *runs: list) -> None:
 def tools():
     """Swift 6.3 with clang and swift format."""
     wrong = [f"{name} is missing: put the Swift toolchain's usr/bin into PATH"
-             for name in ("swift", "swiftc", "clang") if not shutil.which(name)]
+             for name in ("swift", "swiftc") if not shutil.which(name)]
     if not wrong:
         said = subprocess.run(["swift", "--version"], capture_output=True, text=True)
         version = re.search(r"Swift version (\d+)\.(\d+)", said.stdout + said.stderr)
@@ -133,11 +134,14 @@ def tools():
             wrong.append("Swift is too old or does not start: 6.3 or later is needed")
         if subprocess.run(["swift", "format", "--version"], capture_output=True).returncode != 0:
             wrong.append("swift format is missing")
+        clang = subprocess.run(["Sources/toolchain", "clang", "--version"], capture_output=True, text=True)
+        if clang.returncode != 0:
+            wrong.append(clang.stderr.strip())
     if wrong:
         raise Failure("\n".join([*wrong, "install Swift 6.3 or later from https://swift.org/install"]))
 
 
-@step(1800, after=["tools"], is_patient=True, is_quick=False)
+@step(1800, after=["tools"], is_patient=True, is_short=False)
 def release():
     """Every program, optimised, as packages have them."""
     build(command=[ROOT / "Sources" / "Debian" / "compile"])
@@ -145,24 +149,34 @@ def release():
 
 @step(1800, after=["tools"], is_patient=True)
 def build_all():
-    """Everything in debug, with warnings as errors and AddressSanitizer; a quick run without the
+    """Everything in debug, with warnings as errors and AddressSanitizer; a short run without the
     sanitizer."""
     build("--build-tests", "--scratch-path", debug_build(), *STRICT, *WHOLE_MODULES,
-          *([] if is_quick_run else ADDRESS))
+          *([] if is_short_run else ADDRESS))
 
 
-@step(1500, after=["release"], is_quick=False, shows=r".")
+@step(1500, after=["release"], is_short=False, shows=r".")
 def lab():
     """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too."""
     run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
 
 
+@step(600, after=["release"], is_short=False, shows=r".")
+def lab_newest():
+    """The tests of sockets, management and security on Debian's newest kernel."""
+    run(SYSTEM / "KernelLab" / "run", atto(), "--kernel", "newest", "doctor", "enhanced",
+        "encrypted-channels", "link", "radio", "security", "pairing", "on-demand", "mtu", "channels",
+        "power", "values")
+
+
 @step(60, after=["tools"], load=0.25)
 def abi():
-    """CLinux's statement of the kernel's Bluetooth ABI agrees with <bluetooth/bluetooth.h>: static
-    assertions in CLinux.c compare the two where that is installed."""
-    run("clang", "-fsyntax-only", "-Werror", "-I", "Sources/System/CLinux/include",
-        "Sources/System/CLinux/CLinux.c")
+    """CLinux's statement of the kernel's Bluetooth ABI agrees with <bluetooth/bluetooth.h>, which static
+    assertions in CLinux.c compare. Every other build is without that header, whether it is installed or
+    not."""
+    for words in [], ["-DCLINUX_COMPARE_HEADERS"]:
+        run("Sources/toolchain", "clang", "-fsyntax-only", "-Wall", "-Werror", *words, "-I",
+            "Sources/System/CLinux/include", "Sources/System/CLinux/CLinux.c")
 
 
 @step(60, after=["tools"], load=0.25)
@@ -187,7 +201,7 @@ def dependents():
     run(SYSTEM / "Dependents" / "run")
 
 
-@step(60, after=["release"], load=0.25, is_quick=False)
+@step(60, after=["release"], load=0.25, is_short=False)
 def libraries():
     """The command needs nothing but the C library."""
     allowed = re.compile(r"(linux-vdso|ld-linux[-a-z0-9_]*|libc|libm)\.so\b.*")
@@ -207,10 +221,16 @@ def libraries():
         raise Failure("\n".join(wrong))
 
 
-@step(900, after=["release"], load=0.75, is_quick=False, is_default=False, shows=r"^table ")
+@step(900, after=["release"], load=0.75, is_short=False, is_default=False, shows=r"^table ")
 def package():
     """The Debian packages: built, checked, and used in a fresh system. Only where it is named."""
     run(SYSTEM / "Packages" / "run", ROOT / ".build" / "release")
+
+
+@step(4 * 60 * 60, after=["tools"], is_short=False, is_default=False, shows=r"^ *\w+ +(user|root) ")
+def environments():
+    """What a new user does, in fresh Debian systems. Only where it is named."""
+    run(SYSTEM / "Environments" / "run")
 
 
 @step(120, after=["release"], load=0.25)
@@ -226,10 +246,8 @@ def demo():
 
 @step(900, after=["build"], load=0.75, shows=r"^attacks: ")
 def test():
-    """The unit tests: those that wait for threads and for the clock one after another, and in another
-    process those that only compute, on all processors. In one process the computing ones would delay
-    the waiting ones until they give up, more so with a sanitizer."""
-    unit_tests(debug_build(), ["--no-parallel", "--filter", WAITING], ["--skip", WAITING])
+    """The unit tests, in one process as `swift test` runs them."""
+    unit_tests(debug_build(), [])
 
 
 @step(60, after=["build"], load=0.25)
@@ -266,7 +284,7 @@ def site():
 @step(600, after=["build"], load=0.5)
 def snippets():
     """The programs in the documentation compile, and KeepConnected finds its strap again."""
-    run("Tests/snippets", products(), *[] if is_quick_run else ["-sanitize=address"], **NO_LEAKS)
+    run("Tests/snippets", products(), *[] if is_short_run else ["-sanitize=address"], **NO_LEAKS)
 
 
 @step(300, after=["build"], load=0.25)
@@ -289,17 +307,17 @@ def commands():
 
 @step(600, after=["release"], load=1.25)
 def hostile():
-    """Every client command against servers that misbehave; a quick run takes a part of the pairs."""
-    run(SYSTEM / "Hostile" / "run", atto(), *["--quick"][:is_quick_run])
+    """Every client command against servers that misbehave; a short run takes a part of the pairs."""
+    run(SYSTEM / "Hostile" / "run", atto(), *["--quick"][:is_short_run])
 
 
 @step(900, after=["release"], load=0.5, shows=r"^[A-Za-z].*: \d+ ")
 def conformance():
-    """The cases of the GATT test suite; a quick run leaves out those with Bumble."""
-    run(SYSTEM / "Conformance" / "run", atto(), *["--quick"][:is_quick_run])
+    """The cases of the GATT test suite; a short run leaves out those with Bumble."""
+    run(SYSTEM / "Conformance" / "run", atto(), *["--quick"][:is_short_run])
 
 
-@step(900, after=["release"], load=0.5, is_quick=False)
+@step(900, after=["release"], load=0.5, is_short=False)
 def interoperability():
     """Against Bumble, in both roles."""
     run(SYSTEM / "Interoperability" / "run", atto())
@@ -308,7 +326,9 @@ def interoperability():
 @step(600, after=["release"], load=0.75)
 def gateway():
     """The gateway: as a service, with Home Assistant's Bluetooth clients, and with MQTT."""
-    run(SYSTEM / "Gateway" / "run", atto().parent)
+    # What a value costs is that of the optimised build.
+    parts = ["running", "esphome", "mqtt"] if is_short_run else []
+    run(SYSTEM / "Gateway" / "run", atto().parent, *parts)
 
 
 @step(600, after=["release", "embedded"])
@@ -317,14 +337,14 @@ def python():
     run(SYSTEM / "Python" / "run", atto())
 
 
-@step(300, after=["release"], load=0.5, is_quick=False)
+@step(300, after=["release"], load=0.5, is_short=False)
 def leaks():
     """Memory that a server loses with its clients, or a client when it ends."""
     run(SYSTEM / "Leaks" / "run", atto())
 
 
 # Half an hour more than the minutes that it takes by default; see main.py for others.
-@step(90 * 60, after=["release"], is_patient=True, is_quick=False, is_default=False,
+@step(90 * 60, after=["release"], is_patient=True, is_short=False, is_default=False,
       shows=r"^minute |^growth |^FAILED ")
 def soak():
     """An hour of clients that come and go, in which nothing may grow or be lost."""
@@ -332,7 +352,7 @@ def soak():
         "--minutes", os.environ.get("ATTO_SOAK_MINUTES", "60"))
 
 
-@step(1800, after=["tools"], is_patient=True, is_quick=False)
+@step(1800, after=["tools"], is_patient=True, is_short=False)
 def build_thread():
     """The tests with threads, for ThreadSanitizer."""
     build(
@@ -341,7 +361,7 @@ def build_thread():
         ATTO_TESTS=THREADED)
 
 
-@step(900, after=["build-thread"], load=0.75, is_quick=False)
+@step(900, after=["build-thread"], load=0.75, is_short=False)
 def thread():
     """The tests with threads, with ThreadSanitizer."""
     os.environ["TSAN_OPTIONS"] = f"suppressions={ROOT}/Tests/thread-suppressions.txt"
@@ -350,14 +370,14 @@ def thread():
         ["--no-parallel", "--skip", "CoreBluetoothTests"])
 
 
-@step(1800, after=["tools"], is_patient=True, is_quick=False, shows=r" executions, ")
+@step(1800, after=["tools"], is_patient=True, is_short=False, shows=r" executions, ")
 def fuzz():
     """Code that reads octets from outside, five seconds for each target. The unit tests replay the inputs
     that are kept, with AddressSanitizer."""
     run(SYSTEM / "Fuzz" / "run")
 
 
-@step(1800, after=["tools"], is_patient=True, is_quick=False)
+@step(1800, after=["tools"], is_patient=True, is_short=False)
 def broken():
     """Atto broken on purpose, one line at a time: a transcript and a seed of the simulator must
     notice each."""
@@ -367,17 +387,17 @@ def broken():
 @step(1800, after=["release"], load=0.75, is_patient=True, shows=r"^table |^  +octets|^  +text")
 def embedded():
     """The C library of ATT and GATT, in Embedded Swift: built, installed and used on four processors; a
-    quick run takes this machine's only."""
-    run(SYSTEM / "Embedded" / "run", atto(), *["--quick"][:is_quick_run])
+    short run takes this machine's only."""
+    run(SYSTEM / "Embedded" / "run", atto(), *["--quick"][:is_short_run])
 
 
-@step(1800, after=["release"], load=0.75, is_patient=True, is_quick=False)
+@step(1800, after=["release"], load=0.75, is_patient=True, is_short=False)
 def counts():
     """Allocations, system calls and instructions of the hot paths, against recorded numbers."""
     run(SYSTEM / "Counts" / "run")
 
 
-@step(1800, after=["release"], is_patient=True, shows=r"^seeds simulated: ", is_quick=False)
+@step(1800, after=["release"], is_patient=True, shows=r"^seeds simulated: ", is_short=False)
 def simulation():
     """Clients and servers in virtual time. A seed that breaks a rule is reduced and printed with its
     transcript. Repeat one with `.build/release/simulate --seed N --trace`."""

@@ -2,8 +2,9 @@
 
 import os
 import signal
+import subprocess
 
-from harness import contains, equal, expect, test
+from harness import PATIENCE, Skipped, contains, equal, expect, test
 
 ADDRESS = "C0:11:22:33:44:55"
 
@@ -23,6 +24,23 @@ def scan(b):
     equal((found["event"], found["name"], found["services"], found["rssi"], found["connectable"]),
           ("found", "Strap", ["180d", "180f"], -61, False))
     expect(found["advertisement"] == found["advertisement"].lower(), found)
+
+
+@test("air: a scan works where other programs have all inotify instances")
+def without_inotify(b):
+    # A user namespace has a limit of its own, and in it this user may lower it.
+    words = ["unshare", "--user", "--map-root-user", "sh", "-c",
+             'echo 0 >/proc/sys/user/max_inotify_instances && exec "$@"', "sh"]
+    if subprocess.run([*words, "true"], capture_output=True).returncode != 0:
+        raise Skipped("this machine lets no user make a user namespace")
+    running = subprocess.Popen([*words, b.atto, "scan", "air:", "--count", "1"], env=b.environment, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    b.cleaning.append(lambda: b._kill(running))
+    # It begins before there is a radio, which only a later listing can show.
+    advertise(b, "air:Strap", "--service", "180D")
+    out, err = running.communicate(timeout=PATIENCE)
+    equal((running.returncode, err), (0, ""))
+    contains(out, '"Strap"')
 
 
 @test("air: advertise sends everything it is given")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 from capturing import tshark
 from harness import FIXTURES, contains, equal, expect, test
@@ -153,7 +152,8 @@ def timed(b):
     b.refuses(2, ["0 to 5"], "link", "--bearers", 6)
 
 
-@test("bearers: --capture shows each on a channel of its own, which decode and tshark read")
+@test("bearers: --capture shows each on a channel of its own, which decode and tshark read",
+      needs=["tshark"])
 def captured(b):
     b.serve("heart-rate.json", "--bearers", 3, endpoint="air:Strap")
     for ending in ("btsnoop", "pcapng"):
@@ -175,17 +175,16 @@ def captured(b):
         played = b.run("play", "air:Strap", b.file("made.att", made))
         equal(played.code, 0, f"{played}")
         contains(played.out, "1 passed")
-        if shutil.which("tshark"):
-            found = tshark(b, "-r", path, "-T", "fields", "-e", "_ws.malformed", "-e", "_ws.expert.message")
-            remarks = {line.strip() for line in found.splitlines()} - {""}
-            used = {mark[1:] for mark, _ in traced} - {""}
-            equal(remarks, set() if ending == "btsnoop" else {
-                f"enhanced bearer {n}, shown as a channel of LE credit-based flow control with the PSM of ATT"
-                for n in used})
-            lines = [line.split("\t") for line in tshark(
-                b, "-r", path, "-Y", "btatt", "-T", "fields", "-e", "btl2cap.cid", "-e", "btatt.opcode").splitlines()]
-            equal(lines, [[f"0x{int(mark[1:]) + 0x3F:04x}" if mark[1:] else "0x0004", f"0x{pdu[:2]}"]
-                          for mark, pdu in traced])
+        found = tshark(b, "-r", path, "-T", "fields", "-e", "_ws.malformed", "-e", "_ws.expert.message")
+        remarks = {line.strip() for line in found.splitlines()} - {""}
+        used = {mark[1:] for mark, _ in traced} - {""}
+        equal(remarks, set() if ending == "btsnoop" else {
+            f"enhanced bearer {n}, shown as a channel of LE credit-based flow control with the PSM of ATT"
+            for n in used})
+        lines = [line.split("\t") for line in tshark(
+            b, "-r", path, "-Y", "btatt", "-T", "fields", "-e", "btl2cap.cid", "-e", "btatt.opcode").splitlines()]
+        equal(lines, [[f"0x{int(mark[1:]) + 0x3F:04x}" if mark[1:] else "0x0004", f"0x{pdu[:2]}"]
+                      for mark, pdu in traced])
 
 
 @test("bearers: an MTU grows when it is asked to, and longer values follow")

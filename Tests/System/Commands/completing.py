@@ -163,7 +163,7 @@ def bash(b):
     equal(shell.completed("atto discover air:My\\ ", "--json"), ["discover", "air:My $(touch x) Lamp", "--json"])
 
 
-@test("completion: zsh")
+@test("completion: zsh", needs=["zsh"])
 def zsh(b):
     prepare(b)
     shell = Shell(b, ["zsh", "-f", "-i"], "zsh", ["autoload -U compinit; compinit -u -D"])
@@ -172,7 +172,7 @@ def zsh(b):
     equal(shell.completed("atto read air:Strap 1 --capture=prof"), ["read", "air:Strap", "1", "--capture=profile one.json"])
 
 
-@test("completion: fish")
+@test("completion: fish", needs=["fish"])
 def fish(b):
     prepare(b)
     shell = Shell(b, ["fish", "--no-config", "-i"], "fish")
@@ -180,7 +180,7 @@ def fish(b):
     equal(shell.completed("atto read air:Strap 1 --capture=prof"), ["read", "air:Strap", "1", "--capture=profile one.json"])
 
 
-@test("completion: zsh and fish load the script from a folder")
+@test("completion: zsh and fish load the script from a folder", needs=["zsh"])
 def autoload(b):
     prepare(b)
     os.mkdir(b.path("functions"))

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import struct
 import subprocess
 
@@ -273,10 +272,8 @@ def enough(b):
     equal(running.stop().code, 3)
 
 
-@test("decode: tshark, if installed, finds the same PDUs")
+@test("decode: tshark finds the same PDUs", needs=["tshark"])
 def tshark(b):
-    if not shutil.which("tshark"):
-        return
     whole = struct.pack("<HH", 43, 4) + bytes.fromhex("1b1200") + bytes(range(40))
     pieces = [(0 if at else 0x2000) | (0x1000 if at else 0) for at in range(0, len(whole), 27)]
     acl = [b"\x02" + struct.pack("<HH", 0x40 | mark, len(whole[at:at + 27])) + whole[at:at + 27]

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -154,10 +153,9 @@ def wireshark(b, *words, **options):
     return process
 
 
-@test("extcap: tshark lists the interfaces, captures PDUs without a fault, and shows errors")
+@test("extcap: tshark lists the interfaces, captures PDUs without a fault, and shows errors",
+      needs=["tshark"])
 def tshark(b):
-    if not shutil.which("tshark"):
-        return
     out, _ = wireshark(b, "-D").communicate(timeout=PATIENCE)
     contains(out, "atto-monitor (Bluetooth of this machine", "atto-relay (Relay between")
     out, _ = wireshark(b, "-L", "-i", "atto-relay").communicate(timeout=PATIENCE)

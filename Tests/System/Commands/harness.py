@@ -1,5 +1,6 @@
 """Shared by the tests of the command: processes with deadlines, scripted peers, a test runner."""
 
+import ctypes
 import fcntl
 import functools
 import json
@@ -7,6 +8,7 @@ import multiprocessing
 import os
 import pathlib
 import queue
+import re
 import shutil
 from signal import SIGINT
 import socket
@@ -25,14 +27,18 @@ PATIENCE = 60
 # Tests that run at the same time.
 JOBS = 3
 
+# What a debug build says of its loops on a busy machine.
+WATCHDOG = re.compile(r"^event loop .* was blocked for \d+ ms by .*\n?", re.MULTILINE)
+
 TESTS = []
 
 
-def test(name):
-    """Registers a function as a test of that name."""
+def test(name, needs=()):
+    """Registers a function as a test of that name. Where one of the programs or shared libraries that it
+    needs is missing, the test is skipped."""
 
     def register(body):
-        TESTS.append((name, body))
+        TESTS.append((name, body, needs))
         return body
 
     return register
@@ -40,6 +46,10 @@ def test(name):
 
 class Failed(Exception):
     pass
+
+
+class Skipped(Exception):
+    """What a test needs is missing on this machine."""
 
 
 def expect(condition, what):
@@ -105,7 +115,8 @@ class Running:
     def _read(stream, lines):
         try:
             for line in stream:
-                lines.put(line.rstrip("\n"))
+                if not WATCHDOG.match(line):
+                    lines.put(line.rstrip("\n"))
         except ValueError:
             pass  # It was closed: the test is over.
         lines.put(None)
@@ -251,7 +262,7 @@ class Bench:
         except subprocess.TimeoutExpired as expired:
             raise Failed(f"atto {' '.join(map(str, words))} did not end; "
                          f"it said {expired.stdout!r} {expired.stderr!r}")
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return Ended(done.returncode, done.stdout, WATCHDOG.sub("", done.stderr))
 
     def refuses(self, code, parts, *words, **options):
         """Runs a command that must fail with this status and these texts on standard error, without
@@ -398,16 +409,31 @@ def script(*pairs):
     return lambda pdu: table.get(pdu)
 
 
+def is_installed(name):
+    if ".so" in name:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            return False
+        return True
+    return shutil.which(name) is not None
+
+
 def run_one(atto, number):
-    """Whether a test passed, and what to print."""
-    name, body = TESTS[number]
+    """Whether a test passed, None if it was skipped, and what to print."""
+    name, body, needs = TESTS[number]
+    missing = [one for one in needs if not is_installed(one)]
+    if missing:
+        return None, f"skipped: {name}: {', '.join(missing)} not installed\n"
     # A short path: Unix sockets have at most 107 octets of it.
     folder = tempfile.mkdtemp(prefix="atto-", dir="/tmp")
     bench = Bench(atto, folder)
     begun = time.monotonic()
-    fault = None
+    fault = reason = None
     try:
         body(bench)
+    except Skipped as skipped:
+        reason = f"skipped: {name}: {skipped}\n"
     except Failed as failure:
         fault = f"FAILED {name}: {failure}\n"
     except Exception:
@@ -416,20 +442,22 @@ def run_one(atto, number):
         bench.close()
         shutil.rmtree(folder, ignore_errors=True)
     took = f"{time.monotonic() - begun:6.2f} s  {name}\n" if os.environ.get("ATTO_TIMES") else ""
-    return fault is None, (fault or "") + took
+    return None if reason else fault is None, (fault or reason or "") + took
 
 
 def run_all(atto, wanted):
     """Runs tests side by side, because they wait most of the time."""
     start = time.monotonic()
     chosen = [
-        number for number, (name, _) in enumerate(TESTS)
+        number for number, (name, _, _) in enumerate(TESTS)
         if not wanted or any(part in name for part in wanted)]
-    passed = 0
+    passed = failed = skipped = 0
     with multiprocessing.get_context("fork").Pool(JOBS) as pool:
         for is_passed, text in pool.imap(functools.partial(run_one, atto), chosen):
-            passed += is_passed
+            passed += is_passed is True
+            failed += is_passed is False
+            skipped += is_passed is None
             print(text, end="", flush=True)
-    failed = len(chosen) - passed
-    print(f"{passed} passed, {failed} failed ({time.monotonic() - start:.1f} s)")
+    more = f", {skipped} skipped" if skipped else ""
+    print(f"{passed} passed, {failed} failed{more} ({time.monotonic() - start:.1f} s)")
     return 1 if failed or not passed else 0

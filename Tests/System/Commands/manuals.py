@@ -7,7 +7,7 @@ import subprocess
 from harness import contains, equal, expect, test
 
 
-@test("manuals: each page passes mandoc and man without warnings")
+@test("manuals: each page passes mandoc and man without warnings", needs=["mandoc", "man"])
 def lint(b):
     listed = b.run("man", "--list").lines
     names = re.findall(r"^  ([a-z]+)  ", b.run("help").out, re.M)
@@ -23,7 +23,7 @@ def lint(b):
         equal((found.returncode, found.stderr), (0, ""), path)
 
 
-@test("manuals: a page says what the help says")
+@test("manuals: a page says what the help says", needs=["mandoc"])
 def content(b):
     for name in ("read", "serve", "decode", "link"):
         page = b.file("page.1", b.run("man", name).out)

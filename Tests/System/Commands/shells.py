@@ -109,12 +109,12 @@ def in_shell(bench, editor):
     equal(os.stat(bench.path("state/atto/history")).st_mode & 0o777, 0o600, "mode")
 
 
-@test("session: at a terminal, with libedit")
+@test("session: at a terminal, with libedit", needs=["libedit.so.2"])
 def with_libedit(bench):
     in_shell(bench, "libedit.so.2")
 
 
-@test("session: at a terminal, with readline")
+@test("session: at a terminal, with readline", needs=["libreadline.so.8"])
 def with_readline(bench):
     in_shell(bench, "libreadline.so.8")
 

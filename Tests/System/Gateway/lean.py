@@ -131,8 +131,8 @@ def allocations(programs: pathlib.Path, tally: Tally) -> None:
     with tempfile.TemporaryDirectory() as folder:
         library = pathlib.Path(folder) / "allocations.so"
         subprocess.run(
-            ["clang", "-O2", "-fno-builtin", "-shared", "-fPIC", "-o", library,
-             FOLDER.parent / "Counts" / "Allocations" / "allocations.c"], check=True)
+            [FOLDER.parents[2] / "Sources" / "toolchain", "clang", "-O2", "-fno-builtin", "-shared", "-fPIC",
+             "-o", library, FOLDER.parent / "Counts" / "Allocations" / "allocations.c"], check=True)
         found = (run(60, library) - run(20, library)) / (40 * BURST)
     # A start differs from another by a few hundred.
     tally.check(found <= ALLOCATIONS + 0.5, f"a value takes at most {ALLOCATIONS} allocations", f"{found:.2f}")

@@ -1,18 +1,18 @@
 """The interpreter that has Bumble and Scapy, in a virtual environment in the cache folder."""
 
-import os
 import pathlib
 import subprocess
 import sys
 import venv
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parents[1] / "Support"))
+import cache  # noqa: E402
 
 
 def interpreter_path(name: str = "venv") -> pathlib.Path:
     """Its path, before or after it was made."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    return cache / "atto" / name / "bin" / "python"
+    return cache.cache_folder() / name / "bin" / "python"
 
 
 def python(requirements: pathlib.Path = FOLDER / "requirements.txt", name: str = "venv") -> str:
