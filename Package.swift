@@ -48,7 +48,7 @@ extension Target {
         name: "FuzzTargets", dependencies: tested, path: path,
         exclude: ["run", "dictionaries", "Replay"], swiftSettings: common)
       : .testTarget(
-        name: "FuzzTargets", dependencies: tested, path: path,
+        name: "FuzzTargets", dependencies: tested + ["TestSupport"], path: path,
         exclude: ["run", "dictionaries", "Entry"], swiftSettings: common)
   }
 }
@@ -294,13 +294,13 @@ let package = Package(
       ]),
     // Like the examples, these are built without our settings, as applications are.
     .testTarget(
-      name: "OSLogTests", dependencies: ["os", "OSLog", "CoreBluetooth"],
+      name: "OSLogTests", dependencies: ["os", "OSLog", "CoreBluetooth", "TestSupport"],
       path: "Tests/Unit/OSLogTests"),
     .testTarget(
-      name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto"],
+      name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto", "TestSupport"],
       path: "Tests/Unit/CoreBluetoothTests"),
     .testTarget(
-      name: "AttoTestingTests", dependencies: ["Atto", "AttoTesting"],
+      name: "AttoTestingTests", dependencies: ["Atto", "AttoTesting", "TestSupport"],
       path: "Tests/Unit/AttoTestingTests"),
     // Sources as tutorials for Apple's systems have them, in their language mode. They only have to
     // compile.

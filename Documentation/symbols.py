@@ -31,8 +31,8 @@ def extract(build: pathlib.Path, module: str, folder: pathlib.Path) -> None:
 
 def extract_library(folder: pathlib.Path) -> None:
     """Writes the symbol graph of the C library, whose comments are ordinary ones."""
-    call(["clang", "-extract-api", "-fparse-all-comments", "--product-name=libatto", "-x", "c-header",
-          f"--target={platform.machine()}-unknown-linux-gnu", *HEADERS,
+    call([ROOT / "Sources" / "toolchain", "clang", "-extract-api", "-fparse-all-comments",
+          "--product-name=libatto", "-x", "c-header", f"--target={platform.machine()}-unknown-linux-gnu", *HEADERS,
           "-o", folder / "libatto.symbols.json"])
     # docc lists each language's symbols apart, behind a switch. A reader wants one list.
     path = folder / "libatto.symbols.json"

@@ -13,7 +13,7 @@ public enum CBPeripheralState: Int, Sendable {
 ///
 /// Properties change on the manager's queue, directly before the callback for the change. Methods
 /// may be called on any thread. Each call has one callback, which comes after the call has returned,
-/// and before `didDisconnect` if the connection ends.
+/// and before `didDisconnectPeripheral` if the connection ends.
 open class CBPeripheral: CBPeer {
   /// Queued writes without response at which ``canSendWriteWithoutResponse`` becomes false.
   static let commandLimit = 64

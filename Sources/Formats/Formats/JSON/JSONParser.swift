@@ -185,7 +185,7 @@ package struct JSONParser {
     return simple
   }
 
-  /// `uXXXX`, or two of them for a surrogate pair.
+  /// Reads the `u` and four hex digits of an escape, or two of them for a surrogate pair.
   private mutating func unicodeEscape() throws(TextMistake) -> Unicode.Scalar {
     let first = try codeUnit()
     if let scalar = Unicode.Scalar(first) { return scalar }

@@ -18,7 +18,7 @@ enum SessionCommand: Command {
       If standard input is not a terminal, or with --script, the session ends at the first line that
       fails, with the status of that command.
 
-      With --json, each line is a request as a JSON object, and requests run at the same time. Guide.md
+      With --json, each line is a request as a JSON object, and requests run at the same time. Session.md
       describes this protocol.
       """,
     options: [script], groups: Connecting.options, timeLimit: .open,
