@@ -62,7 +62,19 @@ final class FolderNotices: Sendable {
   }
 
   /// Whether this process has an instance now.
-  var hasInstance: Bool { state.withLock { $0.instance != nil } }
+  var hasInstance: Bool { withState { $0.instance != nil } }
+
+  /// Observers on several loops begin and end at once. ThreadSanitizer does not see the order that a
+  /// contended mutex gives, because the kernel hands it on.
+  private func withState<Result: ~Copyable, Failure>(
+    _ body: (inout sending State) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    try state.withLock { state throws(Failure) in
+      HappensBefore.acquire(self)
+      defer { HappensBefore.release(self) }
+      return try body(&state)
+    }
+  }
 
   /// Watches a folder until the subscription is cancelled. Changes after the call are reported on the
   /// loop, in their order.
@@ -71,7 +83,7 @@ final class FolderNotices: Sendable {
   func subscribe(
     to path: String, on loop: Loop, _ report: @escaping @Sendable (Report) -> Void
   ) throws(Failure) -> Subscription {
-    try state.withLock { state throws(Failure) in
+    try withState { state throws(Failure) in
       let instance = if let open = state.instance { open } else { try open() }
       let watch = inotify_add_watch(instance.descriptor, path, Self.mask)
       guard watch >= 0 else { throw Failure(errno: errno) }
@@ -91,7 +103,7 @@ final class FolderNotices: Sendable {
 
   /// Ends a subscription. What was reported before may still arrive.
   func cancel(_ subscription: Subscription) {
-    state.withLock { state in
+    withState { state in
       guard
         let index = state.subscribers.firstIndex(where: { $0.subscription == subscription })
       else { return }
@@ -135,7 +147,7 @@ final class FolderNotices: Sendable {
 
   /// Passes on what was read, unless the instance is not in use any more.
   fileprivate func pass(_ notices: [InotifyNotice], from instance: Instance) {
-    let subscribers = state.withLock { $0.instance === instance ? $0.subscribers : [] }
+    let subscribers = withState { $0.instance === instance ? $0.subscribers : [] }
     for notice in notices {
       let isForAll = notice.mask & UInt32(IN_Q_OVERFLOW) != 0
       for subscriber in subscribers where isForAll || subscriber.watch == notice.watch {
@@ -146,7 +158,7 @@ final class FolderNotices: Sendable {
 
   /// Ends all subscriptions.
   fileprivate func fail(_ instance: Instance) {
-    let ended = state.withLock { state -> [Subscriber] in
+    let ended = withState { state -> [Subscriber] in
       guard state.instance === instance else { return [] }
       close(&state)
       defer { state.subscribers = [] }

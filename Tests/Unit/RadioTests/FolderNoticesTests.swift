@@ -108,6 +108,27 @@ import Testing
     #expect(!notices.hasInstance)
   }
 
+  /// Many threads subscribe and cancel at once, so that the lock is contended.
+  @Test(.enabled(if: canHaveInstance, "no inotify instance is left"))
+  func threadsSubscribeAtOnce() async throws {
+    let notices = FolderNotices()
+    let path = air.path
+    let loops = try (0..<3).map { try Loop(name: "folder \($0)") }
+    for loop in loops { try loop.start() }
+    defer { for loop in loops { loop.stop() } }
+    try await withThrowingTaskGroup { group in
+      for number in 0..<8 {
+        group.addTask {
+          for _ in 0..<500 {
+            notices.cancel(try notices.subscribe(to: path, on: loops[number % 3]) { _ in })
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(!notices.hasInstance)
+  }
+
   @Test func aRemovedFolderEndsListing() async throws {
     let notices = FolderNotices {
       errno = EMFILE
