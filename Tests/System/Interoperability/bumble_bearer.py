@@ -37,6 +37,8 @@ class SocketBearer(utils.EventEmitter):
         self.is_closed = asyncio.Event()
         self.received = 0
         self.outgoing: collections.deque[bytes] = collections.deque()
+        # Cleared by whoever waits for the next PDU to be sent.
+        self.has_sent = asyncio.Event()
         self.drained = asyncio.Event()
         self.drained.set()
         self.loop = asyncio.get_running_loop()
@@ -55,6 +57,7 @@ class SocketBearer(utils.EventEmitter):
         if len(pdu) > self.att_mtu:
             logger.warning("sent %d octets at an MTU of %d", len(pdu), self.att_mtu)
         self.outgoing.append(pdu)
+        self.has_sent.set()
         self.flush()
 
     # The socket.

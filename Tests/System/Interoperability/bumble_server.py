@@ -11,6 +11,7 @@ profile cannot be expressed:
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 import struct
@@ -60,15 +61,21 @@ class StoredValue:
     def fail(self, code: int):
         raise att.ATT_Error(error_code=code, att_handle=self.attribute.handle)
 
-    async def delay(self) -> None:
-        if milliseconds := self.attribute.behaviour.get("delayMilliseconds"):
+    async def delay(self, bearer) -> None:
+        milliseconds = self.attribute.behaviour.get("delayMilliseconds")
+        if milliseconds and self.server.bare:
+            # As slow as another request needs to overtake this one, on any machine.
+            bearer.has_sent.clear()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(bearer.has_sent.wait(), 0.3)
+        elif milliseconds:
             await asyncio.sleep(milliseconds / 1000)
 
     async def read(self, bearer) -> bytes:
         # Bumble does not look at READABLE.
         if not self.server.bare and not self.attribute.allows("read"):
             self.fail(att.ATT_READ_NOT_PERMITTED_ERROR)
-        await self.delay()
+        await self.delay(bearer)
         if code := self.attribute.behaviour.get("readError"):
             self.fail(int(code, 16))
         value = self.bytes
@@ -79,7 +86,7 @@ class StoredValue:
         # Bumble does not look at WRITEABLE.
         if not self.server.bare and not self.attribute.allows("write"):
             self.fail(att.ATT_WRITE_NOT_PERMITTED_ERROR)
-        await self.delay()
+        await self.delay(bearer)
         if code := self.attribute.behaviour.get("writeError"):
             self.fail(int(code, 16))
         if len(value) > self.attribute.max_length:

@@ -320,6 +320,37 @@ def advertise(adapter: int = 1) -> None:
     control.advertise(adapter)
 
 
+@contextlib.contextmanager
+def on_air(devices: dict[int, tuple[bytes, bytes]]) -> Iterator[None]:
+    """Advertises data and scan responses over and over, by adapter, as devices do. The emulated
+    controllers send each advertisement once, and Linux 6.1 drops what it hears before it has answered
+    Start Discovery."""
+    has_ended = threading.Event()
+    failures = []
+
+    def repeat() -> None:
+        mine = mgmt.Mgmt()
+        try:
+            while not has_ended.wait(0.3):
+                for adapter, (data, response) in devices.items():
+                    mine.advertise(adapter, data, response)
+        except (OSError, mgmt.MgmtError) as failure:
+            failures.append(failure)
+
+    for adapter, (data, response) in devices.items():
+        control.advertise(adapter, data, response)
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+        for adapter in devices:
+            control.stop_advertising(adapter)
+    check(not failures, *failures)
+
+
 def stop_scans() -> None:
     """Ends the scans that killed processes have left: while one runs, the kernel starts none for a
     connection."""

@@ -20,55 +20,52 @@ def uuid(text: str) -> bytes:
 
 
 # A device of which another program is told, and that goes in the end.
-control.advertise(3, data((SERVICES, uuid("1816"))), data((NAME, b"Brief")))
 watcher = client("scan", "le:@hci2", "--json", "--service", "1816")
-watcher.expect(ADDRESSES[3] + '.*"found"')
-control.stop_advertising(3)
+with on_air({3: (data((SERVICES, uuid("1816"))), data((NAME, b"Brief")))}):
+    watcher.expect(ADDRESSES[3] + '.*"found"')
 
 # One that says its services in the advertisement and its name in the scan response, and one that
 # says all in the one.
-control.advertise(1, data((SERVICES, uuid("180D")), (LONG_SERVICES, uuid(LONG))),
-                  data((NAME, b"Split")))
-control.advertise(2, data((SERVICES, uuid("180F")), (NAME, b"Whole")))
-for words, wanted in [
-    (["--name", "Split"], 1), (["--name", "Whole"], 2),
-    (["--service", "180D"], 1), (["--service", "180f"], 2), (["--service", LONG], 1),
-    (["--address", ADDRESSES[2]], 2), (["--address", f"{ADDRESSES[1]}/public"], 1),
-    (["--service", "180D", "--name", "Split"], 1),
-    (["--service", "180F", "--name", "Whole", "--address", ADDRESSES[2]], 2),
-]:
-    found = scan(*words, "--count", 1, "--timeout", 10)[0]
-    check((found["event"], found["address"]) == ("found", ADDRESSES[wanted]), words, found)
-    if "--name" in words:
-        services = [LONG, "180d"] if wanted == 1 else ["180f"]
-        check(found["name"] == words[words.index("--name") + 1], words, found)
-        check(sorted(found["services"]) == services, words, found)
-for words in [
-    ["--name", "split"], ["--name", "Spli"], ["--service", "1810"], ["--address", ADDRESSES[0]],
-    ["--address", f"{ADDRESSES[1]}/random"], ["--service", "180F", "--name", "Split"],
-    # A strength that nobody tells is not known to be enough.
-    ["--rssi", "-127"],
-]:
-    # Long enough for the kernel to answer Start Discovery: a scan that ends before leaves the discovery
-    # running, which hides the advertisements from the next one (README.md).
-    found = scan(*words, "--timeout", 3)
-    check(not found, words, found)
-refused = atto("scan", "le:@hci0", "--passive", "--timeout", 1, status=3)
-check("passive scans" in refused.errors, refused)
+split = (data((SERVICES, uuid("180D")), (LONG_SERVICES, uuid(LONG))), data((NAME, b"Split")))
+whole = (data((SERVICES, uuid("180F")), (NAME, b"Whole")), b"")
+with on_air({1: split, 2: whole}):
+    for words, wanted in [
+        (["--name", "Split"], 1), (["--name", "Whole"], 2),
+        (["--service", "180D"], 1), (["--service", "180f"], 2), (["--service", LONG], 1),
+        (["--address", ADDRESSES[2]], 2), (["--address", f"{ADDRESSES[1]}/public"], 1),
+        (["--service", "180D", "--name", "Split"], 1),
+        (["--service", "180F", "--name", "Whole", "--address", ADDRESSES[2]], 2),
+    ]:
+        found = scan(*words, "--count", 1, "--timeout", PATIENCE)[0]
+        check((found["event"], found["address"]) == ("found", ADDRESSES[wanted]), words, found)
+        if "--name" in words:
+            services = [LONG, "180d"] if wanted == 1 else ["180f"]
+            check(found["name"] == words[words.index("--name") + 1], words, found)
+            check(sorted(found["services"]) == services, words, found)
+    for words in [
+        ["--name", "split"], ["--name", "Spli"], ["--service", "1810"], ["--address", ADDRESSES[0]],
+        ["--address", f"{ADDRESSES[1]}/random"], ["--service", "180F", "--name", "Split"],
+        # A strength that nobody tells is not known to be enough.
+        ["--rssi", "-127"],
+    ]:
+        found = scan(*words, "--timeout", 3)
+        check(not found, words, found)
+    refused = atto("scan", "le:@hci0", "--passive", "--timeout", 1, status=3)
+    check("passive scans" in refused.errors, refused)
 
-# It ends at its time, though nothing is wrong; each device is found once, and seen again only
-# with news: here the scan response.
-ended = atto("scan", "le:@hci0", "--json", "--timeout", 3, "--address", ADDRESSES[1])
-check(ended.seconds >= 3, ended)
-told = ended.objects()
-check([line["event"] for line in told] in (["found"], ["found", "seen"]), told)
-check(told[-1]["name"] == "Split", told)
-# With duplicates it goes on.
-repeated = client("scan", "le:@hci0", "--json", "--duplicates", "--address", ADDRESSES[2])
-lines = [json.loads(line) for line in repeated.expect('"seen"', 3, 30)]
-check(lines[-1] == lines[-2], lines)
-repeated.signal(signal.SIGINT)
-check(repeated.wait() == 0, repeated.errors)
+    # It ends at its time, though nothing is wrong; each device is found once, and seen again only
+    # with news: here the scan response.
+    ended = atto("scan", "le:@hci0", "--json", "--timeout", 3, "--address", ADDRESSES[1])
+    check(ended.seconds >= 3, ended)
+    told = ended.objects()
+    check([line["event"] for line in told] in (["found"], ["found", "seen"]), told)
+    check(told[-1]["name"] == "Split", told)
+    # With duplicates it goes on.
+    repeated = client("scan", "le:@hci0", "--json", "--duplicates", "--address", ADDRESSES[2])
+    lines = [json.loads(line) for line in repeated.expect('"seen"', 3, 30)]
+    check(lines[-1] == lines[-2], lines)
+    repeated.signal(signal.SIGINT)
+    check(repeated.wait() == 0, repeated.errors)
 
 # While one program looks for a service, another on the same adapter hears everything. (The
 # kernel's discovery is the first one's for 10.24 s.)
