@@ -255,6 +255,12 @@ def reloading(bench: Bench) -> None:
     bench.file.write_text("{")
     gateway.send_signal(signal.SIGHUP)
     bench.logged("the configuration stays as it was")
+    # Nobody writes to this pipe.
+    bench.file.unlink()
+    os.mkfifo(bench.file)
+    gateway.send_signal(signal.SIGHUP)
+    bench.logged("not a regular file")
+    bench.file.unlink()
     bench.write(devices=[named("a"), named("b")])
     gateway.send_signal(signal.SIGHUP)
     devices = bench.connected("a", "b")

@@ -1,5 +1,6 @@
 import Atto
 import AttoATT
+import Glibc
 import TestSupport
 import Testing
 
@@ -136,6 +137,25 @@ import Testing
       #expect("\(error)".contains(expected), "\(error)")
       #expect("\(error)".hasPrefix("gateway.json:"))
       #expect(!"\(error)".contains("secret"))
+    }
+  }
+
+  /// A pipe that nobody writes, as configuration or as a file that it names.
+  @Test func noPipeIsWaitedFor() throws {
+    let folder = TemporaryFolder()
+    let pipe = folder.file("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    #expect { try Configuration(contentsOfFile: pipe) } throws: {
+      "\($0)" == "cannot read \(pipe): not a regular file"
+    }
+    for text in [
+      #"{"name": "a", "esphome": {"keyFile": "PIPE"}}"#,
+      #"{"name": "a", "mqtt": {"url": "mqtt://a", "passwordFile": "PIPE"}}"#,
+      #"{"name": "a", "mqtt": {"url": "mqtts://a", "caFile": "PIPE"}}"#,
+    ] {
+      #expect { try Self.read(text.replacing("PIPE", with: pipe)) } throws: {
+        "\($0)".contains("found not a regular file")
+      }
     }
   }
 

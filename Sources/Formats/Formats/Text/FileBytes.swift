@@ -23,10 +23,18 @@ package enum FileBytes {
   }
 
   /// Reads a file or pipe to its end, but at most `limit` + 1 bytes.
-  package static func read(_ path: String) throws(Failure) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  ///
+  /// - Parameter waits: whether a pipe may be read, for as long as its writers take. Otherwise only a
+  ///   regular file is.
+  package static func read(_ path: String, waits: Bool = true) throws(Failure) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
     guard descriptor >= 0 else { throw Failure(errno: errno) }
     defer { close(descriptor) }
+    if !waits {
+      var status = stat()
+      guard fstat(descriptor, &status) == 0 else { throw Failure(errno: errno) }
+      guard status.st_mode & S_IFMT == S_IFREG else { throw Failure("not a regular file") }
+    }
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65536)
     while bytes.count <= limit {

@@ -6,11 +6,12 @@ import AttoFormats
 package typealias ConfigurationError = ProfileError
 
 extension Configuration {
-  /// Reads a file, of at most 4 MiB, and the keys in the files that it names. Blocks on the disk.
+  /// Reads a file, of at most 4 MiB, and the keys in the files that it names. Blocks on the disk, and for
+  /// no pipe's writer: a running gateway reads its files again, on a signal.
   ///
   /// - Throws: ``ConfigurationError`` for the first mistake.
   package init(contentsOfFile path: String) throws(ConfigurationError) {
-    try self.init(json: ProfileField.bytes(ofFile: path), file: path)
+    try self.init(json: ProfileField.bytes(ofFile: path, waits: false), file: path)
   }
 
   /// Reads UTF-8 JSON, and the keys in the files that it names.

@@ -65,12 +65,16 @@ extension ProfileField {
     }
   }
 
-  /// A file that this process may read.
+  /// A regular file that this process may read.
   var readableFile: String {
     get throws(ProfileError) {
       let path = try filePath
-      guard access(path, R_OK) == 0 else {
+      var status = stat()
+      guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
         throw ProfileError(self.path, expected: "a readable file", found: found(errno))
+      }
+      guard status.st_mode & S_IFMT == S_IFREG else {
+        throw ProfileError(self.path, expected: "a readable file", found: "not a regular file")
       }
       return path
     }
@@ -86,7 +90,7 @@ extension ProfileField {
     let file = try readableFile
     let bytes: [UInt8]
     do throws(ProfileError) {
-      bytes = try Self.bytes(ofFile: file)
+      bytes = try Self.bytes(ofFile: file, waits: false)
     } catch {
       throw ProfileError(path, expected: "a readable file", found: error.found)
     }

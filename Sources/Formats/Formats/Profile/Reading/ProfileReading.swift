@@ -70,9 +70,13 @@ extension Profile.Include {
 
 extension ProfileField {
   /// Reads a file whole, of at most 4 MiB.
-  package static func bytes(ofFile path: String) throws(ProfileError) -> [UInt8] {
+  ///
+  /// - Parameter waits: whether it may be a pipe, for whose end this waits.
+  package static func bytes(
+    ofFile path: String, waits: Bool = true
+  ) throws(ProfileError) -> [UInt8] {
     do throws(FileBytes.Failure) {
-      return try FileBytes.read(path)
+      return try FileBytes.read(path, waits: waits)
     } catch {
       throw ProfileError(unreadable: path, error)
     }
