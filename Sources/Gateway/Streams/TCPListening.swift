@@ -18,7 +18,7 @@ package final class StreamSocket: Sendable {
 /// Sockets that listen for TCP connections.
 package enum TCPListening {
   /// Connections that the kernel holds until they are accepted.
-  static let backlog: Int32 = 128
+  static let backlog: Int32 = 4096
   /// Octets that the kernel holds for a peer that does not read. It counts its own needs twice.
   static let sendBuffer: Int32 = 65_536
 

@@ -13,7 +13,7 @@ final class AirClaim {
   private var life: OwnedDescriptor?
 
   /// Centrals that can wait to be accepted.
-  static let backlog: Int32 = 128
+  static let backlog: Int32 = 4096
   /// Attempts to get the name while other processes sweep or release it.
   private static let attemptLimit = 1000
 

@@ -15,11 +15,23 @@ import CAttoLinux
 //                                      <--   opened(identifier, result)
 //
 // The result is `noResources` where there is room for some only. Numbers below 0x80 are the central's
-// to give; that of a closed bearer may be given again, even before the peer knows of its end. Raising an MTU is one message, answered by one; it is never reduced.
+// to give; that of a closed bearer may be given again, even before the peer knows of its end. Raising an MTU
+// is one message, answered by one; it is never reduced.
+//
+// A central may ask before the responder's program has taken its link. As at the kernel's listener, such a
+// request waits for ``attachTime``, or until the link is used: then bearers are accepted or not.
 //
 // Limits: the acceptance's for those that the peer opens; ``bearerRequestLimit`` unanswered requests.
 extension AirLink: EnhancedCarrier {
   static let bearerRequestLimit = 4
+  static let attachTime: Duration = .seconds(2)
+
+  /// What the peer asks for.
+  struct BearerRequest {
+    let identifier: UInt8
+    let count: Int
+    let mtu: Int
+  }
 
   struct WeakBearer {
     weak var bearer: AirBearer?
@@ -86,7 +98,24 @@ extension AirLink: EnhancedCarrier {
     return { question.end(.failure($0)) }
   }
 
-  func acceptEnhanced(_ acceptance: EnhancedAcceptance) { self.acceptance = acceptance }
+  func acceptEnhanced(_ acceptance: EnhancedAcceptance) {
+    self.acceptance = acceptance
+    answerEarlyRequests()
+  }
+
+  /// Who uses the link accepts bearers in the same turn, or not at all.
+  func attached() {
+    guard !earlyRequests.isEmpty else { return }
+    loop.execute { [weak self] in self?.answerEarlyRequests() }
+  }
+
+  private func answerEarlyRequests() {
+    earlyTimer?.cancel()
+    earlyTimer = nil
+    let requests = earlyRequests
+    earlyRequests = []
+    for request in requests where !hasEnded { answer(request) }
+  }
 
   /// The peer sends one of the bearers that this end has asked for.
   func received(
@@ -121,19 +150,30 @@ extension AirLink: EnhancedCarrier {
   }
 
   /// The peer asks for bearers.
-  func askedForBearers(_ identifier: UInt8, count: Int, mtu: Int) {
+  func asked(for request: BearerRequest) {
+    let isEarly = observer == nil && acceptance == nil
+    guard isEarly, earlyRequests.count < Self.bearerRequestLimit else { return answer(request) }
+    earlyRequests.append(request)
+    guard earlyTimer == nil else { return }
+    earlyTimer = LoopTimer(after: Self.attachTime, on: loop) { [weak self] in
+      self?.answerEarlyRequests()
+    }
+  }
+
+  private func answer(_ request: BearerRequest) {
     var made: [AirBearer] = []
-    let refusal = make(count, mtu: mtu, identifier, &made)
+    let refusal = make(request, &made)
     guard !hasEnded else { return }
-    guard control.send(.opened(identifier, refusal)) else { return lose(.unspecified, EPIPE) }
+    guard control.send(.opened(request.identifier, refusal)) else {
+      return lose(.unspecified, EPIPE)
+    }
     guard let acceptance else { return }
     for bearer in made { acceptance.accept(bearer) }
   }
 
   /// Makes as many bearers as there is room for. Returns why there are no more.
-  private func make(
-    _ count: Int, mtu: Int, _ identifier: UInt8, _ made: inout [AirBearer]
-  ) -> ChannelRefusal? {
+  private func make(_ request: BearerRequest, _ made: inout [AirBearer]) -> ChannelRefusal? {
+    let (identifier, count, mtu) = (request.identifier, request.count, request.mtu)
     guard let acceptance, acceptance.isOpen else { return .unknownPSM }
     guard security.level >= .medium else { return .insufficientEncryption }
     guard (1...EnhancedBearers.requestLimit).contains(count), mtu >= EnhancedBearers.minimumMTU

@@ -40,7 +40,9 @@ final class AirLink: Link {
   let radioAddresses: LinkAddresses?
   /// The name that the peer gave; empty if it gave none.
   private let identity: String
-  weak var observer: (any LinkObserver)?
+  weak var observer: (any LinkObserver)? {
+    didSet { if observer != nil { attached() } }
+  }
   private(set) var security = LinkSecurity.low
   /// Why the link ended; nil if it is open, and if the peer gave no reason.
   private(set) var disconnectReason: DisconnectReason?
@@ -76,6 +78,9 @@ final class AirLink: Link {
   var bearers: [UInt8: WeakBearer] = [:]
   /// Takes the enhanced bearers that the peer opens.
   weak var acceptance: EnhancedAcceptance?
+  /// The peer's requests for bearers that nobody here has decided about yet.
+  var earlyRequests: [BearerRequest] = []
+  var earlyTimer: LoopTimer?
   private var answerTimer: LoopTimer?
   private(set) var hasEnded = false
   /// nil if the link has no simulated timing.
@@ -231,7 +236,7 @@ final class AirLink: Link {
     case .control(.timing(let timing)) where !isCentral && pacer == nil: pace(timing)
     case .control(.answer(let identifier, let refusal)): answered(identifier, refusal)
     case .control(.bearers(let identifier, let count, let mtu)):
-      askedForBearers(identifier, count: Int(count), mtu: Int(mtu))
+      asked(for: BearerRequest(identifier: identifier, count: Int(count), mtu: Int(mtu)))
     case .bearer(let identifier, let number, let mtu, let descriptor):
       received(identifier, number, mtu: Int(mtu), OwnedDescriptor(owning: descriptor))
     case .control(.opened(let identifier, let refusal)): opened(identifier, refusal)

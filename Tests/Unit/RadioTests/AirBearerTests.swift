@@ -250,6 +250,45 @@ import Testing
     #expect(try await ends[1].receive()?.count == 80)
   }
 
+  @Test(arguments: [true, false]) func aRequestMayComeBeforeTheLinkIsUsed(
+    isAccepted: Bool
+  ) async throws {
+    let air = try Air()
+    let peer = try await SilentPeer(of: air.adapter("Strap"), on: air, isUsed: false)
+    _ = peer.socket.receive()
+    peer.socket.send([14, 1, 2, 64, 0])
+    // This answer is the first one, so the request waits.
+    peer.socket.send([4, 2, 16])
+    #expect(peer.socket.receive()?.octets == [5, 2, 16])
+    guard isAccepted else {
+      await peer.end.prepare()
+      return #expect(peer.socket.receive()?.octets == [16, 1, 2])
+    }
+    try await peer.end.acceptBearers(2, mtu: 80)
+    for number in [0x80, 0x81] as [UInt8] {
+      let answer = try #require(peer.socket.receive())
+      #expect(answer.octets == [15, 1, number, 80, 0])
+      _ = RawSocket(answer.passed)
+    }
+    #expect(peer.socket.receive()?.octets == [16, 1, 0])
+  }
+
+  /// Nobody uses the link in ``AirLink/attachTime``.
+  @Test func aRequestDoesNotWaitForEver() async throws {
+    let air = try Air()
+    let peer = try await SilentPeer(of: air.adapter("Strap"), on: air, isUsed: false)
+    _ = peer.socket.receive()
+    for number in 1...UInt8(AirLink.bearerRequestLimit) {
+      peer.socket.send([14, number, 1, 64, 0])
+    }
+    // One more than wait is refused at once.
+    peer.socket.send([14, 9, 1, 64, 0])
+    #expect(peer.socket.receive()?.octets == [16, 9, 2])
+    for number in 1...UInt8(AirLink.bearerRequestLimit) {
+      #expect(peer.socket.receive()?.octets == [16, number, 2])
+    }
+  }
+
   @Test func protocolViolationsEndTheLink() async throws {
     for (octets, brings) in [
       ([14], false), ([14, 1, 1, 64], false), ([14, 1, 1, 64, 0, 0], false),

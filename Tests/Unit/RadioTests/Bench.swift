@@ -243,14 +243,16 @@ final class SilentPeer {
   let end: End
   private let advertisement: Advertisement
 
-  /// - Parameter radio: its name is Strap, from which it has its address.
-  init(of radio: Adapter, on air: Air) async throws {
+  /// - Parameters:
+  ///   - radio: its name is Strap, from which it has its address.
+  ///   - isUsed: whether the radio's program takes its link at once.
+  init(of radio: Adapter, on air: Air, isUsed: Bool = true) async throws {
     advertisement = try await radio.advertise(strap())
     socket = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
     socket.send([1, 1, 1, 2, 3, 4, 5, 0xC0])
     let links = advertisement.links.makeAsyncIterator()
     end = End(try #require(await links.next()))
-    await end.prepare()
+    if isUsed { await end.prepare() }
   }
 }
 
