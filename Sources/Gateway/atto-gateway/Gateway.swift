@@ -34,6 +34,7 @@ import Glibc
 
   private static func check(_ file: String) {
     let configuration = read(file)
+    for warning in configuration.warnings(file: file) { complain("warning: \(warning)") }
     print(
       "\(file): devices: \(configuration.devices.count), adapters: "
         + configuration.adapters.map(\.description).joined(separator: ", "))

@@ -75,6 +75,7 @@ actor Service {
       await servers.apply(control: controlPath, metrics: configuration.metrics)
       await frontEnds.apply(configuration)
       manager.ready()
+      warn()
       log.add(.notice, "\(configuration.name): configured devices: \(configuration.devices.count)")
     }
     while !Task.isCancelled { do { try await loop.sleep(for: .seconds(3600)) } catch { break } }
@@ -88,6 +89,10 @@ actor Service {
     await holding.value
     for keeper in bonds.values { await keeper.close() }
     return 0
+  }
+
+  private func warn() {
+    for warning in configuration.warnings(file: file) { log.add(.warning, warning) }
   }
 
   // MARK: The store
@@ -177,6 +182,7 @@ actor Service {
       await hub?.reload(new)
       await servers?.apply(control: controlPath, metrics: new.metrics)
       await frontEnds?.apply(new)
+      warn()
       log.add(.notice, "\(new.name): the configuration was read again")
     } catch {
       log.add(.error, "the configuration stays as it was: \(error)")

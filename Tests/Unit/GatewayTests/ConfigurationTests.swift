@@ -88,6 +88,10 @@ import Testing
     (#"{"name": "a", "mqtt": {"url": "mqtt://u:p@a"}}"#, "found both in the URL"),
     (#"{"name": "a", "mqtt": {"url": "mqtt://a", "alpn": "mqtt"}}"#, "expected TLS"),
     (#"{"name": "a", "mqtt": {"url": "mqtt://a", "passwordFile": "/no"}}"#, "No such file"),
+    (
+      #"{"name": "a", "mqtt": {"url": ["mqtts://a", "mqtt://b"], "user": "u", "passwordFile": "/etc/passwd"}}"#,
+      #"or "allowPlaintext": true, found mqtt://b:1883"#
+    ),
     (#"{"name": "a", "mqtt": {"url": "mqtt://a", "topic": "a/#"}}"#, "without"),
     (#"{"name": "a", "mqtt": {"url": "mqtts://a", "keyFile": "/etc/passwd"}}"#, "certificateFile"),
     (#"{"name": "a", "fleet": "b"}"#, #"fleet: expected the key "mqtt""#),
@@ -137,6 +141,60 @@ import Testing
       #expect("\(error)".contains(expected), "\(error)")
       #expect("\(error)".hasPrefix("gateway.json:"))
       #expect(!"\(error)".contains("secret"))
+    }
+  }
+
+  /// Each is warned of what it opens to strangers, by the first words of the warnings.
+  @Test(arguments: [
+    (#"{"name": "a", "esphome": {"encryption": false}}"#, []),
+    (#"{"name": "a", "esphome": {"encryption": false, "listen": "[::1]:1"}}"#, []),
+    (
+      #"{"name": "a", "esphome": {"encryption": false, "listen": "0.0.0.0:1"}}"#,
+      ["esphome: without encryption at 0.0.0.0:1"]
+    ),
+    (#"{"name": "a", "metrics": "unix:/m"}"#, []),
+    (#"{"name": "a", "metrics": "[::]:1"}"#, ["metrics: everybody"]),
+    (#"{"name": "a", "mqtt": {"url": "mqtt://a"}}"#, []),
+    (#"{"name": "a", "mqtt": {"url": "mqtt://a", "connectAny": true}}"#, ["mqtt: with"]),
+    (
+      #"{"name": "a", "mqtt": {"url": "mqtts://a", "user": "u", "passwordFile": "SECRET"}}"#,
+      ["SECRET: other users"]
+    ),
+    (
+      #"{"name": "a", "mqtt": {"url": "mqtt://127.0.0.1", "user": "u", "passwordFile": "OWN"}}"#, []
+    ),
+    (
+      #"{"name": "a", "mqtt": {"url": ["mqtts://a", "mqtt://b"], "allowPlaintext": true, "user": "u", "passwordFile": "OWN"}}"#,
+      ["mqtt: the password goes to mqtt://b:1883 in clear text"]
+    ),
+    (#"{"name": "a", "esphome": {"keyFile": "OWN"}}"#, []),
+    (#"{"name": "a", "esphome": {"keyFile": "SECRET"}}"#, ["SECRET: other users"]),
+    (#"{"name": "a", "esphome": {"key": "KEY"}}"#, ["FILE: other users"]),
+    (
+      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "passkey": 1}]}"#,
+      ["FILE: other users"]
+    ),
+  ])
+  func warnings(text: String, expected: [String]) throws {
+    let folder = TemporaryFolder()
+    let names = ["SECRET", "OWN", "FILE"]
+    for name in names {
+      let file = open(folder.file(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+      try #require(file >= 0)
+      #expect(write(file, Self.key, Self.key.utf8.count) == Self.key.utf8.count)
+      #expect(fchmod(file, name == "OWN" ? 0o600 : 0o644) == 0)
+      close(file)
+    }
+    func filled(_ text: String) -> String {
+      names.reduce(text.replacing("KEY", with: Self.key)) {
+        $0.replacing($1, with: folder.file($1))
+      }
+    }
+    let found = try Self.read(filled(text)).warnings(file: folder.file("FILE"))
+    #expect(found.count == expected.count, "\(found)")
+    for (warning, start) in zip(found, expected) {
+      #expect(warning.hasPrefix(filled(start)), "\(warning)")
+      #expect(warning.contains("\nhint: "))
     }
   }
 

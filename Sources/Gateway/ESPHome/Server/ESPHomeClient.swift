@@ -199,7 +199,13 @@ actor ESPHomeClient {
     guard phase == .greeting else { return }
     phase = .established
     server.here { $0.established(self) }
-    server.log(.info, "\(label): connected")
+    logConnection(.info, "connected", wasEstablished: true)
+  }
+
+  private func logConnection(_ level: LogLevel, _ text: String, wasEstablished: Bool) {
+    let hasKey = wasEstablished && server.configuration.key != nil
+    let line = "\(label): \(text)"
+    server.here { $0.log(level, line, hasKey: hasKey) }
   }
 
   /// Drops a client that has not said hello in time, or that says nothing at all.
@@ -237,7 +243,7 @@ actor ESPHomeClient {
     if case .stream = reason { stream.close() } else { stream.finish() }
     for device in devices.values { device.release() }
     devices = [:]
-    server.log(reason.level(wasEstablished), "\(label): \(reason)")
+    logConnection(reason.level(wasEstablished), "\(reason)", wasEstablished: wasEstablished)
     server.here { $0.ended(id) }
   }
 }

@@ -33,6 +33,8 @@ package actor ESPHomeServer: FrontEnd {
   nonisolated let configuration: Configuration.ESPHome
   nonisolated let identity: ServerIdentity
   private nonisolated let logging: Hub.Logging
+  /// For lines of clients that have not shown a key.
+  private var strangers: LogQuota?
   var hub: Hub?
   var clients: [UInt64: ESPHomeClient] = [:]
   private var lastClient: UInt64 = 0
@@ -61,6 +63,17 @@ package actor ESPHomeServer: FrontEnd {
   }
 
   nonisolated func log(_ level: LogLevel, _ text: String) { logging(level, "esphome: \(text)") }
+
+  /// Logs what a client causes by connecting.
+  ///
+  /// - Parameter hasKey: whether it has shown that it has the key. Others can connect without end.
+  func log(_ level: LogLevel, _ text: String, hasKey: Bool) {
+    guard !hasKey else { return log(level, text) }
+    let quota =
+      strangers ?? LogQuota("lines about clients", on: loop) { [weak self] in self?.log($0, $1) }
+    strangers = quota
+    quota.log(level, text)
+  }
 
   /// Where the server listens: `127.0.0.1:6053`; nil until it does.
   package var listeningPlace: String? { place }
@@ -119,6 +132,7 @@ package actor ESPHomeServer: FrontEnd {
     watchTimer?.cancel()
     watchTimer = nil
     hub = nil
+    strangers?.flush()
   }
 
   // MARK: Clients
@@ -144,7 +158,9 @@ package actor ESPHomeServer: FrontEnd {
 
   /// Tells a client that there is no place for it.
   private func refuse(_ socket: StreamSocket) {
-    log(.warning, "\(socket.peerName): refused: \(configuration.clients) clients are connected")
+    log(
+      .warning, "\(socket.peerName): refused: \(configuration.clients) clients are connected",
+      hasKey: false)
     guard refusals.count < Self.refusalLimit,
       let refusal = try? Refusal(socket, on: loop)
     else { return }

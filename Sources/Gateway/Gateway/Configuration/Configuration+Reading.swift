@@ -147,7 +147,9 @@ extension Configuration.ESPHome {
     let isEncrypted = try object["encryption"]?.bool ?? true
     switch (object["key"], object["keyFile"]) {
     case (let field?, nil): key = try field.key(try field.string("32 octets in base64"))
-    case (nil, let field?): key = try field.key(try field.firstLine())
+    case (nil, let field?):
+      key = try field.key(try field.firstLine())
+      keyFile = try field.filePath
     case (_?, let field?):
       throw ProfileError(
         field.path, expected: "one of \"key\" and \"keyFile\"", found: "both")
@@ -161,5 +163,6 @@ extension Configuration.ESPHome {
       throw ProfileError(
         object.path / "encryption", expected: "true beside a key", found: "false")
     }
+    if !isEncrypted, object["listen"] == nil { listen = .internet(host: "127.0.0.1", port: 6053) }
   }
 }

@@ -71,10 +71,12 @@ package struct Configuration: Equatable, Sendable {
 
   /// ESPHome's native API.
   package struct ESPHome: Equatable, Sendable {
-    /// Where clients connect.
+    /// Where clients connect. Without encryption, only from this machine unless it is given.
     package var listen = ListeningPlace.internet(host: "0.0.0.0", port: 6053)
     /// The key of 32 octets; nil: without encryption.
     package var key: [UInt8]?
+    /// The file that the key was read from; nil: the configuration's own.
+    package var keyFile: String?
     /// The name that people see; nil: the gateway's.
     package var friendlyName: String?
     /// Clients at one time, 1 to 256.

@@ -4,7 +4,7 @@ extension Configuration.MQTT {
   static let keys = [
     "url", "version", "user", "passwordFile", "caFile", "certificateFile", "keyFile", "alpn",
     "clientID", "topic", "homeAssistant", "homeAssistantPrefix", "qos", "keepAliveSeconds",
-    "queue", "queueLimit", "values", "connectAny",
+    "queue", "queueLimit", "values", "connectAny", "allowPlaintext",
   ]
   /// Brokers that can be given.
   static let brokerLimit = 16
@@ -34,6 +34,7 @@ extension Configuration.MQTT {
       values = ValueStyle(rawValue: word) ?? values
     }
     connectsAny = try object["connectAny"]?.bool ?? connectsAny
+    allowsPlaintext = try object["allowPlaintext"]?.bool ?? allowsPlaintext
     queue = try object["queue"]?.filePath
     queueLimit = try object["queueLimit"]?.integer(0...10_000_000) ?? queueLimit
     try checkCombinations(object)
@@ -49,6 +50,16 @@ extension Configuration.MQTT {
     if passwordFile != nil, user == nil {
       throw ProfileError(
         object.path, expected: "the key \"user\" beside \"passwordFile\"", found: "none")
+    }
+    // Whoever can stop the connection to the first would get the password from the second.
+    if passwordFile != nil, !allowsPlaintext, brokers.contains(where: \.usesTLS),
+      let plain = brokers.first(where: { !$0.usesTLS })
+    {
+      throw ProfileError(
+        object.path,
+        expected:
+          "mqtts:// for every broker that may get the password, or \"allowPlaintext\": true",
+        found: "\(plain)")
     }
     for key in ["caFile", "certificateFile", "alpn"] {
       guard let field = object[key], let plain = brokers.first(where: { !$0.usesTLS }) else {

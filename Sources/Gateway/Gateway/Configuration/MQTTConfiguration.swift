@@ -9,6 +9,8 @@ extension Configuration {
     package var user: String?
     /// The file with the password in its first line.
     package var passwordFile: String?
+    /// Whether the password may go to a broker without TLS where others have it.
+    package var allowsPlaintext = false
     /// The file with the certificates of the authorities that are trusted; nil: the system's.
     package var caFile: String?
     /// The files of the client's own certificate and of its key.
