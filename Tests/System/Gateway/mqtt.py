@@ -78,14 +78,14 @@ class Listener:
     def on(self, topic: str, what=lambda message: True):
         return self.until(lambda m: m.topic == topic and what(m), f"no message on {topic}")
 
-    def ask(self, topic: str, payload: str | bytes = "") -> dict:
-        """A request with version 5's response topic; returns the answer."""
+    def ask(self, topic: str, payload: str | bytes = "", response="atto/answers/test", on=None) -> dict:
+        """A request with version 5's response topic; returns the answer, which comes there, or on `on`."""
         properties = Properties(PacketTypes.PUBLISH)
-        properties.ResponseTopic = "atto/test/answers"
+        properties.ResponseTopic = response
         properties.CorrelationData = mark = os.urandom(8)
         self.client.publish(topic, payload, qos=1, properties=properties)
         message = self.on(
-            "atto/test/answers", lambda m: getattr(m.properties, "CorrelationData", None) == mark)
+            on or response, lambda m: getattr(m.properties, "CorrelationData", None) == mark)
         return json.loads(message.payload)
 
 
@@ -210,6 +210,29 @@ def first_arrivals(counts: list) -> list:
     return list(dict.fromkeys(counts))
 
 
+def long_requests(listener: "Listener", tally: Tally) -> None:
+    """Sequences that take all places of a device. They are listed and cancelled."""
+    pause = [{"pauseMilliseconds": 60_000}] * 256
+    for number in range(64):
+        listener.client.publish(
+            "atto/hall/strap/sequence", json.dumps({"id": number, "steps": pause}), qos=1)
+    error = listener.ask("atto/hall/strap/2a28/get")["error"]
+    tally.equal((error["kind"], "64 for a device" in error["message"]), ("limit", True), "the device's share")
+    tally.equal(listener.ask("atto/hall/scan", "active").get("done"), True, "other requests go on")
+    found = listener.ask("atto/hall/strap/requests")["requests"]
+    tally.equal(([request["id"] for request in found], {request["topic"] for request in found}),
+                (list(range(64)), {"atto/hall/strap/sequence"}), "the list")
+    one = {"cancel": found[3]["number"]}
+    tally.equal(listener.ask("atto/hall/strap/requests", json.dumps(one))["cancelled"], 1, "one is cancelled")
+    ended = json.loads(listener.on("atto/hall/strap/sequence/answer").payload)
+    tally.equal((ended["id"], ended["error"]["kind"]), (3, "interrupted"), "its answer")
+    tally.check("value" in listener.ask("atto/hall/strap/2a28/get"), "there is room for one")
+    tally.equal(listener.ask("atto/hall/strap/requests", "cancel")["cancelled"], 63, "all are cancelled")
+    ended = [json.loads(listener.on("atto/hall/strap/sequence/answer").payload) for _ in range(63)]
+    tally.equal({answer["error"]["kind"] for answer in ended}, {"interrupted"}, "their answers")
+    tally.equal(listener.ask("atto/hall/strap/requests")["requests"], [], "the list is empty")
+
+
 def everything(bench: Bench) -> None:
     """Values, requests, discovery and the ends of the gateway."""
     tally = bench.tally
@@ -249,6 +272,12 @@ def everything(bench: Bench) -> None:
     answers = [json.loads(listener.on("atto/hall/strap/2a28/get/answer").payload) for _ in range(2000)]
     tally.check(all(a["id"] == "flood" and ("value" in a or a["error"]["kind"] == "limit")
                     for a in answers), "each request of a flood is answered")
+    # Answers go to no topic of somebody else, and not to one that is a request.
+    for response in ["homeassistant/sensor/strap/config", "atto/hall/strap/2a39/set", "atto/answers", "x"]:
+        own = "atto/hall/strap/2a28/get"
+        tally.check("value" in listener.ask(own, response=response, on=own + "/answer"),
+                    f"the response topic {response}")
+    long_requests(listener, tally)
     config = [m for m in listener.seen if m.topic.startswith("homeassistant/sensor/")]
     tally.equal([json.loads(m.payload)["unit_of_measurement"] for m in config], ["bpm"], "discovery")
     tally.check(any(m.topic.startswith("atto/hall/advertisement/") for m in listener.seen),

@@ -37,6 +37,7 @@ import Testing
         == .get(device: "strap", characteristic: "2a37"))
     #expect(RequestTopic("atto/hall/strap/sequence", in: names) == .sequence(device: "strap"))
     #expect(RequestTopic("atto/hall/strap/passkey", in: names) == .passkey(device: "strap"))
+    #expect(RequestTopic("atto/hall/strap/requests", in: names) == .requests(device: "strap"))
     for topic in [
       "atto/hall/strap/2a37", "atto/hall/strap/pairing",
       "atto/hall/strap/passkey/answer", "atto/hall/a/b/c/set", "atto/hal/strap/2a37/set", "", "/",
@@ -71,6 +72,10 @@ import Testing
     }
     #expect(try action("strap/2a39/get", "") == .success(.read))
     #expect(try action("strap/2a39/subscribe", "off") == .success(.subscribe(false)))
+    #expect(try action("strap/requests", "") == .success(.list))
+    #expect(try action("strap/requests", #"{"id":1}"#) == .success(.list))
+    #expect(try action("strap/requests", "cancel") == .success(.cancel(number: nil)))
+    #expect(try action("strap/requests", #"{"cancel":7}"#) == .success(.cancel(number: 7)))
     #expect(try action("scan", "active") == .success(.scan(isActive: true)))
     #expect(
       try action(
@@ -94,6 +99,12 @@ import Testing
     ("strap/sequence", #"{"steps":[]}"#, "steps: expected a list of steps"),
     ("strap/sequence", #"{"steps":[{"pauseMilliseconds":-1}]}"#, "step 1: pauseMilliseconds"),
     ("strap/sequence", #"{"steps":[7]}"#, "step 1: expected an object"),
+    ("strap/requests", "drop", "expected list, cancel or a JSON object"),
+    ("strap/requests", #"{"cancel":"7"}"#, "cancel: expected a whole number"),
+    (
+      "strap/passkey", #"{"question":"a","answer":"123456 "}"#,
+      "answer: expected one to six digits, yes or no"
+    ),
     ("scan", "often", "expected active, passive or a JSON object"),
   ])
   func mistakes(_ topic: String, _ payload: String, _ message: String) throws {
@@ -102,6 +113,8 @@ import Testing
       return
     }
     #expect(mistake.message.hasPrefix(message), "\(mistake.message)")
+    // What is nearly a passkey is not repeated.
+    #expect(!mistake.message.contains("123456"))
   }
 
   @Test func limits() throws {

@@ -4,7 +4,7 @@ extension Configuration.MQTT {
   static let keys = [
     "url", "version", "user", "passwordFile", "caFile", "certificateFile", "keyFile", "alpn",
     "clientID", "topic", "homeAssistant", "homeAssistantPrefix", "qos", "keepAliveSeconds",
-    "queue", "queueLimit", "values", "connectAny", "allowPlaintext",
+    "queue", "queueLimit", "values", "connectAny", "allowPlaintext", "answers",
   ]
   /// Brokers that can be given.
   static let brokerLimit = 16
@@ -25,6 +25,7 @@ extension Configuration.MQTT {
     alpn = try object["alpn"]?.text(limit: 255)
     clientID = try object["clientID"]?.text(limit: 128)
     topic = try object["topic"]?.topic ?? topic
+    answers = try object["answers"]?.topic ?? "\(topic)/answers"
     homeAssistant = try object["homeAssistant"]?.bool ?? homeAssistant
     homeAssistantPrefix = try object["homeAssistantPrefix"]?.topic ?? homeAssistantPrefix
     qos = try object["qos"]?.integer(0...1) ?? qos

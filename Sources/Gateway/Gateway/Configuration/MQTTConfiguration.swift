@@ -22,6 +22,8 @@ extension Configuration {
     package var clientID: String?
     /// The first part of every topic.
     package var topic = "atto"
+    /// The first part of the response topics to which answers may go; `topic` and `answers`.
+    package var answers = "atto/answers"
     /// Whether devices are announced to Home Assistant.
     package var homeAssistant = false
     /// The prefix of Home Assistant's discovery topics.

@@ -4,11 +4,15 @@ import AttoEventLoop
 
 /// Sequences: steps on the link without a round trip over the network between them.
 extension Device {
+  /// No step of a sequence begins later than this.
+  package static let sequenceTime: Duration = .seconds(300)
+
   func perform(_ steps: [SequenceStep], for id: UInt64) async throws(GatewayError) -> [[UInt8]] {
     guard users[id] != nil else { throw .released }
     // A user of its own, so that expected values come here whatever the caller has subscribed to.
     let use = use(as: "sequence of \(users[id]?.name ?? "?")")
     defer { use.release() }
+    let end = loop.now + Self.sequenceTime.inNanoseconds
     var results: [[UInt8]] = []
     var index = 0
     do throws(GatewayError) {
@@ -20,6 +24,9 @@ extension Device {
       }
       for (number, step) in steps.enumerated() {
         index = number
+        guard loop.now < end else {
+          throw .sequence(step: number + 1, .tooLong(limit: Self.sequenceTime))
+        }
         switch step {
         case .pause(let time):
           do throws(AttoError) { try await loop.sleep(for: time) } catch { throw .cancelled }

@@ -47,6 +47,8 @@ package enum SequenceFault: Error, Equatable, Sendable {
   case unknownCharacteristic(String)
   /// The expected value did not arrive in this time.
   case noValue(after: Duration)
+  /// The sequence had taken this time before the step.
+  case tooLong(limit: Duration)
 }
 
 extension GatewayError: WaitError {
@@ -84,6 +86,7 @@ extension SequenceFault: CustomStringConvertible {
     case .notConnected: "the device is not connected"
     case .unknownCharacteristic(let name): "the device has no characteristic \(name)"
     case .noValue(let time): "the expected value did not arrive within \(time)"
+    case .tooLong(let time): "the sequence takes longer than \(time)"
     }
   }
 }

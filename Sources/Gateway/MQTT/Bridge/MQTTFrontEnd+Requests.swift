@@ -6,6 +6,15 @@ import AttoGateway
 
 /// Requests of the broker's clients.
 extension MQTTFrontEnd {
+  /// A request that is carried out.
+  struct Underway {
+    let device: String?
+    let topic: String
+    let id: JSON?
+    let began: Int64
+    let task: Task<Void, Never>
+  }
+
   func receive(_ message: BrokerMessage) {
     guard let topic = RequestTopic(message.topic, in: names) else { return }
     // A retained request would be carried out again at each connection.
@@ -20,12 +29,6 @@ extension MQTTFrontEnd {
       refused += 1
       return answer(message, error.id) { $0.error(error.kind, error.message) }
     }
-    guard requests < Self.requestLimit else {
-      refused += 1
-      return answer(message, request.id) {
-        $0.error(.limit, "too many requests under way: the limit is \(Self.requestLimit)")
-      }
-    }
     // In a fleet the gateway that holds the device answers, or the one that it asks.
     if fleet != nil, case .answer(_, let id) = request.action,
       hub?.assumeIsolated({ $0.hasQuestion(id) }) == false,
@@ -38,12 +41,57 @@ extension MQTTFrontEnd {
     {
       return
     }
-    requests += 1
-    Task(executorPreference: loop.tasks) { await self.carryOut(request, message) }
+    // These have to be carried out when all places are taken.
+    switch (request.action, topic.device) {
+    case (.list, let device?): return answer(message, request.id) { $0.requests(list(of: device)) }
+    case (.cancel(let number), let device?):
+      return answer(message, request.id) { $0.cancelled(cancel(number, of: device)) }
+    default: begin(request, message)
+    }
+  }
+
+  private func begin(_ request: Request, _ message: BrokerMessage) {
+    let device = request.topic.device
+    let ofDevice = underway.values.count { $0.device == device }
+    guard underway.count < Self.requestLimit, ofDevice < Self.deviceRequestLimit else {
+      refused += 1
+      let limit =
+        ofDevice < Self.deviceRequestLimit
+        ? "\(Self.requestLimit)" : "\(Self.deviceRequestLimit) for a device"
+      return answer(message, request.id) {
+        $0.error(.limit, "too many requests under way: the limit is \(limit)")
+      }
+    }
+    lastRequest += 1
+    let number = lastRequest
+    // Begins in a later turn of this loop.
+    let task = Task(executorPreference: loop.tasks) {
+      await self.carryOut(request, message)
+      self.underway[number] = nil
+    }
+    underway[number] = Underway(
+      device: device, topic: message.topic, id: request.id, began: loop.now, task: task)
+  }
+
+  private func list(of device: String) -> [JSON] {
+    underway.filter { $0.value.device == device }.sorted { $0.key < $1.key }.map {
+      number, request in
+      JSON.object(
+        [("number", .integer(number)), ("topic", .string(request.topic))]
+          + (request.id.map { [("id", $0)] } ?? [])
+          + [("seconds", .integer(Int((loop.now - request.began) / 1_000_000_000)))])
+    }
+  }
+
+  /// - Parameter number: nil: all of the device.
+  /// - Returns: how many were cancelled. Their requesters are answered with `interrupted`.
+  private func cancel(_ number: Int?, of device: String) -> Int {
+    let chosen = underway.filter { $0.value.device == device && $0.key == number ?? $0.key }
+    for request in chosen.values { request.task.cancel() }
+    return chosen.count
   }
 
   private func carryOut(_ request: Request, _ message: BrokerMessage) async {
-    defer { requests -= 1 }
     var answer = Answer(id: request.id, via: gateway)
     do throws(GatewayError) {
       try await perform(request, &answer)
@@ -134,13 +182,17 @@ extension MQTTFrontEnd {
   }
 
   private func send(_ answer: Answer, to message: BrokerMessage) {
-    var topic = message.topic + "/answer"
-    // A client that names a topic with wildcards gets its answer at the usual one.
-    if let named = message.responseTopic, !named.isEmpty, !named.contains("+"), !named.contains("#")
-    {
-      topic = named
-    }
+    let named = message.responseTopic.flatMap { allows(responseTopic: $0) ? $0 : nil }
     publisher?.send(
-      Outgoing(topic: topic, payload: answer.payload, correlation: message.correlation))
+      Outgoing(
+        topic: named ?? message.topic + "/answer", payload: answer.payload,
+        correlation: message.correlation))
+  }
+
+  /// Whether answers may go there. With any topic, whoever may ask this gateway could write to topics that
+  /// the broker lets only the gateway write, such as those of its own values and of Home Assistant.
+  private func allows(responseTopic topic: String) -> Bool {
+    topic.hasPrefix(settings.answers + "/") && !topic.contains("+") && !topic.contains("#")
+      && ![names.gateway, names.devices].contains { topic.hasPrefix($0 + "/") }
   }
 }

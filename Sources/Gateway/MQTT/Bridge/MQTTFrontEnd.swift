@@ -11,8 +11,9 @@ import Glibc
 ///
 /// Runs on the hub's loop. Only the queue file and connecting to a broker have threads of their own.
 package actor MQTTFrontEnd: FrontEnd {
-  /// Requests that are carried out at one time.
+  /// Requests that are carried out at one time, in all and of one device.
   package static let requestLimit = 256
+  package static let deviceRequestLimit = 64
   /// The time for a device on demand to connect, and how long it stays connected after a request.
   static let connectTime: Duration = .seconds(20)
   static let lingerTime: Duration = .seconds(30)
@@ -31,7 +32,8 @@ package actor MQTTFrontEnd: FrontEnd {
   var publisher: Publisher?
   var sessions: [String: DeviceSession] = [:]
   var clock = WallTime.Clock()
-  var requests = 0
+  var underway: [Int: Underway] = [:]
+  var lastRequest = 0
   /// Values that a slow gateway has missed, and requests that were refused.
   var missed = 0
   var refused = 0

@@ -27,6 +27,11 @@ struct Answer {
     members.append(("values", .array(values.map { .string(Hex.text($0)) })))
   }
 
+  /// Requests that are under way.
+  mutating func requests(_ list: [JSON]) { members.append(("requests", .array(list))) }
+
+  mutating func cancelled(_ count: Int) { members.append(("cancelled", .integer(count))) }
+
   mutating func error(_ kind: FailureKind, _ message: String, _ more: [(String, JSON)] = []) {
     let fields: [(String, JSON)] = [
       ("kind", .string(kind.rawValue)), ("message", .string(message)),
@@ -45,7 +50,7 @@ extension GatewayError {
     switch self {
     case .device(let error), .sequence(_, .device(let error)): error.kind
     case .notConnected, .sequence(_, .notConnected), .released: .link
-    case .connectTimeout, .sequence(_, .noValue): .timeout
+    case .connectTimeout, .sequence(_, .noValue), .sequence(_, .tooLong): .timeout
     case .noFreeSlot, .tooManyDevices, .tooManyRequests: .limit
     case .unknownDevice, .notHeard, .unknownCharacteristic, .unknownSequence, .unknownQuestion,
       .unsuitableAnswer,

@@ -25,6 +25,9 @@ struct Request: Equatable, Sendable {
     case steps([SequenceStep])
     case scan(isActive: Bool)
     case answer(PairingAnswer, question: String)
+    case list
+    /// A request by its number, or all of the device.
+    case cancel(number: Int?)
   }
 
   var topic: RequestTopic
@@ -94,6 +97,12 @@ struct Request: Equatable, Sendable {
       }
       return .named(word)
     case .passkey: throw Mistake("expected a JSON object with the keys question and answer")
+    case .requests:
+      switch word {
+      case "", "list": return .list
+      case "cancel": return .cancel(number: nil)
+      default: throw Mistake("expected list, cancel or a JSON object")
+      }
     case .scan:
       switch word {
       case "active": return .scan(isActive: true)
@@ -131,9 +140,14 @@ struct Request: Equatable, Sendable {
       guard let question = try object.string("question"), let text = try object.string("answer")
       else { throw Mistake("expected the keys question and answer") }
       guard let answer = PairingAnswer(text) else {
-        throw Mistake("answer: expected one to six digits, yes or no, found \(quoted(text))")
+        // What is nearly a passkey is not repeated, in a log for example.
+        throw Mistake("answer: expected one to six digits, yes or no")
       }
       return .answer(answer, question: question)
+    case .requests:
+      try object.allow(["cancel"])
+      guard object["cancel"] != nil else { return .list }
+      return .cancel(number: try object.integer("cancel"))
     case .scan:
       try object.allow(["active"])
       guard let isActive = try object.bool("active") else {

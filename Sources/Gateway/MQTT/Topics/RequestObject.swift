@@ -61,6 +61,14 @@ struct RequestObject {
     return text
   }
 
+  func integer(_ key: String) throws(Request.Mistake) -> Int? {
+    guard let node = self[key] else { return nil }
+    guard case .number(let text) = node.content, let number = Int(text) else {
+      throw Request.Mistake("\(key): expected a whole number, found \(node.found)")
+    }
+    return number
+  }
+
   private func milliseconds(_ key: String) throws(Request.Mistake) -> Duration? {
     guard let node = self[key] else { return nil }
     guard case .number(let text) = node.content, let number = Int(text), 0...60_000 ~= number else {

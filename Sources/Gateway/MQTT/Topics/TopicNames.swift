@@ -7,6 +7,7 @@ import AttoATT
 ///     PREFIX/GATEWAY/advertisement                   advertisements
 ///     PREFIX/DEVICES/DEVICE/status                   retained
 ///     PREFIX/DEVICES/DEVICE/sequence                 a request
+///     PREFIX/DEVICES/DEVICE/requests                 a request: lists or cancels the others
 ///     PREFIX/DEVICES/DEVICE/pairing                  questions
 ///     PREFIX/DEVICES/DEVICE/passkey                  a request: the answer to a question
 ///     PREFIX/DEVICES/DEVICE/CHARACTERISTIC           values
@@ -46,9 +47,8 @@ struct TopicNames: Equatable, Sendable {
   /// The filters of all requests.
   var requestFilters: [String] {
     [
-      scan, devices + "/+/sequence", devices + "/+/passkey", devices + "/+/+/set",
-      devices + "/+/+/get",
-      devices + "/+/+/subscribe",
+      scan, devices + "/+/sequence", devices + "/+/passkey", devices + "/+/requests",
+      devices + "/+/+/set", devices + "/+/+/get", devices + "/+/+/subscribe",
     ]
   }
 
@@ -83,6 +83,7 @@ enum RequestTopic: Equatable, Sendable {
   case scan
   case sequence(device: String)
   case passkey(device: String)
+  case requests(device: String)
   case set(device: String, characteristic: String)
   case get(device: String, characteristic: String)
   case subscribe(device: String, characteristic: String)
@@ -98,6 +99,7 @@ enum RequestTopic: Equatable, Sendable {
     switch levels.count {
     case 2 where levels[1] == "sequence": self = .sequence(device: levels[0])
     case 2 where levels[1] == "passkey": self = .passkey(device: levels[0])
+    case 2 where levels[1] == "requests": self = .requests(device: levels[0])
     case 3 where levels[2] == "set": self = .set(device: levels[0], characteristic: levels[1])
     case 3 where levels[2] == "get": self = .get(device: levels[0], characteristic: levels[1])
     case 3 where levels[2] == "subscribe":
@@ -109,8 +111,8 @@ enum RequestTopic: Equatable, Sendable {
   var device: String? {
     switch self {
     case .scan: nil
-    case .sequence(let device), .passkey(let device), .set(let device, _), .get(let device, _),
-      .subscribe(let device, _):
+    case .sequence(let device), .passkey(let device), .requests(let device), .set(let device, _),
+      .get(let device, _), .subscribe(let device, _):
       device
     }
   }
