@@ -106,7 +106,12 @@ extension AirLink: EnhancedCarrier {
   /// Who uses the link accepts bearers in the same turn, or not at all.
   func attached() {
     guard !earlyRequests.isEmpty else { return }
-    loop.execute { [weak self] in self?.answerEarlyRequests() }
+    answerEarlyRequests(after: .zero)
+  }
+
+  private func answerEarlyRequests(after time: Duration) {
+    earlyTimer?.cancel()
+    earlyTimer = LoopTimer(after: time, on: loop) { [weak self] in self?.answerEarlyRequests() }
   }
 
   private func answerEarlyRequests() {
@@ -154,10 +159,7 @@ extension AirLink: EnhancedCarrier {
     let isEarly = observer == nil && acceptance == nil
     guard isEarly, earlyRequests.count < Self.bearerRequestLimit else { return answer(request) }
     earlyRequests.append(request)
-    guard earlyTimer == nil else { return }
-    earlyTimer = LoopTimer(after: Self.attachTime, on: loop) { [weak self] in
-      self?.answerEarlyRequests()
-    }
+    if earlyTimer == nil { answerEarlyRequests(after: Self.attachTime) }
   }
 
   private func answer(_ request: BearerRequest) {

@@ -12,9 +12,11 @@ control.advertise(1)
 latency.write_text("7")
 parameter.write_text("N" if state.text(parameter) == "Y" else "Y")
 run(["mount", "-t", "tmpfs", "left", "/mnt"])
-state.rfkill(True)
 try:
     found = state.State(control).differences(before)
+    # Ends what is advertised.
+    state.rfkill(True)
+    found += state.State(control).differences(before)
 finally:
     state.restore(control, before)
 print("\n".join(found))
