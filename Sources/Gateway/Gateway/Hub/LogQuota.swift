@@ -1,4 +1,4 @@
-package import AttoEventLoop
+import AttoEventLoop
 
 /// Bounds the lines that strangers cause in a log.
 ///
