@@ -66,8 +66,7 @@ extension MQTTFrontEnd {
     let number = lastRequest
     // Begins in a later turn of this loop.
     let task = Task(executorPreference: loop.tasks) {
-      await self.carryOut(request, message)
-      self.underway[number] = nil
+      await self.carryOut(request, message, number)
     }
     underway[number] = Underway(
       device: device, topic: message.topic, id: request.id, began: loop.now, task: task)
@@ -91,7 +90,8 @@ extension MQTTFrontEnd {
     return chosen.count
   }
 
-  private func carryOut(_ request: Request, _ message: BrokerMessage) async {
+  private func carryOut(_ request: Request, _ message: BrokerMessage, _ number: Int) async {
+    defer { underway[number] = nil }
     var answer = Answer(id: request.id, via: gateway)
     do throws(GatewayError) {
       try await perform(request, &answer)
