@@ -74,6 +74,7 @@ enum MQTTTarget {
     case .scan: "scan"
     case .sequence(let device): "\(device)/sequence"
     case .passkey(let device): "\(device)/passkey"
+    case .requests(let device): "\(device)/requests"
     case .set(let device, let characteristic): "\(device)/\(characteristic)/set"
     case .get(let device, let characteristic): "\(device)/\(characteristic)/get"
     case .subscribe(let device, let characteristic): "\(device)/\(characteristic)/subscribe"
