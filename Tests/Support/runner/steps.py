@@ -195,7 +195,7 @@ def format():
         raise Failure("run: swift format --in-place --recursive Sources Tests Package.swift")
 
 
-@step(600, after=["tools"], is_patient=True)
+@step(1800, after=["tools"], is_patient=True)
 def dependents():
     """A package that depends on a version of Atto resolves beside targets named GATT, Files and so on."""
     run(SYSTEM / "Dependents" / "run")
@@ -275,7 +275,7 @@ def documentation():
     run("Tests/documentation", products())
 
 
-@step(300, after=["build"], is_patient=True, shows=r"^\d+ pages, ")
+@step(900, after=["build"], is_patient=True, shows=r"^\d+ pages, ")
 def site():
     """The documentation site: built without a warning, and every link of it leads somewhere."""
     run(SYSTEM / "Site" / "run", products(), **NO_LEAKS)
