@@ -1,5 +1,6 @@
 """Runs steps, each in a session of its own with a time limit and a log."""
 
+import itertools
 import os
 import pathlib
 import re
@@ -133,8 +134,14 @@ class Job:
     def culprits(self) -> list:
         """The lines that say what failed, for a reader who sees only the end of the output."""
         lines = self.log.read_text(errors="replace").splitlines()
-        found = [line[:300] for line in lines if CULPRIT.search(line)]
-        return list(dict.fromkeys(found))[:40] or lines[-5:]
+        found = []
+        for number, line in enumerate(lines):
+            if not CULPRIT.search(line):
+                continue
+            # With the end of what is indented below it, where the lab says why.
+            below = list(itertools.takewhile(lambda line: line.startswith("    "), lines[number + 1:]))
+            found += [one[:300] for one in [line, *below[-6:]]]
+        return list(dict.fromkeys(found))[:60] or lines[-5:]
 
 
 def counts(text: str, status: int) -> tuple:
