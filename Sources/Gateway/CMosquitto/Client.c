@@ -130,7 +130,7 @@ _Static_assert(MOSQ_OPT_TLS_USE_OS_CERTS == 13, "options");
 _Static_assert(MOSQ_ERR_SUCCESS == 0 && MOSQ_ERR_NO_CONN == 4, "results");
 _Static_assert(MOSQ_ERR_CONN_LOST == 7, "results");
 _Static_assert(MOSQ_ERR_ERRNO == 14 && MOSQ_ERR_EAI == 15, "results");
-_Static_assert(MOSQ_ERR_OVERSIZE_PACKET == 25, "results");
+_Static_assert(MOSQ_ERR_KEEPALIVE == 19 && MOSQ_ERR_OVERSIZE_PACKET == 25, "results");
 _Static_assert(
     offsetof(struct mosquitto_message, payload) == 2 * sizeof(void *)
         && sizeof(struct mosquitto_message) == 3 * sizeof(void *) + 16,

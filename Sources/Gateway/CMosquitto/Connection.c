@@ -173,7 +173,9 @@ static _Noreturn void fail(connection *c, int32_t result) {
   const char *what =
       result == CMOSQUITTO_NO_MEMORY
           ? "the broker has sent more than the memory of the connection holds"
-          : cmosquitto_text(c->client, result);
+      // The library has no text for it.
+      : result == CMOSQUITTO_NO_PONG ? "the broker does not respond"
+                                     : cmosquitto_text(c->client, result);
   end_with(
       c,
       c->is_accepted              ? CMOSQUITTO_END_LOST
@@ -249,7 +251,7 @@ static void received(void *context, const cmosquitto_message *message) {
 
 // --- Frames of the gateway
 
-// What is left of a frame. Reading beyond its end marks it as bad.
+// What is left of a frame. Reading beyond its end marks it as bad, and gives zeros.
 typedef struct {
   const uint8_t *next;
   size_t left;
@@ -267,26 +269,15 @@ static void get(body *b, void *octets, size_t count) {
   b->left -= count;
 }
 
-static uint8_t get8(body *b) {
-  uint8_t number;
-  get(b, &number, 1);
-  return number;
-}
-
-static uint16_t get16(body *b) {
-  uint16_t number;
-  get(b, &number, 2);
-  return number;
-}
-
-static uint32_t get32(body *b) {
-  uint32_t number;
-  get(b, &number, 4);
-  return number;
-}
+#define GET(type)                                                                                \
+  ({                                                                                             \
+    type number;                                                                                 \
+    get(b, &number, sizeof number);                                                              \
+    number;                                                                                      \
+  })
 
 static field get_field(body *b) {
-  uint32_t count = get32(b);
+  uint32_t count = GET(uint32_t);
   if (b->is_bad || count == CMOSQUITTO_ABSENT) return (field){NULL, 0};
   if (count > b->left) {
     b->is_bad = true;
@@ -331,12 +322,12 @@ static void limit_memory(connection *c) {
 
 static void begin(connection *c, body *b) {
   cmosquitto_options options = {0};
-  options.version5 = c->is_version5 = get8(b);
-  options.tls = c->is_tls = get8(b);
-  uint16_t port = get16(b);
-  c->keep_alive = get16(b);
-  options.window = get16(b);
-  uint32_t packet = get32(b);
+  options.version5 = c->is_version5 = GET(uint8_t);
+  options.tls = c->is_tls = GET(uint8_t);
+  uint16_t port = GET(uint16_t);
+  c->keep_alive = GET(uint16_t);
+  options.window = GET(uint16_t);
+  uint32_t packet = GET(uint32_t);
   char *host = get_text(b);
   options.client_id = get_text(b);
   options.user = get_text(b);
@@ -435,9 +426,9 @@ static void publish_with_library(
 
 // Returns false if the frame has to wait.
 static bool publish(connection *c, body *b) {
-  uint32_t id = get32(b);
-  bool retained = get8(b);
-  uint8_t number = get8(b);
+  uint32_t id = GET(uint32_t);
+  bool retained = GET(uint8_t);
+  uint8_t number = GET(uint8_t);
   field topic = get_field(b), payload = get_field(b), correlation = get_field(b);
   if (b->is_bad || !topic.octets || !payload.octets || number > CMOSQUITTO_PAIR_LIMIT) malformed(c);
   if (topic.count == 0 || topic.count > 0xFFFF || correlation.count > 0xFFFF
@@ -470,7 +461,7 @@ static bool publish(connection *c, body *b) {
 
 static bool subscribe(connection *c, body *b) {
   if (!is_written(c, false)) return false;
-  uint8_t qos = get8(b);
+  uint8_t qos = GET(uint8_t);
   char *filter = get_text(b);
   if (b->is_bad || !filter) malformed(c);
   int32_t result = cmosquitto_subscribe(c->client, NULL, filter, qos);
