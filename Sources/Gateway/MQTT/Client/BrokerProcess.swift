@@ -102,6 +102,7 @@ final class BrokerProcess {
   /// - Parameter done: called when it has ended, or after ``finishingTime``.
   func finish(_ done: @escaping () -> Void) {
     report = nil
+    guard !isClosed else { return done() }
     finished = done
     timer = LoopTimer(after: Self.finishingTime, on: loop) { [weak self] in self?.end() }
     stream.finish()
