@@ -157,15 +157,15 @@ let package = Package(
         "AttoStore", "AttoStreams",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
-    // Loads libmosquitto at run time; nothing links with it.
+    // The process of a connection to a broker. Loads libmosquitto at run time; nothing links with it.
     .target(
       name: "CAttoMosquitto", path: "Sources/Gateway/CMosquitto",
       linkerSettings: [.linkedLibrary("dl")]),
     .target(
       name: "AttoMQTT",
       dependencies: [
-        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoGateway", "AttoStore",
-        "CAttoLinux", "CAttoMosquitto",
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoGateway", "AttoLinks",
+        "AttoStore", "AttoStreams", "CAttoLinux", "CAttoMosquitto",
       ],
       path: "Sources/Gateway/MQTT", swiftSettings: common + inheriting),
     .target(

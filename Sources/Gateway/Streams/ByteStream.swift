@@ -27,6 +27,9 @@ package enum StreamEnd: Equatable, Sendable {
 /// then the peer may lose what was sent last, which is usually why it was closed.
 ///
 /// ``pause()`` stops receiving, so that the socket's buffers fill and hold the peer back.
+///
+/// A TCP socket tells of room only after it had none, so it is watched edge-triggered. A Unix socket tells each
+/// time that the peer has read; it is watched level-triggered, and for room only while it has none.
 package final class ByteStream {
   /// Octets that one call receives, and calls in one turn.
   static let chunk = 16_384
@@ -57,19 +60,27 @@ package final class ByteStream {
   private var phase = Phase.open
   private var output: [UInt8] = []
   private var sent = 0
-  private var isFull = false
+  /// Whether the socket has no room at the moment.
+  package private(set) var isFull = false
+  private let trigger: Trigger
+  private var awaitsRoom = false
   private var isPaused = false
   private var awaitsTurnEnd = false
   private var drained = 0
   private var limit: LoopTimer?
 
   /// Takes the socket over.
-  package init(_ socket: StreamSocket, outputLimit: Int, on loop: Loop) throws(LoopError) {
+  ///
+  /// - Parameter trigger: `level` for a Unix socket that carries much; it is never paused.
+  package init(
+    _ socket: StreamSocket, outputLimit: Int, trigger: Trigger = .edge, on loop: Loop
+  ) throws(LoopError) {
     self.loop = loop
+    self.trigger = trigger
     self.outputLimit = outputLimit
     self.socket = socket
     peerName = socket.peerName
-    watch = try loop.watch(socket.descriptor.rawValue, self)
+    watch = try loop.watch(socket.descriptor.rawValue, trigger: trigger, self)
   }
 
   /// Octets that wait to be sent.
@@ -77,12 +88,17 @@ package final class ByteStream {
 
   /// Sends octets, at the end of this turn. Does nothing once the stream is finished or closed.
   package func send(_ octets: [UInt8]) {
-    guard phase == .open, !octets.isEmpty else { return }
+    if !octets.isEmpty { send { $0.append(contentsOf: octets) } }
+  }
+
+  /// Sends the octets that `append` appends, which is not called once the stream is finished or closed.
+  package func send(_ append: (inout [UInt8]) -> Void) {
+    guard phase == .open else { return }
     if sent > 0, sent >= output.count / 2 {
       output.removeFirst(sent)
       sent = 0
     }
-    output.append(contentsOf: octets)
+    append(&output)
     // Collecting more would only cost memory.
     if waiting >= Self.chunk, !isFull { flush() }
     guard !awaitsTurnEnd, phase == .open else { return }
@@ -127,6 +143,12 @@ package final class ByteStream {
     onClosed?()
   }
 
+  private func updateInterest() {
+    guard trigger == .level, isFull != awaitsRoom, let watch else { return }
+    awaitsRoom = isFull
+    loop.setInterest(watch, isFull ? [.readable, .writable] : .readable)
+  }
+
   private func end(_ reason: StreamEnd) {
     let onEnd = onEnd
     let tells = phase == .open
@@ -147,6 +169,7 @@ package final class ByteStream {
         return end(.lost(Int32(-result)))
       }
     }
+    updateInterest()
     if sent == output.count {
       output.removeAll(keepingCapacity: output.capacity <= Self.chunk)
       sent = 0
@@ -175,8 +198,9 @@ package final class ByteStream {
         drained += count
         if drained > Self.drainingLimit { return close() }
       }
+      if trigger == .level, count < Self.chunk { return }
     }
-    if let watch { loop.reschedule(watch, .readable) }
+    if trigger == .edge, let watch { loop.reschedule(watch, .readable) }
   }
 }
 

@@ -1,4 +1,5 @@
 import AttoFormats
+import AttoMQTT
 
 /// What the command line asks for.
 enum Arguments: Equatable {
@@ -7,6 +8,8 @@ enum Arguments: Equatable {
   case check(String)
   case run(String, control: String?)
   case status(control: String?, isJSON: Bool)
+  /// The process that holds a connection to a broker; the gateway starts it.
+  case brokerConnection
   case wrong(String)
 
   static let usage = """
@@ -41,6 +44,7 @@ enum Arguments: Equatable {
       switch word {
       case "--help", "-h": return .help
       case "--version": return .version
+      case BrokerConnectionProcess.option where words.count == 1: return .brokerConnection
       case "--check": isCheck = true
       case "--json": isJSON = true
       case "--control":

@@ -1,6 +1,7 @@
 import Atto
 import AttoEventLoop
 import AttoGateway
+import AttoMQTT
 import CAttoLinux
 import Glibc
 
@@ -12,6 +13,7 @@ import Glibc
     case .help: print(Arguments.usage)
     case .version: print("atto-gateway \(Version.number)")
     case .check(let file): check(file)
+    case .brokerConnection: BrokerConnectionProcess.serve()
     case .status(let control, let isJSON): StatusCommand.run(control, isJSON: isJSON)
     case .wrong(let text):
       complain("\(text)\nhint: atto-gateway --help")
@@ -41,8 +43,9 @@ import Glibc
   }
 
   private static func run(_ file: String, _ control: String?) {
-    // Before any thread starts, because threads inherit the mask.
+    // Before any thread starts, because threads inherit both.
     let signals = clinux_signalfd_interrupt()
+    _ = clinux_keep_privileges()
     let configuration = read(file)
     do {
       let loop = try Loop(name: "gateway")

@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #ifdef CLINUX_COMPARE_HEADERS
 #define CHECK(type, name, value) \
@@ -77,6 +80,47 @@ int clinux_peer_process(int fd, int32_t *process, uint32_t *user) {
   *process = credentials.pid;
   *user = credentials.uid;
   return 0;
+}
+
+int clinux_start_self(const char *option, int descriptor, int *process_descriptor) {
+  const int first = CLINUX_INHERITED;
+  posix_spawn_file_actions_t actions;
+  int error = posix_spawn_file_actions_init(&actions);
+  if (error) return -error;
+  // First, because a program that was started without standard streams may have its own there.
+  error = posix_spawn_file_actions_adddup2(&actions, descriptor, first);
+  for (int stream = 0; stream < first && !error; stream++) {
+    error = posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
+  }
+  if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, first + 1);
+  char *arguments[] = {program_invocation_short_name, (char *)option, NULL};
+  pid_t process = 0;
+  if (!error) {
+    error = posix_spawn(&process, "/proc/self/exe", &actions, NULL, arguments, environ);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  if (error) return -error;
+  *process_descriptor = (int)syscall(SYS_pidfd_open, process, 0);
+  if (*process_descriptor >= 0) return process;
+  error = errno;
+  kill(process, SIGKILL);
+  waitpid(process, NULL, 0);
+  return -error;
+}
+
+int clinux_reap(int process) {
+  int status = 0;
+  pid_t found;
+  do found = waitpid(process, &status, WNOHANG);
+  while (found < 0 && errno == EINTR);
+  if (found == 0) return -EAGAIN;
+  if (found < 0) return -errno;
+  return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int clinux_keep_privileges(void) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -errno;
+  return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 int64_t clinux_memory_left(void) {

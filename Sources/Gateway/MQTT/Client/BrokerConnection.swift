@@ -5,8 +5,7 @@ import AttoGateway
 ///
 /// The brokers are tried in their order, from the first. When all have failed, there is a pause, which
 /// doubles from one round to the next up to ``longestPause`` and is varied by half, so that many
-/// gateways do not come back at one moment. A connection that has lasted for ``goodTime`` resets it. A
-/// broker whose connecting thread still blocks, in the name server for instance, is skipped.
+/// gateways do not come back at one moment. A connection that has lasted for ``goodTime`` resets it.
 final class BrokerConnection {
   static let shortestPause = 1.0
   static let longestPause = 60.0
@@ -21,7 +20,6 @@ final class BrokerConnection {
   private(set) var fault: BrokerFault?
   private var next = 0
   private var pause = BrokerConnection.shortestPause
-  private var busy: Set<Int> = []
   private var timer: LoopTimer?
   private var connectedSince: Int64?
   private var isStopped = false
@@ -46,27 +44,25 @@ final class BrokerConnection {
     for filter in filters { link?.subscribe(filter, qos: subscriptionQoS) }
   }
 
-  /// Ends the connection for good.
-  func stop() {
+  /// Ends the connection for good. `done` is called when what was published is sent, or cannot be.
+  func stop(_ done: @escaping () -> Void) {
     isStopped = true
     timer?.cancel()
-    link?.disconnect()
-    link = nil
+    guard let link else { return done() }
+    self.link = nil
+    link.disconnect(done)
   }
 
   private func attempt() {
     guard !isStopped else { return }
     let brokers = settings.mqtt.brokers
-    while busy.contains(next), next < brokers.count { next += 1 }
     guard next < brokers.count else { return rest() }
-    let index = next
-    next += 1
-    busy.insert(index)
-    let link = BrokerLink(to: brokers[index], settings, on: loop) { [weak self] event in
+    let link = BrokerLink(to: brokers[next], settings, on: loop) { [weak self] event in
       self?.happened(event)
     }
+    next += 1
     self.link = link
-    link.connect { [weak self] in self?.busy.remove(index) }
+    link.connect()
   }
 
   /// Waits, then begins with the first broker again.

@@ -16,6 +16,8 @@ enum BrokerFault: Error, Equatable, Sendable {
   case timeout(Configuration.MQTT.Broker, after: Duration)
   /// The connection has ended after this time; the text is the library's.
   case lost(Configuration.MQTT.Broker, String, after: Duration)
+  /// The process of the connection has died, or does not do its work; the text says which.
+  case failed(Configuration.MQTT.Broker, String)
   /// The broker has ended the connection.
   case ended(Configuration.MQTT.Broker, BrokerReason)
 
@@ -29,7 +31,7 @@ enum BrokerFault: Error, Equatable, Sendable {
     case .lost(_, _, let time) where time < BrokerConnection.goodTime:
       "if this repeats, another client may have the client ID \"\(clientID)\": give each gateway a "
         + "\"name\" or \"clientID\" of its own"
-    case .file, .unreachable, .timeout, .lost: nil
+    case .file, .unreachable, .timeout, .lost, .failed: nil
     }
   }
 
@@ -54,7 +56,8 @@ extension BrokerFault: CustomStringConvertible {
     case .refused(let broker, let reason): "\(broker) refuses the connection: \(reason)"
     case .timeout(let broker, let time): "\(broker) did not answer within \(time)"
     case .ended(let broker, let reason): "\(broker) ended the connection: \(reason)"
-    case .lost(let broker, let reason, _): "lost the connection to \(broker): \(reason)"
+    case .lost(let broker, let reason, _), .failed(let broker, let reason):
+      "lost the connection to \(broker): \(reason)"
     }
   }
 }

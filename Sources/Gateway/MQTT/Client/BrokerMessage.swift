@@ -1,5 +1,4 @@
 import CAttoMosquitto
-import Glibc
 
 /// A message of the broker.
 struct BrokerMessage: Equatable, Sendable {
@@ -11,18 +10,6 @@ struct BrokerMessage: Equatable, Sendable {
   var correlation: [UInt8]?
 
   init(topic: String, payload: [UInt8]) { (self.topic, self.payload) = (topic, payload) }
-
-  init(_ message: cmosquitto_message) {
-    topic = String(cString: message.topic)
-    payload = Self.octets(message.payload, message.payload_count)
-    isRetained = message.retained
-    responseTopic = message.response_topic.map { String(cString: $0) }
-    correlation = message.correlation.map { Self.octets($0, message.correlation_count) }
-  }
-
-  private static func octets(_ start: UnsafePointer<UInt8>?, _ count: Int32) -> [UInt8] {
-    Array(UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(count)))
-  }
 }
 
 /// A message to the broker.
@@ -34,8 +21,9 @@ struct Outgoing: Equatable, Sendable {
   var retained = false
   /// Octets of the request that this answers; version 5.
   var correlation: [UInt8]?
-  /// User properties; version 5.
+  /// User properties, at most ``propertyLimit``; version 5.
   var properties: [Property] = []
+  static let propertyLimit = Int(CMOSQUITTO_PAIR_LIMIT)
 
   struct Property: Equatable, Sendable {
     var name: String
@@ -43,18 +31,13 @@ struct Outgoing: Equatable, Sendable {
   }
 }
 
-extension [Outgoing.Property] {
-  /// Calls `body` with the properties as C strings.
-  func withCProperties<Value>(
-    _ body: (UnsafePointer<cmosquitto_property>?, Int32) -> Value
-  ) -> Value {
-    let made = map { cmosquitto_property(name: strdup($0.name), value: strdup($0.value)) }
-    defer {
-      for property in made {
-        free(UnsafeMutablePointer(mutating: property.name))
-        free(UnsafeMutablePointer(mutating: property.value))
-      }
-    }
-    return body(made, Int32(made.count))
+extension Outgoing {
+  /// Octets in its packet beside those of its fields: header, counts, ID, and properties with theirs.
+  private static let overhead = 16
+
+  /// At least the octets in its packet.
+  var packetSize: Int {
+    let pairs = properties.reduce(0) { $0 + 5 + $1.name.utf8.count + $1.value.utf8.count }
+    return Self.overhead + topic.utf8.count + payload.count + (correlation?.count ?? 0) + pairs
   }
 }

@@ -18,61 +18,30 @@ struct BrokerSettings: Sendable, Equatable {
   var willTopic: String
   var willPayload: String
 
-  /// Makes a client and connects it. Blocks on files, the name server and the network.
-  ///
-  /// - Parameter context: the number of the pointer that callbacks get.
-  /// - Returns: the number of the client's pointer; pointers cannot be sent between threads.
-  func connect(
-    to broker: Configuration.MQTT.Broker, events: cmosquitto_events, context: UInt
-  ) throws(BrokerFault) -> UInt {
-    guard cmosquitto_load() == 0 else {
-      throw .libraryMissing(String(cString: cmosquitto_load_error()))
-    }
-    let client = try make(broker, events, context)
-    let result = cmosquitto_connect(
-      client, broker.host, broker.port, UInt16(mqtt.keepAlive), Self.packetLimit)
-    guard result == CMOSQUITTO_OK else {
-      let reason = String(cString: cmosquitto_text(client, result))
-      cmosquitto_destroy(client)
-      throw .unreachable(broker, reason)
-    }
-    return UInt(bitPattern: client)
-  }
-
-  private func make(
-    _ broker: Configuration.MQTT.Broker, _ events: cmosquitto_events, _ context: UInt
-  ) throws(BrokerFault) -> OpaquePointer {
+  /// The first frame to the process of a connection. Blocks on files.
+  func request(for broker: Configuration.MQTT.Broker) throws(BrokerFault) -> [UInt8] {
     if broker.usesTLS {
       for path in [mqtt.caFile, mqtt.certificateFile, mqtt.keyFile] {
         guard let path, access(path, R_OK) != 0 else { continue }
         throw .file(path, reason: String(cString: strerror(errno)))
       }
     }
-    let texts = Texts([
-      clientID, mqtt.user, try password(), broker.usesTLS ? mqtt.caFile : nil,
-      broker.usesTLS ? mqtt.certificateFile : nil, broker.usesTLS ? mqtt.keyFile : nil,
-      broker.usesTLS ? mqtt.alpn : nil, willTopic, willPayload,
-    ])
-    var options = cmosquitto_options()
-    options.client_id = texts[0]
-    options.version5 = mqtt.version == .v5
-    options.user = texts[1]
-    options.password = texts[2]
-    options.tls = broker.usesTLS
-    options.ca_file = texts[3]
-    options.certificate_file = texts[4]
-    options.key_file = texts[5]
-    options.alpn = texts[6]
-    options.will_topic = texts[7]
-    options.will_payload = texts[8]
-    options.window = Self.windowLimit
-    var result: Int32 = 0
-    let client = cmosquitto_make(
-      &options, events, UnsafeMutableRawPointer(bitPattern: context), &result)
-    guard let client else {
-      throw .unreachable(broker, String(cString: cmosquitto_text(nil, result)))
+    let password = try password()
+    var frame: [UInt8] = []
+    frame.appendFrame(CMOSQUITTO_CONNECT) { body in
+      body.appendNumber(UInt8(mqtt.version == .v5 ? 1 : 0))
+      body.appendNumber(UInt8(broker.usesTLS ? 1 : 0))
+      body.appendNumber(broker.port)
+      body.appendNumber(UInt16(mqtt.keepAlive))
+      body.appendNumber(Self.windowLimit)
+      body.appendNumber(Self.packetLimit)
+      for text in [broker.host, clientID, mqtt.user, password] { body.appendText(text) }
+      for text in [mqtt.caFile, mqtt.certificateFile, mqtt.keyFile, mqtt.alpn] {
+        body.appendText(broker.usesTLS ? text : nil)
+      }
+      for text in [willTopic, willPayload] { body.appendText(text) }
     }
-    return client
+    return frame
   }
 
   /// The first line of the password file.
@@ -100,15 +69,4 @@ struct BrokerSettings: Sendable, Equatable {
     }
     return String(decoding: line, as: UTF8.self)
   }
-}
-
-/// C strings that live as long as this.
-private final class Texts {
-  private let pointers: [UnsafeMutablePointer<CChar>?]
-
-  init(_ texts: [String?]) { pointers = texts.map { $0.flatMap { strdup($0) } } }
-
-  deinit { for pointer in pointers { free(pointer) } }
-
-  subscript(index: Int) -> UnsafePointer<CChar>? { pointers[index].map { UnsafePointer($0) } }
 }

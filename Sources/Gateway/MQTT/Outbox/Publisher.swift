@@ -66,16 +66,21 @@ final class Publisher {
     disk()
   }
 
-  /// Ends the connection; `last` is published before, if there is a broker. Values that wait are on
-  /// disk when `done` is called, unless the disk refuses them.
+  /// Ends the connection; `last` is published before, if there is a broker. When `done` is called, that is sent,
+  /// unless the broker does not read, and values that wait are on disk, unless the disk refuses them.
   func stop(last: Outgoing, done: @escaping () -> Void) {
     if connection?.isConnected == true { _ = connection?.link?.publish(last) }
-    connection?.stop()
+    var left = 2
+    let partDone = {
+      left -= 1
+      if left == 0 { done() }
+    }
+    connection?.stop(partDone)
     connection = nil
     isStopped = true
     progressed()
     outbox.connectionLost()
-    whenStored = done
+    whenStored = partDone
     disk()
   }
   private var whenStored: (() -> Void)?

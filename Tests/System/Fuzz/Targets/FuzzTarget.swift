@@ -11,7 +11,7 @@ import AttoFormats
 /// `Fixtures/crashers`, where ordinary tests find it, too.
 enum FuzzTarget: String, CaseIterable {
   case pdu, bearer, server, client, discovery, profile, transcript, advertising, air, store, text,
-    capture, esphome, mqtt
+    capture, esphome, mqtt, broker
 
   /// Runs one input; ends the process if a rule is broken.
   func take(_ input: [UInt8]) {
@@ -30,6 +30,7 @@ enum FuzzTarget: String, CaseIterable {
     case .capture: CaptureTarget.take(input)
     case .esphome: ESPHomeTarget.take(input)
     case .mqtt: MQTTTarget.take(input)
+    case .broker: BrokerTarget.take(input)
     }
   }
 
@@ -51,6 +52,7 @@ enum FuzzTarget: String, CaseIterable {
     case .capture: CaptureTarget.seeds
     case .esphome: ESPHomeTarget.seeds
     case .mqtt: MQTTTarget.seeds
+    case .broker: BrokerTarget.seeds
     }
   }
 }

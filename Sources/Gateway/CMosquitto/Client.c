@@ -1,10 +1,8 @@
 #define _GNU_SOURCE
-#include "CMosquitto.h"
+#include "Client.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,45 +130,30 @@ _Static_assert(MOSQ_OPT_TLS_USE_OS_CERTS == 13, "options");
 _Static_assert(MOSQ_ERR_SUCCESS == 0 && MOSQ_ERR_NO_CONN == 4, "results");
 _Static_assert(MOSQ_ERR_CONN_LOST == 7, "results");
 _Static_assert(MOSQ_ERR_ERRNO == 14 && MOSQ_ERR_EAI == 15, "results");
-_Static_assert(MOSQ_ERR_OVERSIZE_PACKET == 25, "results");
+_Static_assert(MOSQ_ERR_KEEPALIVE == 19 && MOSQ_ERR_OVERSIZE_PACKET == 25, "results");
 _Static_assert(
     offsetof(struct mosquitto_message, payload) == 2 * sizeof(void *)
         && sizeof(struct mosquitto_message) == 3 * sizeof(void *) + 16,
     "struct mosquitto_message");
 #endif
 
-static char load_error[512];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void load(void) {
+const char *cmosquitto_load(void) {
+  static char missing[128];
   const char *name = secure_getenv("ATTO_MOSQUITTO");
   if (!name || !*name) name = "libmosquitto.so.1";
   void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (!handle) {
-    snprintf(load_error, sizeof load_error, "%s", dlerror());
-    return;
-  }
+  if (!handle) return dlerror();
 #define X(result, name, parameters)                                                            \
   *(void **)&library.name = dlsym(handle, "mosquitto_" #name);                                 \
   if (!library.name) {                                                                         \
-    snprintf(load_error, sizeof load_error, "missing function mosquitto_" #name);              \
-    return;                                                                                    \
+    snprintf(missing, sizeof missing, "missing function mosquitto_" #name);                    \
+    return missing;                                                                            \
   }
   FUNCTIONS(X)
 #undef X
   library.lib_init();
-  struct sigaction current;
-  if (sigaction(SIGPIPE, NULL, &current) == 0 && current.sa_handler == SIG_DFL) {
-    signal(SIGPIPE, SIG_IGN);
-  }
+  return NULL;
 }
-
-int32_t cmosquitto_load(void) {
-  pthread_once(&once, load);
-  return load_error[0] ? -1 : 0;
-}
-
-const char *cmosquitto_load_error(void) { return load_error; }
 
 struct cmosquitto_client {
   client_t *client;
@@ -365,13 +348,6 @@ int32_t cmosquitto_write(cmosquitto_client *client) { return library.loop_write(
 int32_t cmosquitto_tick(cmosquitto_client *client) { return library.loop_misc(client->client); }
 
 int32_t cmosquitto_publish(
-    cmosquitto_client *client, int32_t *message_id, const char *topic, const void *payload,
-    int32_t payload_count, int32_t qos, bool retain) {
-  return library.publish_v5(
-      client->client, message_id, topic, payload_count, payload, qos, retain, NULL);
-}
-
-int32_t cmosquitto_publish_with(
     cmosquitto_client *client, int32_t *message_id, const char *topic, const void *payload,
     int32_t payload_count, int32_t qos, bool retain, const void *correlation,
     int32_t correlation_count, const cmosquitto_property *properties, int32_t property_count) {
