@@ -323,7 +323,7 @@ def interoperability():
     run(SYSTEM / "Interoperability" / "run", atto())
 
 
-@step(600, after=["release"], load=0.75)
+@step(1200, after=["release"], load=0.75)
 def gateway():
     """The gateway: as a service, with Home Assistant's Bluetooth clients, and with MQTT."""
     # What a value costs is that of the optimised build.
