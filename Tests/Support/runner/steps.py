@@ -287,7 +287,7 @@ def snippets():
     run("Tests/snippets", products(), *[] if is_short_run else ["-sanitize=address"], **NO_LEAKS)
 
 
-@step(300, after=["build"], load=0.25)
+@step(900, after=["build"], load=0.25)
 def examples():
     """The examples of CoreBluetooth against each other."""
     run(SYSTEM / "CoreBluetooth" / "examples", products(), **NO_LEAKS)
