@@ -138,10 +138,15 @@ class Job:
         for number, line in enumerate(lines):
             if not CULPRIT.search(line):
                 continue
-            # With the end of what is indented below it, where the lab says why.
-            below = list(itertools.takewhile(lambda line: line.startswith("    "), lines[number + 1:]))
+            # With the end of what is indented further below it, which says why.
+            margin = indent(line) + 1
+            below = list(itertools.takewhile(lambda line: indent(line) >= margin, lines[number + 1:]))
             found += [one[:300] for one in [line, *below[-6:]]]
         return list(dict.fromkeys(found))[:60] or lines[-5:]
+
+
+def indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def counts(text: str, status: int) -> tuple:
