@@ -400,22 +400,18 @@ def process(bench: mqtt.Bench) -> None:
         return bench.until(lambda: children(gateway.pid), "no process of the connection")[0]
     for _ in range(50):
         listener.on(topic)
-    killed = child()
-    os.kill(killed, signal.SIGKILL)
-    bench.logged("its process was ended by Killed")
-    bench.until(lambda: not os.path.exists(f"/proc/{killed}"), "the dead process is not reaped")
-    bench.logged("mqtt: connected", 2)
-    listener.on(topic, lambda m: "late" not in json.loads(m.payload))
-    for _ in range(50):
-        listener.on(topic)
-    stopped = child()
-    os.kill(stopped, signal.SIGSTOP)
-    bench.logged("its process does not respond")
-    bench.until(lambda: not os.path.exists(f"/proc/{stopped}"), "the stopped process is not ended")
-    bench.logged("mqtt: connected", 3)
-    listener.on(topic, lambda m: "late" not in json.loads(m.payload))
-    for _ in range(50):
-        listener.on(topic)
+    for connections, (sent, seen) in enumerate([
+        (signal.SIGKILL, "its process was ended by Killed"),
+        (signal.SIGSTOP, "its process does not respond"),
+    ], start=2):
+        victim = child()
+        os.kill(victim, sent)
+        bench.logged(seen)
+        bench.until(lambda: not os.path.exists(f"/proc/{victim}"), f"after {sent.name} the process is there")
+        bench.logged("mqtt: connected", connections)
+        listener.on(topic, lambda m: "late" not in json.loads(m.payload))
+        for _ in range(50):
+            listener.on(topic)
     first = mqtt.first_arrivals(mqtt.numbers(listener.seen, topic))
     tally.equal(first, list(range(first[0], first[0] + len(first))), "no value is missing")
     tally.equal(status(bench).get("links", 1), 1, "the link stays")
