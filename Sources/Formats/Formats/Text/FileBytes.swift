@@ -11,7 +11,7 @@ package enum FileBytes {
 
   /// Why a file cannot be read, as people read it.
   package struct Failure: Error, Equatable {
-    var reason: String
+    package var reason: String
 
     fileprivate init(errno: Int32) {
       // SAFETY: strerror returns a NUL-terminated text that is copied at once. Another thread could

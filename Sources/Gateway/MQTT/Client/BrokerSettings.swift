@@ -47,21 +47,10 @@ struct BrokerSettings: Sendable, Equatable {
   /// The first line of the password file.
   private func password() throws(BrokerFault) -> String? {
     guard let path = mqtt.passwordFile else { return nil }
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else { throw .file(path, reason: String(cString: strerror(errno))) }
-    defer { _ = close(file) }
-    let limit = Self.passwordLimit + 2
-    var failure: Int32 = 0
-    let octets = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      while count < limit {
-        let read = read(file, buffer.baseAddress! + count, limit - count)
-        if read < 0, errno == EINTR { continue }
-        if read < 0 { failure = errno }
-        guard read > 0 else { break }
-        count += read
-      }
+    let octets: [UInt8]
+    do { octets = try FileBytes.read(path, waits: false) } catch {
+      throw .file(path, reason: error.reason)
     }
-    guard failure == 0 else { throw .file(path, reason: String(cString: strerror(failure))) }
     let line = octets.prefix { $0 != 0x0A && $0 != 0x0D }
     guard !line.isEmpty else { throw .file(path, reason: "its first line is empty") }
     guard line.count <= Self.passwordLimit, !line.contains(0) else {
