@@ -6,7 +6,7 @@ check(not state.State(control).differences(before), "a machine at rest differs f
 
 latency = state.DEBUG / "bluetooth/hci1/conn_latency"
 parameter = next(path for path in sorted(state.PARAMETERS.glob("*")) if state.text(path) in ("Y", "N"))
-left = subprocess.Popen(["sleep", "1000"])
+sleeper = subprocess.Popen(["sleep", "1000"])
 control.switch(0, "bondable", False)
 control.advertise(1)
 latency.write_text("7")
@@ -24,6 +24,6 @@ for name in ("process ", "hci0: settings", "hci1: advertising instances", "hci1:
              "parameters", "rfkill"):
     check(any(line.startswith(name) for line in found), name, found)
 # The process that was killed is this test's, which has to take note of its end.
-left.wait(PATIENCE)
+sleeper.wait(PATIENCE)
 left = state.State(control).differences(before)
 check(not left, left)
