@@ -13,9 +13,10 @@ Debian packages that are missing are installed with apt-get, as root or through 
 for no password. Otherwise the line to run is printed, and what needs one of them is left out: it counts
 as skipped, and with --all as failed. Downloads stay in ~/.cache/atto, or in $XDG_CACHE_HOME/atto.
 
-Each step has a time limit and must not leave a process behind. Its output is in .build/test-logs and
-is printed if it failed. The last lines list the failures, the time of each step, what was skipped and why,
-and `N passed, N failed, N skipped`; the status is 0 if nothing failed.
+Each step has a time limit and must not leave a process behind. The output of each step is kept in
+.build/test-logs, and the output of a failed step is printed. The run ends with the failures, the time of
+each step, the reasons for what was skipped, and `N passed, N failed, N skipped`. The exit status is 0 if
+nothing failed.
 """
 
 import argparse

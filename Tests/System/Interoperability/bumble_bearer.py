@@ -37,7 +37,7 @@ class SocketBearer(utils.EventEmitter):
         self.is_closed = asyncio.Event()
         self.received = 0
         self.outgoing: collections.deque[bytes] = collections.deque()
-        # Cleared by whoever waits for the next PDU to be sent.
+        # Set when a PDU has been sent. A task that waits for the next one clears it first.
         self.has_sent = asyncio.Event()
         self.drained = asyncio.Event()
         self.drained.set()

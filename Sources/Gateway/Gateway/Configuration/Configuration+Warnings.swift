@@ -24,8 +24,8 @@ extension Configuration {
       }
       if mqtt.connectsAny {
         found.append(
-          "mqtt: with \"connectAny\", whoever may publish below \"\(mqtt.topic)\" can use every device that is "
-            + "heard\nhint: let the broker's access list say who that is")
+          "mqtt: with \"connectAny\", every client of the broker that can publish below \"\(mqtt.topic)\" can use "
+            + "every device in range\nhint: let the broker's access list say which clients those are")
       }
     }
     let secrets = [mqtt?.passwordFile, mqtt?.keyFile, esphome?.keyFile, hasSecrets ? file : nil]

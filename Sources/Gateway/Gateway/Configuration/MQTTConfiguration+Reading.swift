@@ -52,7 +52,7 @@ extension Configuration.MQTT {
       throw ProfileError(
         object.path, expected: "the key \"user\" beside \"passwordFile\"", found: "none")
     }
-    // Whoever can stop the connection to the first would get the password from the second.
+    // An attacker who blocks the encrypted connection must not get the password over the other one.
     if passwordFile != nil, !allowsPlaintext, brokers.contains(where: \.usesTLS),
       let plain = brokers.first(where: { !$0.usesTLS })
     {

@@ -189,8 +189,9 @@ extension MQTTFrontEnd {
         correlation: message.correlation))
   }
 
-  /// Whether answers may go there. With any topic, whoever may ask this gateway could write to topics that
-  /// the broker lets only the gateway write, such as those of its own values and of Home Assistant.
+  /// Whether answers may go to a topic that a request names. Otherwise a client could have this gateway
+  /// write to topics that the broker's access list keeps for the gateway: its values, and Home
+  /// Assistant's discovery.
   private func allows(responseTopic topic: String) -> Bool {
     topic.hasPrefix(settings.answers + "/") && !topic.contains("+") && !topic.contains("#")
       && ![names.gateway, names.devices].contains { topic.hasPrefix($0 + "/") }
