@@ -24,8 +24,8 @@ extension Configuration {
       }
       if mqtt.connectsAny {
         found.append(
-          "mqtt: with \"connectAny\", every client of the broker that can publish below \"\(mqtt.topic)\" can use "
-            + "every device in range\nhint: let the broker's access list say which clients those are")
+          "mqtt: with \"connectAny\", every client that can publish below \"\(mqtt.topic)\" can use every "
+            + "device in range\nhint: let the broker's access list say which clients those are")
       }
     }
     let secrets = [mqtt?.passwordFile, mqtt?.keyFile, esphome?.keyFile, hasSecrets ? file : nil]
