@@ -12,7 +12,7 @@ extension AttoError {
     case .closed, .disconnected, .bearer, .pairing: true
     // The link refuses to be secured, and stays as it is.
     case .link(let error): error.operation != .raiseSecurity
-    case .radio, .connectTimeout, .loop, .tooManyClients, .idle, .endpoint: true
+    case .radio, .connectTimeout, .loop, .tooManyClients, .idle, .tooSlow, .endpoint: true
     case .refused, .enhancedBearer, .insufficientSecurity, .securityTimeout, .violation, .limit,
       .procedureTimeout, .misuse, .database, .cancelled:
       false
@@ -28,7 +28,7 @@ extension AttoError {
     switch self {
     case .refused(let response): response.code.isTemporary
     case .disconnected, .bearer, .enhancedBearer, .connectTimeout, .procedureTimeout, .loop,
-      .tooManyClients, .idle:
+      .tooManyClients, .idle, .tooSlow:
       true
     case .link(let error): error.isTemporary
     case .radio(let error): error.isTemporary

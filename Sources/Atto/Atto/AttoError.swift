@@ -49,6 +49,9 @@ import AttoRadio
   /// The server has closed the connection because the client sent nothing for so long. See
   /// ``ConnectionOptions/idleLimit``.
   case idle(for: Duration)
+  /// The server has closed the connection because the client did not take notifications in time, and
+  /// so many waited. See ``ConnectionOptions/backlog``.
+  case tooSlow(waiting: Int)
   /// The text is not an endpoint, or not one for this role.
   case endpoint(EndpointError)
   /// The caller's task was cancelled. Nothing more is sent for its call.
@@ -105,6 +108,7 @@ extension AttoError: CustomStringConvertible {
     case .misuse(let misuse): misuse.description
     case .tooManyClients(let limit): "too many clients: the limit is \(limit)"
     case .idle(let time): "the client sent nothing for \(time)"
+    case .tooSlow(let count): "the client does not take notifications in time: \(count) waited"
     case .endpoint(let error): error.description
     case .cancelled: "cancelled"
     }

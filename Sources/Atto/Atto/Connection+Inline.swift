@@ -52,7 +52,7 @@ extension LocalServer {
       let connection = core.value(in: #function).connection(client)?.carrier(ofValues: handle)
     else { return .gone }
     defer { connection.settle() }
-    return connection.session.notify(handle, value) ? .sent : .blocked
+    return connection.backlog == nil && connection.session.notify(handle, value) ? .sent : .blocked
   }
 
   /// Indicates a value to one client and waits for its confirmation.

@@ -85,7 +85,9 @@ extension Connection {
   public func values(of handle: AttributeHandle? = nil) async throws(AttoError) -> ReceivedValues {
     // In one step, so that there is no queue without a sequence whose end removes it.
     try await onLoop { core in
-      let queue = ValueQueue(handle: handle, limit: core.options.valueLimit)
+      let queue = ValueQueue(
+        handle: handle, limit: core.options.valueLimit,
+        octetLimit: core.options.valueOctetLimit)
       core.add(queue)
       return ReceivedValues(self, queue)
     }

@@ -10,6 +10,9 @@ import AttoLinks
 /// ``gatheredPDUs`` or the outbox's limit, until the end of the loop's turn at the latest, and sent
 /// with one system call: the peer is woken once, and a sender on the same processor is not
 /// interrupted for each. Anything else that is sent takes them along in the order of the calls.
+///
+/// What waits for room (``writers``, a ``ValueBacklog``, callers that notify several clients) sets
+/// ``awaitsRoom``, so that sending looks at one flag.
 extension ConnectionCore {
   /// After anything that may have changed the session: sends what it wants sent, sets the timer,
   /// and reports to the server's owner what has happened.
@@ -21,8 +24,8 @@ extension ConnectionCore {
     }
     if sender.isBlocked {
       // The link reports when it has room; until then it would only refuse again.
-      if !writers.isEmpty, hasRoom { writers.resumeAll(.success(())) }
-    } else if session.hasOutput || !writers.isEmpty {
+      if awaitsRoom { noteRoom() }
+    } else if session.hasOutput || awaitsRoom {
       flush()
     }
     arm()
@@ -32,7 +35,7 @@ extension ConnectionCore {
   }
 
   /// Whether commands and values have room on all bearers.
-  private var hasRoom: Bool { bearers?.haveRoom ?? session.hasRoom }
+  var hasRoom: Bool { bearers?.haveRoom ?? session.hasRoom }
 
   /// After a notification or a command that code on the loop sends, and that more may follow.
   func settleLater() {
@@ -52,11 +55,8 @@ extension ConnectionCore {
     } catch {
       return sendingFailed(.link(error))
     }
-    if let main {
-      if !main.writers.isEmpty, hasRoom { main.writers.resumeAll(.success(())) }
-    } else if !writers.isEmpty, hasRoom {
-      writers.resumeAll(.success(()))
-    }
+    if awaitsRoom { noteRoom() }
+    if let main, main.awaitsRoom { main.noteRoom() }
   }
 
   /// Sends nothing while a change that responses acknowledge is being stored.
@@ -81,6 +81,7 @@ extension ConnectionCore {
     if let end { return waiter.resume(.failure(end)) }
     if hasRoom { return waiter.resume(.success(())) }
     writers.append(waiter)
+    awaitsRoom = true
   }
 }
 

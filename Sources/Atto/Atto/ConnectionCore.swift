@@ -62,6 +62,11 @@ final class ConnectionCore {
   @exclusivity(unchecked) var isGathering = false
   /// Why nothing can be sent any more.
   @exclusivity(unchecked) var sendFailure: Ending?
+  /// Something waits for room; it may have given up meanwhile.
+  @exclusivity(unchecked) var awaitsRoom = false
+  /// The values that wait for room on this bearer, because other clients have taken them; nil if none.
+  @exclusivity(unchecked) var backlog: ValueBacklog?
+  @exclusivity(unchecked) var isNotingRoom = false
   /// Callers that wait for room in the outbox.
   let writers = WaiterList<Void, Void, AttoError>()
   /// What is called when indications are confirmed.
@@ -241,11 +246,13 @@ final class ConnectionCore {
     recorder?.finish()
     values.finish(endOfValues)
     writers.resumeAll(.failure(error))
+    endBacklog()
     raising.waiters.resumeAll(.failure(error))
     let confirmations = confirmations
     self.confirmations = []
     for entry in confirmations { entry.body(error) }
     server?.ended(self)
+    if let client = session.client { server?.clientHasRoom(client.id) }
     closeWaiters.resumeAll(.success(()))
   }
 }
@@ -267,10 +274,12 @@ extension ConnectionCore {
     let bearers = bearers
     self.bearers = nil
     bearers?.remove(self)
+    endBacklog()
     let confirmations = confirmations
     self.confirmations = []
     let error = main?.end ?? .enhancedBearer(session.bearer.failure ?? .channelEnded)
     for entry in confirmations { entry.body(error) }
+    if let client = main?.session.client { server?.clientHasRoom(client.id) }
     bearers?.settled(nil)
   }
 }

@@ -29,8 +29,13 @@ public struct ConnectionOptions: Sendable {
   public var securityTimeout: Duration = .seconds(30)
   /// Octets of commands and notifications that wait for the link before writers wait.
   public var outboxLimit = 8192
+  /// What a server keeps for this client while it takes notifications more slowly than other clients.
+  /// nil: nothing, and ``LocalServer/notify(_:of:to:)`` waits for it, with all other clients.
+  public var backlog: Backlog? = Backlog()
   /// Values that wait for one consumer before the peer is held back.
   public var valueLimit = 1024
+  /// Octets of values that wait for one consumer before the peer is held back, with 17 for each value.
+  public var valueOctetLimit = 1 << 20
   /// The size of the kernel's send buffer, as the kernel counts: 700 to 1000 octets for a short PDU,
   /// at least 4608 in all. Requests and new values are sent after those in the buffer, so a smaller
   /// one reduces their delay. nil: the kernel's default, usually 212,992.

@@ -34,7 +34,7 @@ extension AttoError {
     switch self {
     case .refused, .insufficientSecurity: .att
     case .violation: .peer
-    case .limit, .tooManyClients: .limit
+    case .limit, .tooManyClients, .tooSlow: .limit
     case .procedureTimeout, .connectTimeout, .securityTimeout, .idle, .bearer(.transactionTimeout),
       .enhancedBearer(.transactionTimeout):
       .timeout

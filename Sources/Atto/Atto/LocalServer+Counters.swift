@@ -6,12 +6,18 @@ public struct ServerCounters: Equatable, Sendable {
   public var handlers = 0
   /// Commands dropped since the start, because 4096 of their client waited for a handler.
   public var droppedCommands: UInt64 = 0
+  /// Values dropped since the start, because their client did not take them in time. See
+  /// ``ConnectionOptions/backlog``.
+  public var droppedValues: UInt64 = 0
 
   /// Creates counters.
-  public init(clients: Int = 0, handlers: Int = 0, droppedCommands: UInt64 = 0) {
+  public init(
+    clients: Int = 0, handlers: Int = 0, droppedCommands: UInt64 = 0, droppedValues: UInt64 = 0
+  ) {
     self.clients = clients
     self.handlers = handlers
     self.droppedCommands = droppedCommands
+    self.droppedValues = droppedValues
   }
 }
 
@@ -24,7 +30,7 @@ extension LocalServer {
       try await onLoop { core in
         ServerCounters(
           clients: core.connections.count, handlers: core.handlers.runningCount,
-          droppedCommands: core.handlers.droppedCommands)
+          droppedCommands: core.handlers.droppedCommands, droppedValues: core.droppedValues)
       }
     }
   }

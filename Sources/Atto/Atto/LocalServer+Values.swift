@@ -8,18 +8,27 @@ public struct Delivered: Equatable, Sendable {
   public var count = 0
   /// Clients whose connection ended, or that did not confirm in time.
   public var failures = 0
-  /// Clients whose link had no room (only with ``LocalServer/notifyIfRoom(_:of:to:)``).
+  /// Clients whose link had no room, and that do not get the value (only with
+  /// ``LocalServer/notifyIfRoom(_:of:to:)``).
   public var blocked = 0
-  /// Clients that got only the first ATT_MTU - 3 octets, because their ATT_MTU is too small for the
-  /// value. They are counted in ``count`` too, and can read the rest.
+  /// Clients whose link had no room, and for which the value is kept.
+  public var kept = 0
+  /// Clients among ``kept`` that have lost older values for it. See ``ConnectionOptions/backlog``.
+  public var overflowed = 0
+  /// Clients that get only the first ATT_MTU - 3 octets, because their ATT_MTU is too small for the
+  /// value. They are counted in ``count`` or ``kept`` too, and can read the rest.
   public var cut = 0
 }
 
 extension LocalServer {
   /// Sends a value to the clients that have subscribed to its notifications. Vol 3, Part G, 4.10.
   ///
-  /// Returns when the value was sent to all of them. Waits for links without room, and so for the
-  /// slowest client; see ``notifyIfRoom(_:of:to:)``. The value is cut at each client's ATT_MTU - 3.
+  /// Returns when the value was sent to those that have room. For the others it is kept, behind earlier
+  /// ones, and sent when they have: see ``ConnectionOptions/backlog``, which limits what is kept. So
+  /// the sender is as fast as the fastest client. While no client has room it waits, which may be for
+  /// ever on Unix sockets and simulated radios if none reads; to one client every value is sent.
+  ///
+  /// The value is cut at each client's ATT_MTU - 3. An indication can overtake values that are kept.
   ///
   /// - Throws: `cancelled`, and nothing else. A client whose connection ends meanwhile is counted in
   ///   ``Delivered``.
@@ -44,37 +53,25 @@ extension LocalServer {
   private func notifyWhenThereIsRoom(
     _ handle: AttributeHandle, _ value: [UInt8], to client: ClientID?
   ) async throws(AttoError) -> Delivered {
-    var delivered = Delivered()
-    var remaining: [ClientID] = try await onLoop { core in
+    let clients: [ClientID] = try await onLoop { core in
       core.subscribers(of: handle, .notification, client)
     }
-    while !remaining.isEmpty {
-      let targets = remaining
-      let (sent, cut, blocked): (Int, Int, [ClientID]) = try await onLoop { core in
-        core.notify(handle, value.span.bytes, to: targets)
+    while true {
+      let delivered: Delivered? = try await onLoop { core in
+        core.deliver(handle, value.span.bytes, to: clients)
       }
-      delivered.count += sent
-      delivered.cut += cut
-      delivered.failures += targets.count - sent - blocked.count
-      remaining = []
-      for client in blocked {
-        do throws(AttoError) {
-          try await awaitRoom(of: client)
-          remaining.append(client)
-        } catch {
-          if error == .cancelled { throw error }
-          delivered.failures += 1
-        }
+      if let delivered { return delivered }
+      let core = core
+      try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in
+        core.value.awaitRoom(among: clients, forValuesOf: handle, waiter)
       }
     }
-    return delivered
   }
 
   /// Notifies the subscribed clients whose links have room, without waiting. The others do not get
   /// this value and are counted in ``Delivered/blocked``. Vol 3, Part G, 4.10.
   ///
-  /// For values of which only the newest matters. ``notify(_:of:to:)`` skips no client, so it waits as
-  /// long as a client does not read, which may be for ever on Unix sockets and simulated radios.
+  /// For values of which only the newest matters: nothing is kept for a client.
   ///
   /// - Throws: `cancelled`, and nothing else.
   @discardableResult
@@ -106,7 +103,7 @@ extension LocalServer {
         }), let carrier = connection.carrier(ofValues: values.map(\.handle))
       else { return false }
       defer { carrier.settle() }
-      return carrier.session.notify(values)
+      return carrier.backlog == nil && carrier.session.notify(values)
     }
     if isSent { return }
     for value in values { try await notify(value.value, of: value.handle, to: client) }
@@ -143,7 +140,7 @@ extension ServerCore {
     }
     for connection in connections where connection.wants(handle, .notification, only) {
       let carrier = connection.carrier(ofValues: handle)
-      guard carrier.session.hasRoomForValues else { return nil }
+      guard carrier.hasRoomForValues else { return nil }
       targets.append(carrier)
     }
     for connection in targets {
@@ -183,7 +180,7 @@ extension ServerCore {
     var blocked: [ClientID] = []
     for id in clients {
       guard let connection = connection(id)?.carrier(ofValues: handle) else { continue }
-      if connection.session.notify(handle, value) {
+      if connection.backlog == nil, connection.session.notify(handle, value) {
         sent += 1
         if connection.cuts(value.byteCount, of: handle) { cut += 1 }
       } else {
@@ -192,6 +189,73 @@ extension ServerCore {
       connection.settle()
     }
     return (sent, cut, blocked)
+  }
+
+  /// Sends a value to the clients that have room, and keeps it for the others. nil, and nothing sent,
+  /// if some are to be awaited first.
+  func deliver(
+    _ handle: AttributeHandle, _ value: RawSpan, to clients: [ClientID]
+  ) -> Delivered? {
+    guard awaited(among: clients, forValuesOf: handle).isEmpty else { return nil }
+    var delivered = Delivered()
+    for id in clients {
+      guard let carrier = connection(id)?.carrier(ofValues: handle) else {
+        delivered.failures += 1
+        continue
+      }
+      let isCut = carrier.cuts(value.byteCount, of: handle)
+      if carrier.backlog == nil, carrier.session.notify(handle, value) {
+        carrier.settle()
+        delivered.count += 1
+      } else if let limits = carrier.options.backlog,
+        let isOverflow = carrier.keep(handle, value, within: limits)
+      {
+        delivered.kept += 1
+        if isOverflow { delivered.overflowed += 1 }
+      } else {
+        delivered.failures += 1
+        continue
+      }
+      if isCut { delivered.cut += 1 }
+    }
+    return delivered
+  }
+
+  /// The clients whose room a sender waits for: all if none has any, otherwise those for which nothing
+  /// is kept.
+  private func awaited(
+    among clients: [ClientID], forValuesOf handle: AttributeHandle
+  ) -> [ClientID] {
+    var blocked: [ClientID] = []
+    var strict: [ClientID] = []
+    var isRoom = false
+    for id in clients {
+      guard let carrier = connection(id)?.carrier(ofValues: handle) else { continue }
+      if carrier.hasRoomForValues {
+        isRoom = true
+      } else {
+        blocked.append(id)
+        if carrier.options.backlog == nil { strict.append(id) }
+      }
+    }
+    return isRoom ? strict : blocked
+  }
+
+  /// Resumes a sender when ``deliver(_:_:to:)`` is worth another try.
+  func awaitRoom(
+    among clients: [ClientID], forValuesOf handle: AttributeHandle,
+    _ waiter: Waiter<Void, AttoError>
+  ) {
+    let awaited = awaited(among: clients, forValuesOf: handle)
+    guard !awaited.isEmpty else { return waiter.resume(.success(())) }
+    for id in awaited { connection(id)?.carrier(ofValues: handle).awaitsRoom = true }
+    roomWaiters.append(waiter, for: awaited)
+  }
+
+  /// A client has room for values, or has disconnected.
+  func clientHasRoom(_ client: ClientID) {
+    guard !roomWaiters.isEmpty else { return }
+    roomWaiters.resume(.success(())) { $0.contains(client) }
   }
 }
 
@@ -216,11 +280,11 @@ extension ConnectionCore {
     guard wants(handle, .notification, only) else { return 0 }
     if bearers != nil {
       let carrier = carrier(ofValues: handle)
-      guard carrier.session.notify(handle, value) else { return nil }
+      guard carrier.backlog == nil, carrier.session.notify(handle, value) else { return nil }
       carrier.settleLater()
       return 1
     }
-    guard session.notify(handle, value) else { return nil }
+    guard backlog == nil, session.notify(handle, value) else { return nil }
     settleLater()
     return 1
   }

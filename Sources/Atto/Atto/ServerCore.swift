@@ -16,6 +16,10 @@ final class ServerCore {
   }
   private var nextObserver = 0
   private var places = ClientPlaces()
+  /// Callers that wait until one of these clients has room for values.
+  let roomWaiters = WaiterList<[ClientID], Void, AttoError>()
+  /// Values that clients have lost because they did not take them in time.
+  @exclusivity(unchecked) var droppedValues: UInt64 = 0
   /// Links of clients that are being refused.
   private var refusing = 0
   /// When the descriptors of all clients were looked at.
@@ -198,7 +202,7 @@ final class ServerCore {
 
   func removeObserver(_ id: Int) { observers.removeAll { $0.id == id } }
 
-  private func emit(_ event: ServedEvent) {
+  func emit(_ event: ServedEvent) {
     for observer in observers { observer.body(event) }
   }
 
@@ -228,9 +232,14 @@ final class ServerCore {
   /// A client has disconnected, or was disconnected. With a ``ClientMemory``, after its record was
   /// stored.
   case disconnected(ClientID, peer: String)
-  /// A client loses its place, because the server is full or the client was silent for too long:
-  /// `tooManyClients` or `idle`. `disconnected` follows.
+  /// A client loses its place, because the server is full, or because the client was silent for too
+  /// long or did not take values in time: `tooManyClients`, `idle` or `tooSlow`. `disconnected`
+  /// follows.
   case evicted(ClientID, peer: String, AttoError)
+  /// A client has lost notifications, because it takes them more slowly than others: the first one at
+  /// once, and the number of the others when it has caught up or its connection ends. See
+  /// ``ConnectionOptions/backlog``.
+  case valuesDropped(ClientID, peer: String, count: UInt64)
   /// A client has written or configured something.
   case server(ServerEvent)
 }

@@ -18,10 +18,10 @@ public struct ReceivedValue: Equatable, Sendable {
 
 /// The values for one consumer, in order of arrival. Used on the loop's thread.
 ///
-/// When `limit` values wait, the connection stops reading from its link, so that the peer is held
-/// back and nothing is lost. It cannot do so on L2CAP's fixed channel, which has no flow control,
-/// nor while a response is awaited, which may come after more values. Then the queue grows to four
-/// times the limit; values beyond that are dropped, and counted in the next value. What is left in
+/// When `limit` values or `octetLimit` octets wait, the connection stops reading from its link, so that
+/// the peer is held back and nothing is lost. It cannot do so on L2CAP's fixed channel, which has no flow
+/// control, nor while a response is awaited, which may come after more values. Then the queue grows to
+/// four times the limits; values beyond that are dropped, and counted in the next value. What is left in
 /// the link after the peer has gone is all accepted: no more than the kernel's socket buffer.
 ///
 /// A value of more than 65,520 octets, which an ATT_MTU of 65,535 lets a peer send, does not fit an
@@ -30,6 +30,7 @@ final class ValueQueue {
   /// The characteristic's value handle; nil for all values.
   let handle: AttributeHandle?
   private let limit: Int
+  private let octetLimit: Int
   /// The handle, the kind, the number of missed values and the time, before a value in the queue.
   private static let headerLength = 15
   @exclusivity(unchecked) private var queue = PDUQueue()
@@ -41,14 +42,18 @@ final class ValueQueue {
   /// Called when there is room again.
   @exclusivity(unchecked) var whenDrained: (() -> Void)?
 
-  init(handle: AttributeHandle?, limit: Int) {
+  init(handle: AttributeHandle?, limit: Int, octetLimit: Int) {
     self.handle = handle
     self.limit = limit
+    self.octetLimit = octetLimit
   }
 
-  /// Whether the connection should stop reading.
   var count: Int { queue.count }
-  var isFull: Bool { queue.count >= limit }
+  /// Whether the connection should stop reading.
+  var isFull: Bool { queue.count >= limit || queue.byteCount >= octetLimit }
+  private var isOverfull: Bool {
+    queue.count >= limit * 4 || queue.byteCount >= octetLimit * 4
+  }
 
   /// - Parameter isLimited: whether a value is dropped if too many wait.
   func offer(
@@ -64,7 +69,7 @@ final class ValueQueue {
       return
     }
     let length = Self.headerLength + value.byteCount
-    guard length <= UInt16.max, !isLimited || queue.count < limit * 4 else {
+    guard length <= UInt16.max, !isLimited || !isOverfull else {
       missed += 1
       return
     }

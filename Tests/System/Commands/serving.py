@@ -173,6 +173,44 @@ def one_client(b):
     equal(clients[0].ask("0a0300"), "0b0048")
 
 
+def crowd_out(b, *options):
+    """Notifies two clients 4,000 values, of which the first reads none."""
+    server, at = b.serve(ALL, "--control", *options, input=True)
+    slow, quick = b.connect(at), b.connect(at)
+    for client in (slow, quick):
+        equal(client.ask("1204000100"), "13")
+    for number in range(4000):
+        server.say(f"notify 3 {number:04x}")
+        equal(quick.receive(), f"1b0300{number:04x}")
+    return server, slow
+
+
+@test("control: a client that does not read loses values, and the others none")
+def slow_client(b):
+    server, slow = crowd_out(b, "--backlog", "10")
+    server.line("notified 1 client, kept for 1 without room", where="err")
+    server.line("client 1 does not keep up with the other clients and has lost 1 value")
+    seen = []
+    while not seen or seen[-1] != 3999:
+        pdu = slow.receive()
+        equal(pdu[:6], "1b0300")
+        seen.append(int(pdu[6:], 16))
+    equal(seen[-10:], list(range(3990, 4000)))
+    equal(seen[:-10], list(range(len(seen) - 10)))
+    lost = 4000 - len(seen)
+    server.line(f"client 1 does not keep up with the other clients and has lost {lost - 1} values")
+
+
+@test("control: a client that does not read loses its connection with --disconnect-slow")
+def slow_client_disconnected(b):
+    server, slow = crowd_out(b, "--backlog", "10", "--disconnect-slow")
+    server.line(
+        "client 1 loses its connection: the client does not take notifications in time: 10 waited")
+    server.line("client 1 disconnected")
+    b.refuses(2, ["--disconnect-slow", "--backlog"], "serve", b.file("p.json", ALL), "--backlog", "0",
+              "--disconnect-slow")
+
+
 @test("control: with --json the error of a line is an object")
 def control_errors(b):
     server, at = b.serve(ALL, "--control", "--json", input=True)

@@ -147,6 +147,57 @@ private func result<Value: Sendable>(
     #expect(features.values.map(\.octets) == [[2]])
   }
 
+  /// A client without room on any bearer keeps nobody waiting, also when a bearer ends meanwhile.
+  @Test(arguments: [false, true]) func aClientThatDoesNotReadHoldsUpNobody(
+    losesABearer: Bool
+  ) async throws {
+    let bench = try await Bench()
+    let (server, connection, handles) = (bench.server, bench.connection, bench.handles)
+    let seen = Log<(AttributeHandle, Int)>()
+    connection.observeValues { seen.append(($0, number($1.owned))) }
+    let other = try await server.loop.withWaiter { (waiter: Waiter<Connection, AttoError>) in
+      let (near, far) = MemoryLink.pair()
+      do throws(AttoError) {
+        try server.serve(far, ConnectionOptions())
+        waiter.resume(Connection.make(near, ConnectionOptions(), nil, server.loop))
+      } catch {
+        waiter.resume(.failure(error))
+      }
+    }
+    let others = Log<Int>()
+    other.observeValues { others.append(number($1.owned)) }
+    for handle in handles {
+      let configuration = try #require(handle.next)
+      for client in [connection, other] { try await client.write([1, 0], to: configuration) }
+    }
+    let dropped = Log<UInt64>()
+    let observation = try await server.observe {
+      if case .valuesDropped(_, _, let count) = $0 { dropped.append(count) }
+    }
+    try await server.onLoop { _ in connection.holdBack(true) }
+    for sent in 0..<16_000 {
+      if losesABearer, sent == 14_000 {
+        try await server.onLoop { _ in bench.channels.opened[1].close() }
+      }
+      let delivered = try await server.notify(counted(sent), of: handles[sent % 4])
+      #expect(delivered.count >= 1)
+    }
+    await others.wait(count: 16_000)
+    #expect(others.all == Array(0..<16_000))
+    try await server.onLoop { _ in connection.holdBack(false) }
+    for handle in handles {
+      try await until { seen.all.last { $0.0 == handle }.map { $0.1 >= 15_996 } ?? false }
+      let numbers = seen.all.filter { $0.0 == handle }.map(\.1)
+      #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "in order")
+    }
+    if !losesABearer {
+      #expect(UInt64(seen.count) + dropped.all.reduce(0, +) == 16_000)
+    }
+    #expect(dropped.all.reduce(0, +) > 0)
+    #expect(try await server.notify(counted(16_000), of: handles[0]) == Delivered(count: 2))
+    withExtendedLifetime(observation) {}
+  }
+
   @Test func noneUnlessAskedFor() async throws {
     let bench = try await Bench(0)
     #expect(try await bench.connection.bearers.count == 1)

@@ -582,8 +582,8 @@ import Testing
   @Test func limitedMemoryAllowsFewerClients() {
     #expect(ServerLimits.fitting(nil, receiveMTU: 517) == ServerLimits())
     #expect(ServerLimits.fitting(1 << 30, receiveMTU: 517) == ServerLimits())
-    #expect(ServerLimits.fitting(6 << 20, receiveMTU: 517).clients == 248)
-    #expect(ServerLimits.fitting(6 << 20, receiveMTU: 65_535).clients == 51)
+    #expect(ServerLimits.fitting(6 << 20, receiveMTU: 517).clients == 84)
+    #expect(ServerLimits.fitting(6 << 20, receiveMTU: 65_535).clients == 36)
     #expect(ServerLimits.fitting(0, receiveMTU: 517).clients == 1)
   }
 

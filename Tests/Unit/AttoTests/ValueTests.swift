@@ -83,11 +83,17 @@ import Testing
     }
   }
 
+  /// Limits of eight counted values: a number, and octets with 17 for each value.
+  static let limits = [(8, 1 << 20), (1024, 8 * 20)]
+
   /// While a response is awaited the peer cannot be held back: lost values are counted.
-  @Test func overflowIsCounted() async throws {
+  @Test(arguments: limits) func overflowIsCounted(values limit: Int, octets: Int) async throws {
     try await withDeadline {
       let peer = try RawPeer()
-      let connection = try await peer.connect { $0.valueLimit = 8 }
+      let connection = try await peer.connect {
+        $0.valueLimit = limit
+        $0.valueOctetLimit = octets
+      }
       let values = try await connection.values()
       async let read = connection.read(9)
       await peer.expect([0x0A, 9, 0])
@@ -181,10 +187,15 @@ import Testing
   }
 
   /// A consumer that is released no longer holds the peer back.
-  @Test func releasedSequenceHoldsBackNoPeer() async throws {
+  @Test(arguments: limits) func releasedSequenceHoldsBackNoPeer(
+    values limit: Int, octets: Int
+  ) async throws {
     try await withDeadline {
       let peer = try RawPeer()
-      let connection = try await peer.connect { $0.valueLimit = 8 }
+      let connection = try await peer.connect {
+        $0.valueLimit = limit
+        $0.valueOctetLimit = octets
+      }
       var values: ReceivedValues? = try await connection.values()
       for number in 0..<100 { peer.send(notification(3, number)) }
       try await until { try await connection.counters.received == 8 }

@@ -119,7 +119,7 @@ import Foundation
       commands[client] = nil
     case .server(.configured(let value, let configuration, let client)):
       owners[value]?.object?.configured(value, configuration, client)
-    case .evicted, .server: break
+    case .evicted, .valuesDropped, .server: break
     }
   }
 

@@ -23,6 +23,14 @@ enum ServeCommand: Command {
     "Disconnect clients that send nothing for so long and are not subscribed, except on le: (default: no limit)."
   )
 
+  private static let backlog = Option.integer(
+    "backlog", "N", in: 0...65535,
+    "Notifications to keep for a client that takes them more slowly than others (default: 1024; 0: all"
+      + " clients wait for the slowest).")
+  private static let disconnectSlow = Option.flag(
+    "disconnect-slow",
+    "Disconnect a client whose backlog is full (default: it loses its oldest values).")
+
   private static let replyTimeout = Option.seconds(
     "reply-timeout", default: 10,
     "How long the program of a session may take to reply to a question about a value.")
@@ -47,6 +55,10 @@ enum ServeCommand: Command {
       client that has sent nothing, or of one of a process with many; else it is refused. When very many
       clients connect or are refused, the rest is counted in one line every 10 s.
 
+      A value goes at once to the subscribed clients that have room. For the others it is kept, up to
+      --backlog values; then such a client loses its oldest, which is printed. While no client has room,
+      --control and the profile's streams wait.
+
       With --control each line of standard input is a command:
 
         set HANDLE HEX                   change a value
@@ -60,7 +72,8 @@ enum ServeCommand: Command {
       A line that fails is reported on standard error, with --json as an object.
       """,
     options: [
-      listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, replyTimeout,
+      listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, backlog,
+      disconnectSlow, replyTimeout,
       CommonOptions.security, CommonOptions.bearers, CommonOptions.sendBuffer, CommonOptions.json,
       CommonOptions.capture,
       CommonOptions.trace,
@@ -86,6 +99,7 @@ enum ServeCommand: Command {
     if let mtu = arguments[mtu] { options.receiveMTU = mtu }
     if let timeout = arguments[timeout] { options.transactionTimeout = timeout }
     options.idleLimit = arguments[idleLimit]
+    options.backlog = try kept(arguments)
     options.security = arguments[CommonOptions.security].level
     if let bearers = arguments[CommonOptions.bearers] {
       options.enhancedBearers = try Bearers.checked(bearers, at: endpoint)
@@ -155,6 +169,19 @@ enum ServeCommand: Command {
     // Ends with the first client for --once, else when the task is cancelled.
     for try await _ in firstClient.stream {}
     served.server.disconnect()
+  }
+
+  /// What is kept for a slow client.
+  private static func kept(_ arguments: Arguments) throws(UsageError) -> Backlog? {
+    var kept = Backlog()
+    kept.overflow = arguments[disconnectSlow] ? .disconnects : .dropsOldest
+    guard let values = arguments[backlog] else { return kept }
+    kept.values = values
+    // The number alone decides: no value has more than 512 octets.
+    kept.octets = max(kept.octets, values * 512)
+    guard values == 0 else { return kept }
+    try arguments.forbid([disconnectSlow], "needs a --backlog of 1 or more")
+    return nil
   }
 
   /// Answers for the values that the profile leaves to the program: by questions to it.

@@ -68,7 +68,10 @@ struct Control: Sendable {
       let message = try await message(words)
       let delivered = try await server.notify(
         message.value, of: message.handle, to: message.client)
-      report("notified \(counted(delivered, message))", ["clients": delivered.count])
+      let kept = delivered.kept > 0 ? ", kept for \(delivered.kept) without room" : ""
+      report(
+        "notified \(counted(delivered, message))\(kept)",
+        ["clients": delivered.count, "kept": delivered.kept > 0 ? delivered.kept : nil])
     case "indicate":
       let message = try await message(words)
       let delivered = try await begin(message).confirmations()

@@ -56,6 +56,11 @@ struct ServeReport: Sendable {
       show(
         client, "evicted", "loses its connection: \(reason)",
         ["peer": peer, "reason": reason.description])
+    case .server(.valuesDropped(let client, let peer, let count)):
+      show(
+        client, "dropped",
+        "does not keep up with the other clients and has lost \(Shown.count(Int(count), "value"))",
+        ["peer": peer, "count": Int(count)])
     case .server(.server(.valueWritten(let handle, let client))):
       written(handle, value(handle) ?? [], by: client)
     case .server(.server(.configured(let handle, let configuration, let client))):
