@@ -313,6 +313,30 @@ import Testing
 
   // MARK: The peripheral role
 
+  @Test func aCentralThatDoesNotReadHoldsUpNobody() async throws {
+    try await strap.log.next("advertising begun")
+    let handle = try await handle(of: strap.rate)
+    let quick = try await RawCentral(to: address(of: strap.manager))
+    let stalled = try await RawCentral(to: address(of: strap.manager))
+    for central in [quick, stalled] {
+      #expect(await central.ask([0x12, handle + 1, 0, 1, 0]) == [0x13])
+    }
+    // More than the stalled one's link and queue take.
+    for number in 0..<4000 {
+      let value = [UInt8(number & 0xFF), UInt8(number >> 8)]
+      try #require(
+        strap.manager.updateValue(Data(value), for: strap.rate, onSubscribedCentrals: nil))
+      try #require(await quick.receive() == [0x1B, handle, 0] + value)
+    }
+    var last: [UInt8] = []
+    while last != [0x1B, handle, 0, 0x9F, 0x0F] {
+      last = await stalled.receive()
+      try #require(!last.isEmpty)
+    }
+    await quick.end()
+    await stalled.end()
+  }
+
   @Test func preparedWritesArriveAsOneBatch() async throws {
     try await strap.log.next("advertising begun")
     let central = try await RawCentral(to: address(of: strap.manager))

@@ -1,9 +1,14 @@
 internal import Atto
 import Foundation
+import Synchronization
 
 /// The values for one client, in order. A notification leaves the queue when the link has accepted it,
 /// an indication when the client has confirmed it.
+///
+/// A client that is slower than others loses its oldest values beyond ``limit``.
 @RadioLoop final class UpdateQueue {
+  nonisolated static let limit = 1024
+
   struct Entry {
     let handle: AttributeHandle
     let value: [UInt8]
@@ -16,6 +21,7 @@ import Foundation
   private var entries: [Entry] = []
   private var isBusy = false
   private var hasEnded = false
+  private var hasWarned = false
 
   init(_ client: ClientID, _ server: LocalServer) {
     self.client = client
@@ -24,6 +30,14 @@ import Foundation
 
   func append(_ entry: Entry) {
     guard !hasEnded else { return }
+    if entries.count >= Self.limit {
+      // The first one may be on its way.
+      entries.remove(at: 1)
+      if !hasWarned {
+        Warning.log("a central does not keep up with the others and loses values")
+        hasWarned = true
+      }
+    }
     entries.append(entry)
     pump()
   }
@@ -40,7 +54,7 @@ import Foundation
       {
         wait(for: next)
       } else {
-        entries.removeFirst()
+        entries.removeFirst().ticket.leave()
       }
     }
   }
@@ -56,21 +70,26 @@ import Foundation
       }
       guard let self else { return }
       isBusy = false
-      if entry.isIndication, !entries.isEmpty { entries.removeFirst() }
+      if entry.isIndication, !entries.isEmpty { entries.removeFirst().ticket.leave() }
       pump()
     }
   }
 }
 
 /// The place of one value in the ``UpdateWindow``. It is free again when the value has been sent to
-/// the last client.
+/// the first client, so that the application is as fast as the fastest one.
 final class UpdateTicket: Sendable {
   private let window: UpdateWindow
+  private let hasLeft = Atomic(false)
   @RadioLoop private var hasWarned = false
 
   init(_ window: UpdateWindow) { self.window = window }
 
-  deinit { window.left() }
+  deinit { leave() }
+
+  func leave() {
+    if !hasLeft.exchange(true, ordering: .relaxed) { window.left() }
+  }
 
   /// Warns, once for each value, that it is too long.
   @RadioLoop func warnTruncated(_ count: Int, _ limit: Int) {
