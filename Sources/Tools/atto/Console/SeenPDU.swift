@@ -1,6 +1,7 @@
 import Atto
 import AttoATT
 import Glibc
+import Synchronization
 
 /// A captured PDU, as `atto capture` shows it.
 struct SeenPDU {
@@ -30,8 +31,18 @@ struct SeenPDU {
 
 /// Conversions from the loop's clock to the time of day.
 enum TimeOfDay {
+  /// From this change of the offset on, in microseconds, the time of day was set. Below it the offset stays, so
+  /// that PDUs keep their distances: the two clocks are never read at the same moment.
+  private static let tolerance = 100_000
+  private static let last = Atomic<Int64>(difference)
+
   /// Microseconds between the loop's clock and the time of day.
-  static let offset = microseconds(CLOCK_REALTIME) - microseconds(CLOCK_MONOTONIC)
+  private static var offset: Int64 {
+    let (before, now) = (last.load(ordering: .relaxed), difference)
+    guard (now - before).magnitude >= tolerance else { return before }
+    last.store(now, ordering: .relaxed)
+    return now
+  }
 
   /// Microseconds since 1970 at an instant of the loop's clock.
   static func microseconds(of moment: Instant) -> Int64 { moment.nanoseconds / 1000 + offset }
@@ -49,6 +60,8 @@ enum TimeOfDay {
       String($0).padded(left: 2, with: "0")
     }.joined(separator: ":") + fraction
   }
+
+  private static var difference: Int64 { microseconds(CLOCK_REALTIME) - microseconds(CLOCK_MONOTONIC) }
 
   private static func microseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()

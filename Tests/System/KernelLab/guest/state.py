@@ -4,6 +4,7 @@ import os
 import signal
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import mgmt
@@ -22,6 +23,8 @@ SETTINGS = [
     "ssp", "br/edr", "high-speed", "le", "advertising", "secure-connections", "debug-keys",
     "privacy", "configuration", "static-address", "phy-configuration"]
 RFKILL_CHANGE_ALL, RFKILL_BLUETOOTH = 3, 2
+# Seconds. A test that sets the clock sets it back within far less.
+CLOCK_TOLERANCE = 10
 
 
 def text(path: Path) -> str:
@@ -64,6 +67,8 @@ class State:
             if text(path / "type") == "bluetooth"}
         self.mounts = text(Path("/proc/self/mounts")).splitlines()
         self.namespaces = sorted(path.name for path in Path("/run/netns").glob("*"))
+        # Of the wall clock from that which nobody sets.
+        self.clock = time.time() - time.monotonic()
         self.items = {}
         for index in self.adapters:
             for name, value in adapter(control, index).items():
@@ -80,6 +85,8 @@ class State:
             now, then = getattr(self, name), getattr(before, name)
             if now != then:
                 found.append(f"{name}: {now} rather than {then}")
+        if abs(self.clock - before.clock) > CLOCK_TOLERANCE:
+            found.append(f"the wall clock: off by {self.clock - before.clock:+.0f} s")
         for name in self.items.keys() & before.items.keys():
             if self.items[name] != before.items[name]:
                 found.append(f"{name}: {self.items[name]} rather than {before.items[name]}")
@@ -113,6 +120,8 @@ def restore(control: mgmt.Mgmt, before: State) -> None:
         elif said != before.processes[process]:
             os.kill(process, signal.SIGCONT)
     rfkill(False)
+    if abs(time.time() - time.monotonic() - before.clock) > CLOCK_TOLERANCE:
+        time.clock_settime(time.CLOCK_REALTIME, time.monotonic() + before.clock)
     for name, value in before.parameters.items():
         if text(PARAMETERS / name) != value:
             (PARAMETERS / name).write_text(value)
