@@ -61,7 +61,9 @@ enum TimeOfDay {
     }.joined(separator: ":") + fraction
   }
 
-  private static var difference: Int64 { microseconds(CLOCK_REALTIME) - microseconds(CLOCK_MONOTONIC) }
+  private static var difference: Int64 {
+    microseconds(CLOCK_REALTIME) - microseconds(CLOCK_MONOTONIC)
+  }
 
   private static func microseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
