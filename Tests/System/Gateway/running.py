@@ -220,6 +220,10 @@ def status_pages(bench: Bench) -> None:
     expect(b" 405 " in exchange(port, b"POST / HTTP/1.1\r\n\r\n"), "not 405")
     expect(b" 400 " in exchange(port, b"\0\xff\r\n\r\n"), "not 400")
     expect(b" 431 " in exchange(port, b"GET / HTTP/1.1\r\nX: " + 20_000 * b"x"), "not 431")
+    head = b"GET /metrics HTTP/1.1\r\nX: %s\r\n\r\n"
+    for octets, code in ((8192, b" 200 "), (8193, b" 431 "), (9500, b" 431 ")):
+        answer = exchange(port, head % (b"x" * (octets + 2 - len(head))))
+        expect(code in answer.split(b"\r\n")[0], f"{octets} octets: {answer[:60]}")
     # Connections that say nothing cost the others nothing.
     silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
     expect(fetch(port, "/metrics")[0] == 200, "no answer beside silent clients")
