@@ -35,7 +35,7 @@ extension GatewayStatus {
   package var text: String {
     var lines = [
       "\(name), up for \(Self.words(uptime)), \(memory / 1_048_576) MiB, "
-        + "\(slots.limit - slots.free) of \(slots.limit) connections in use"
+        + "\(slots.allocated.count) of \(slots.limit) connections in use"
     ]
     for adapter in adapters {
       lines.append(

@@ -7,7 +7,7 @@ extension GatewayStatus {
     let title = "\(name) · atto-gateway".escapedForMarkup
     let summary =
       "Up for \(Self.words(uptime)), \(memory / 1_048_576) MiB of memory, "
-      + "\(slots.limit - slots.free) of \(slots.limit) connections in use."
+      + "\(slots.allocated.count) of \(slots.limit) connections in use."
     var lists = ""
     for adapter in adapters {
       lists += Self.item(
