@@ -9,7 +9,7 @@ import Glibc
 @main struct Gateway {
   static func main() {
     signal(SIGPIPE, SIG_IGN)
-    switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
+    switch Arguments.parse(CommandLine.words) {
     case .help: print(Arguments.usage)
     case .version: print("atto-gateway \(Version.number)")
     case .check(let file): check(file)
@@ -47,6 +47,10 @@ import Glibc
     let signals = clinux_signalfd_interrupt()
     _ = clinux_keep_privileges()
     let configuration = read(file)
+    if let (message, hint) = CommandLine.missingProc {
+      complain("\(message)\nhint: \(hint)")
+      exit(3)
+    }
     do {
       let loop = try Loop(name: "gateway")
       let log = try Log(configuration.log)

@@ -22,6 +22,10 @@ class Failed(Exception):
     pass
 
 
+class Skipped(Exception):
+    pass
+
+
 def expect(condition, what) -> None:
     if not condition:
         raise Failed(what)
@@ -59,10 +63,11 @@ class Bench:
         new.write_text(json.dumps({"name": "hall", "log": "debug"} | configuration))
         new.rename(self.file)
 
-    def start(self, log=None, **environment) -> subprocess.Popen:
+    def start(self, log=None, within=(), **environment) -> subprocess.Popen:
+        """Starts the gateway, by the words `within` if there are any."""
         with open(self.log, "ab") as output:
             program = subprocess.Popen(
-                [self.programs / "atto-gateway", self.file, "--control", self.control],
+                [*within, self.programs / "atto-gateway", self.file, "--control", self.control],
                 env=self.environment | environment, stdin=subprocess.DEVNULL,
                 stderr=log or output, stdout=output)
         self.running.append(program)
@@ -382,9 +387,33 @@ def interrupted(bench: Bench) -> None:
         expect(gateway.wait(PATIENCE) in (0, -signal.SIGINT), gateway.returncode)
 
 
+def namespace(script: str) -> list:
+    """The words that run a program with mounts of its own, after a shell has run the script."""
+    words = ["unshare", "--mount", "sh", "-c", f'{script}\nexec "$@"', "sh"]
+    tried = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    if os.geteuid() != 0 or subprocess.run(tried, capture_output=True).returncode != 0:
+        raise Skipped("only root can mount file systems")
+    return words
+
+
+def without_proc(bench: Bench) -> None:
+    bench.write()
+    words = namespace("mount -t tmpfs none /proc")
+
+    def run(*arguments) -> tuple:
+        ended = subprocess.run(
+            [*words, bench.programs / "atto-gateway", *arguments], env=bench.environment, text=True,
+            capture_output=True, timeout=PATIENCE)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    expect(run("--check", bench.file) == (0, f"{bench.file}: devices: 0, adapters: air\n"), "not checked")
+    code, text = run(bench.file)
+    expect(code == 3 and "/proc is not mounted" in text and "hint: mount" in text, text)
+
+
 TESTS = [
     command_line, completion, status_pages, coming_back, reloading, sharing, service_manager, misfortunes,
-    interrupted,
+    interrupted, without_proc,
 ]
 
 
@@ -398,6 +427,8 @@ def main(programs: pathlib.Path, names: list) -> tuple:
         try:
             test(bench)
             passed += 1
+        except Skipped as reason:
+            print(f"skipped: running {test.__name__}: {reason}")
         except Exception as error:
             failed += 1
             print(f"FAILED running {test.__name__}: {type(error).__name__}: {error}")
