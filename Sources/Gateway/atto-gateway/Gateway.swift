@@ -37,6 +37,10 @@ import Glibc
   private static func check(_ file: String) {
     let configuration = read(file)
     for warning in configuration.warnings(file: file) { complain("warning: \(warning)") }
+    if let state = configuration.state, access("\(state)/.", W_OK) != 0 {
+      let reason = String(cString: strerror(errno))
+      complain("warning: state: cannot write to the folder \(state): \(reason)")
+    }
     print(
       "\(file): devices: \(configuration.devices.count), adapters: "
         + configuration.adapters.map(\.description).joined(separator: ", "))

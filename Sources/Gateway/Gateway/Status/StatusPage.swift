@@ -17,6 +17,7 @@ extension GatewayStatus {
     for (name, status) in frontEnds {
       lists += Self.item(name, status.state, isGood: status.isHealthy)
     }
+    if let storeFault { lists += Self.item("store", storeFault, isGood: false) }
     let heads = Self.heads.map { "<th scope=\"col\">\($0.escapedForMarkup)</th>" }.joined()
     let rows = devices.map { device in
       "<tr class=\"\(device.state.word)\">"
