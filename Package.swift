@@ -281,7 +281,7 @@ let package = Package(
       "GatewayTests",
       [
         "AttoGateway", "AttoStreams", "AttoTesting", "Atto", "AttoEventLoop", "AttoFormats",
-        "AttoLinks", "CAttoLinux",
+        "AttoLinks", "AttoStore", "CAttoLinux",
       ]),
     .unitTests(
       "MQTTTests", ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoStore", "Atto", "AttoTesting"]),

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,8 +36,9 @@ static struct {
 #undef X
 } sqlite;
 
-static char load_error[512];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local char load_error[512];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_loaded;
 
 static void load(void) {
   const char *name = secure_getenv("ATTO_SQLITE");
@@ -54,11 +56,15 @@ static void load(void) {
   }
   FUNCTIONS(X)
 #undef X
+  is_loaded = true;
 }
 
 int32_t csqlite_load(void) {
-  pthread_once(&once, load);
-  return load_error[0] ? -1 : 0;
+  pthread_mutex_lock(&lock);
+  if (!is_loaded) load();
+  int32_t result = is_loaded ? 0 : -1;
+  pthread_mutex_unlock(&lock);
+  return result;
 }
 
 const char *csqlite_load_error(void) { return load_error; }

@@ -16,11 +16,17 @@ import Synchronization
 /// turn of the loop are stored in one transaction, so that a process that is killed leaves all of
 /// them or none.
 ///
+/// Keys that cannot be stored because the store fails are kept in memory, and stored with the next keys, by
+/// ``catchUp()``, or by ``resume()``.
+///
 /// bluetoothd keeps keys of its own in the kernel and would lose them until it is restarted. While it
 /// runs nothing is loaded, and ``notices`` says so.
 public final class BondKeeper: Sendable {
   /// Messages for the user, for instance why keys were not loaded.
   public let notices: [String]
+  /// Why the store could not be read; nil if it could.
+  package let fault: StoreError?
+  private let store: StoreFile
   private let keyring: KernelKeyring
   private let heard: HeardKeys
 
@@ -48,33 +54,61 @@ public final class BondKeeper: Sendable {
   ) async throws(RadioError) -> BondKeeper {
     let heard = HeardKeys(store, keyring.loop, whenKept: whenKept, onFailure: onFailure)
     await keyring.observe { key, adapter in heard.add(key, adapter) }
-    var notices: [String] = []
-    if let process = Self.otherKeeper() {
-      notices.append(
-        "the bonds of \(store.path) are not loaded into the kernel, because bluetoothd (process"
-          + " \(process)) would lose its own\nhint: systemctl stop bluetooth")
-    } else {
-      for adapter in await keyring.adapters {
-        if let notice = try await load(store, keyring, adapter, heard) {
-          notices.append(notice)
-          break
-        }
-      }
-    }
-    return BondKeeper(keyring, heard, notices)
+    return BondKeeper(store, keyring, heard, try await load(store, keyring, heard))
   }
 
-  private init(_ keyring: KernelKeyring, _ heard: HeardKeys, _ notices: [String]) {
+  private init(
+    _ store: StoreFile, _ keyring: KernelKeyring, _ heard: HeardKeys, _ loaded: Loaded
+  ) {
+    self.store = store
     self.keyring = keyring
     self.heard = heard
-    self.notices = notices
+    notices = loaded.notice.map { [$0] } ?? []
+    fault = loaded.fault
   }
 
-  /// - Returns: a notice for the user.
+  /// A notice for the user, and why the store could not be read.
+  private typealias Loaded = (notice: String?, fault: StoreError?)
+
+  /// Stores the keys that could not be stored, and loads the store's bonds into the kernel, after the store has
+  /// failed.
+  ///
+  /// - Returns: notices for the user.
+  /// - Throws: if the store fails still. Then nothing is loaded, because that would drop the keys of later
+  ///   pairings from the kernel.
+  package func resume() async throws(StoreError) -> [String] {
+    if let error = await storeKeys() { throw error }
+    let loaded: Loaded
+    do throws(RadioError) {
+      loaded = try await Self.load(store, keyring, heard)
+    } catch {
+      return ["the bonds are not loaded into the kernel: \(error)"]
+    }
+    if let fault = loaded.fault { throw fault }
+    return loaded.notice.map { [$0] } ?? []
+  }
+
+  /// Loads the bonds of all adapters of the keyring.
+  private static func load(
+    _ store: StoreFile, _ keyring: KernelKeyring, _ heard: HeardKeys
+  ) async throws(RadioError) -> Loaded {
+    if let process = Self.otherKeeper() {
+      let notice =
+        "the bonds of \(store.path) are not loaded into the kernel, because bluetoothd (process"
+        + " \(process)) would lose its own\nhint: systemctl stop bluetooth"
+      return (notice, nil)
+    }
+    for adapter in await keyring.adapters {
+      let loaded = try await load(store, keyring, adapter, heard)
+      if loaded.notice != nil { return loaded }
+    }
+    return (nil, nil)
+  }
+
   private static func load(
     _ store: StoreFile, _ keyring: KernelKeyring, _ adapter: AdapterInformation,
     _ heard: HeardKeys
-  ) async throws(RadioError) -> String? {
+  ) async throws(RadioError) -> Loaded {
     // Every further round follows a pairing, which takes longer than a round.
     for _ in 0..<4 {
       let before = heard.count
@@ -82,7 +116,14 @@ public final class BondKeeper: Sendable {
       do throws(StoreError) {
         bonds = try await store.bonds(of: adapter.address)
       } catch {
-        return "the bonds are not loaded into the kernel: \(error)"
+        // The kernel asks peers for their identities only once some were loaded. Where there is no file yet, there are
+        // none that this would replace.
+        switch error {
+        case .missing, .full, .system("created", _, _):
+          _ = try? await keyring.load([], [], to: adapter.index)
+        default: break
+        }
+        return ("the bonds are not loaded into the kernel: \(error)", error)
       }
       do throws(RadioError) {
         // If the kernel refuses one address, it loads no key at all.
@@ -91,13 +132,15 @@ public final class BondKeeper: Sendable {
           loadable.flatMap(\.longTermKeys), loadable.compactMap(\.identityKey),
           to: adapter.index)
       } catch .management(_, .permissionDenied, _) {
-        guard !bonds.isEmpty else { return nil }
-        return "the bonds of \(store.path) are not loaded into the kernel: CAP_NET_ADMIN is missing"
+        guard !bonds.isEmpty else { return (nil, nil) }
+        let notice =
+          "the bonds of \(store.path) are not loaded into the kernel: CAP_NET_ADMIN is missing"
           + "\nhint: work as root, or: sudo setcap cap_net_admin+eip on the program"
+        return (notice, nil)
       }
-      if heard.count == before { return nil }
+      if heard.count == before { return (nil, nil) }
     }
-    return nil
+    return (nil, nil)
   }
 
   /// Returns the process ID of bluetoothd, if this process can see it.
@@ -120,9 +163,14 @@ public final class BondKeeper: Sendable {
   }
 
   /// Returns when all keys that the kernel has reported are stored.
-  public func catchUp() async {
+  public func catchUp() async { _ = await storeKeys() }
+
+  /// - Returns: why keys remain in memory; nil if none do.
+  private func storeKeys() async -> StoreError? {
     await keyring.catchUp()
-    await withCheckedContinuation { continuation in heard.store { continuation.resume() } }
+    return await withCheckedContinuation { continuation in
+      heard.store { continuation.resume(returning: $0) }
+    }
   }
 
   /// Stores the keys that the kernel has reported, and stops.
@@ -133,9 +181,16 @@ public final class BondKeeper: Sendable {
 }
 
 /// Keys that the kernel has reported and that are not stored yet.
-private final class HeardKeys: Sendable {
+final class HeardKeys: Sendable {
+  /// Keys that wait for a store that fails; beyond it the oldest are dropped. Five belong to a bond.
+  static let failedLimit = 5 * StoreFile.bondLimit
+
   private struct State {
     var waiting: [(key: BondKey, adapter: BluetoothAddress)] = []
+    /// Those of ``waiting``, at its beginning, whose failure was reported.
+    var failed = 0
+    /// Why they were not stored.
+    var fault: StoreError?
     var count = 0
   }
 
@@ -162,7 +217,7 @@ private final class HeardKeys: Sendable {
     let isFirst = state.withLock { state in
       state.count += 1
       state.waiting.append((key, adapter))
-      return state.waiting.count == 1
+      return state.waiting.count == state.failed + 1
     }
     // After this turn, in which the other keys of the pairing arrive.
     if isFirst { loop.execute { self.store() } }
@@ -170,11 +225,12 @@ private final class HeardKeys: Sendable {
 
   /// Stores the keys reported so far.
   ///
-  /// - Parameter completion: called on the loop, when these and all earlier keys are stored.
-  func store(_ completion: @escaping @Sendable () -> Void = {}) {
-    let keys = state.withLock { state in
-      defer { state.waiting = [] }
-      return state.waiting
+  /// - Parameter completion: called on the loop, when these and all earlier keys are stored, or with the error for
+  ///   which they remain here.
+  func store(_ completion: @escaping @Sendable (StoreError?) -> Void = { _ in }) {
+    let (keys, isNew) = state.withLock { state in
+      defer { (state.waiting, state.failed) = ([], 0) }
+      return (state.waiting, state.waiting.count > state.failed)
     }
     let (loop, whenKept, onFailure) = (loop, whenKept, onFailure)
     file.submit(
@@ -188,10 +244,23 @@ private final class HeardKeys: Sendable {
         loop.execute {
           switch result {
           case .success: for (key, _) in keys { whenKept(key) }
-          case .failure(let error): onFailure(error)
+          case .failure(let error):
+            if error.isLasting { self.keep(keys, error) }
+            if isNew { onFailure(error) }
           }
-          completion()
+          // Also of keys that were on their way when this began.
+          completion(self.state.withLock { $0.failed > 0 ? $0.fault : nil })
         }
       })
+  }
+
+  /// Keeps keys whose storing has failed, before later ones.
+  private func keep(_ keys: [(key: BondKey, adapter: BluetoothAddress)], _ error: StoreError) {
+    state.withLock { state in
+      state.fault = error
+      let kept = keys.suffix(Self.failedLimit)
+      state.waiting.insert(contentsOf: kept, at: 0)
+      state.failed += kept.count
+    }
   }
 }

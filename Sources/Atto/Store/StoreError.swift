@@ -113,7 +113,24 @@ extension StoreError: CustomStringConvertible {
     case .sqlite(_, CSQLITE_CANTOPEN, _):
       "make the directory writable for this user, and check the limit of open files (ulimit -n)"
     case .sqlite: "try again; if it fails again, move the store away and pair again"
+    case .system(_, let path, ENOENT): "create the directory \(StorePlace.folder(of: path))"
+    case .system(_, let path, ENOTDIR):
+      "\(StorePlace.folder(of: path)) is not a directory: name another file"
+    case .system(_, _, ENOSPC), .system(_, _, EDQUOT): StoreError.full(path: "").hint
+    case .system(_, _, EROFS), .system(_, _, EACCES), .system(_, _, EPERM):
+      StoreError.readOnly(path: "").hint
     case .system, .noAddress: nil
+    }
+  }
+
+  /// Whether other calls fail as well, because the error is one of the store and not of a record or a call.
+  package var isLasting: Bool {
+    switch self {
+    case .damagedRecord, .tooManyBonds, .noSigningKey, .noAddress, .countersExhausted: false
+    case .libraryMissing, .noPlace, .missing, .system, .notAFile, .foreignOwner, .writableFolder,
+      .foreign,
+      .corrupt, .newer, .busy, .full, .readOnly, .sqlite:
+      true
     }
   }
 

@@ -34,7 +34,7 @@ public final class StoreFile: Sendable {
   public let path: String
   /// Messages for the user, for instance that the file was readable by others, or that a bond in it
   /// is damaged.
-  public let notices: [String]
+  public var notices: [String] { database.notices.withLock { $0 } }
   private let database: OpenDatabase
   private let thread: Loop
 
@@ -45,35 +45,26 @@ public final class StoreFile: Sendable {
   ///   - creates: whether a missing file is created.
   /// - Throws: ``StoreError/missing(path:)`` if the file is missing and is not to be created, or
   ///   another ``StoreError``. A file that is not a store is never changed.
-  public init(path: String? = nil, creates: Bool = true) async throws(StoreError) {
+  public convenience init(path: String? = nil, creates: Bool = true) async throws(StoreError) {
+    try self.init(openedLater: path, creates: creates)
+    try await use { (_) throws(StoreError) in }
+  }
+
+  /// A store whose file is opened by the first function that needs it. Where that fails the function throws,
+  /// and the next one tries again.
+  ///
+  /// - Throws: ``StoreError/noPlace``, or `system` without a thread.
+  package init(openedLater path: String?, creates: Bool = true) throws(StoreError) {
     let (chosen, isNamed) =
       if let path { (path, true) } else { try StorePlace.usualPath() }
-    let thread: Loop
     do throws(LoopError) {
       thread = try Loop(name: "atto-store")
       try thread.start()
     } catch {
       throw .system("opened", path: chosen, errno: error.errno)
     }
-    let opened: Result<OpenDatabase, StoreError> = await withCheckedContinuation { continuation in
-      thread.execute {
-        let result = Result { () throws(StoreError) in
-          try OpenDatabase(chosen, isNamed: isNamed, creates: creates)
-        }
-        HappensBefore.release(thread)
-        continuation.resume(returning: result)
-      }
-    }
-    HappensBefore.acquire(thread)
     self.path = chosen
-    self.thread = thread
-    do throws(StoreError) {
-      database = try opened.get()
-    } catch {
-      thread.stop()
-      throw error
-    }
-    notices = database.notices
+    database = OpenDatabase(chosen, isNamed: isNamed, creates: creates)
   }
 
   deinit { thread.stop() }
@@ -93,16 +84,7 @@ public final class StoreFile: Sendable {
   ) {
     let database = database
     thread.execute {
-      completion(
-        database.value.withLock { (database) -> Result<Value, StoreError> in
-          // The store rests most of the time; the kernel has its pages too.
-          defer { database.releasePages() }
-          do throws(StoreError) {
-            return .success(try work(database))
-          } catch {
-            return .failure(error)
-          }
-        })
+      completion(Result { () throws(StoreError) in try database.use(work) })
     }
   }
 
@@ -130,17 +112,54 @@ public final class StoreFile: Sendable {
   }
 }
 
-/// An open store. Only the store's thread uses it, so its lock is always free.
-private final class OpenDatabase: Sendable {
-  let notices: [String]
-  let value: Mutex<SQLiteDatabase>
+extension StoreFile {
+  /// Checks that the store can be changed, by a change that leaves everything as it is.
+  package func check() async throws(StoreError) {
+    do throws(StoreError) {
+      _ = try await change { (database) throws(StoreError) in
+        try database.run("PRAGMA user_version = \(Self.schemaVersion)")
+      }
+    } catch {
+      // SQLite goes on with a file that could be opened for reading only.
+      if case .readOnly = error { thread.execute { [database] in database.close() } }
+      throw error
+    }
+  }
+}
 
-  init(_ path: String, isNamed: Bool, creates: Bool) throws(StoreError) {
+/// The database of a store, open from its first use on. Only the store's thread uses it, so its lock is always
+/// free.
+private final class OpenDatabase: Sendable {
+  let notices = Mutex<[String]>([])
+  private let path: String
+  private let isNamed: Bool
+  private let creates: Bool
+  private let value = Mutex<SQLiteDatabase?>(nil)
+
+  init(_ path: String, isNamed: Bool, creates: Bool) {
+    (self.path, self.isNamed, self.creates) = (path, isNamed, creates)
+  }
+
+  func use<Value: Sendable>(
+    _ work: (borrowing SQLiteDatabase) throws(StoreError) -> Value
+  ) throws(StoreError) -> Value {
+    try value.withLock { (value) throws(StoreError) -> Value in
+      if value == nil { value = try open() }
+      // The store rests most of the time; the kernel has its pages too.
+      defer { value!.releasePages() }
+      return try work(value!)
+    }
+  }
+
+  func close() { value.withLock { $0 = nil } }
+
+  private func open() throws(StoreError) -> SQLiteDatabase {
     let (path, notices) = try StorePlace.prepare(path, isNamed: isNamed, creates: creates)
     let opened = try SQLiteDatabase(path: path)
     try Schema.establish(opened)
     let closed = try StorePlace.closeToOthers(path)
-    self.notices = notices + (closed.map { [$0] } ?? []) + (try Damage.notices(in: opened))
-    value = Mutex(opened)
+    let found = notices + (closed.map { [$0] } ?? []) + (try Damage.notices(in: opened))
+    self.notices.withLock { $0 = found }
+    return opened
   }
 }

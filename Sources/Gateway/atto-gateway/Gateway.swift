@@ -9,7 +9,7 @@ import Glibc
 @main struct Gateway {
   static func main() {
     signal(SIGPIPE, SIG_IGN)
-    switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
+    switch Arguments.parse(CommandLine.words) {
     case .help: print(Arguments.usage)
     case .version: print("atto-gateway \(Version.number)")
     case .check(let file): check(file)
@@ -37,6 +37,10 @@ import Glibc
   private static func check(_ file: String) {
     let configuration = read(file)
     for warning in configuration.warnings(file: file) { complain("warning: \(warning)") }
+    if let state = configuration.state, access("\(state)/.", W_OK) != 0 {
+      let reason = String(cString: strerror(errno))
+      complain("warning: state: cannot write to the folder \(state): \(reason)")
+    }
     print(
       "\(file): devices: \(configuration.devices.count), adapters: "
         + configuration.adapters.map(\.description).joined(separator: ", "))
@@ -47,6 +51,10 @@ import Glibc
     let signals = clinux_signalfd_interrupt()
     _ = clinux_keep_privileges()
     let configuration = read(file)
+    if let (message, hint) = CommandLine.missingProc {
+      complain("\(message)\nhint: \(hint)")
+      exit(3)
+    }
     do {
       let loop = try Loop(name: "gateway")
       let log = try Log(configuration.log)

@@ -49,21 +49,24 @@ actor Service {
   }
 
   private func serve() async -> Int32 {
-    let store: StoreFile?
-    do throws(StoreError) {
-      store = try await openStore()
-    } catch {
-      log.add(.error, "the store cannot be used: \(error)")
-      return 3
-    }
     let log = log
+    var store: StoreFile?
+    var storeFault: StoreError?
+    do throws(StoreError) {
+      store = try StoreFile(openedLater: storePath)
+    } catch {
+      storeFault = error
+    }
     let opening: Hub.Opening = { (name, loop) throws(RadioError) in
-      if let store { await self.loadBonds(store, of: name) }
+      await self.loadBonds(of: name)
       return try await Hub.open(name, loop)
     }
     let hub = Hub(
-      configuration, store: store, loop: loop, opening: opening, log: { log.add($0, $1) })
+      configuration, store: store, loop: loop, opening: opening,
+      whenStoreWorks: { () throws(StoreError) in try await self.resumeBonds() },
+      log: { log.add($0, $1) })
     self.hub = hub
+    if let storeFault { await hub.storeFailed(storeFault) }
     let frontEnds = FrontEnds(FrontEndKind.all, on: hub)
     self.frontEnds = frontEnds
     let servers = StatusServers(loop, log) { [began] in
@@ -97,34 +100,30 @@ actor Service {
 
   // MARK: The store
 
-  /// nil where SQLite's library is missing: then nothing is kept between runs.
-  private func openStore() async throws(StoreError) -> StoreFile? {
+  /// nil for the default path.
+  private var storePath: String? {
     let folder = configuration.state ?? environment("STATE_DIRECTORY")
-    let path = configuration.store ?? folder.map { "\($0)/store.sqlite" }
-    do throws(StoreError) {
-      let store = try await StoreFile(path: path)
-      for notice in store.notices { log.add(.warning, notice) }
-      return store
-    } catch .libraryMissing(let reason) {
-      log.add(
-        .warning, "bonds and services are not kept: \(reason)\nhint: apt install libsqlite3-0")
-      return nil
-    }
+    return configuration.store ?? folder.map { "\($0)/store.sqlite" }
   }
 
   /// Loads the bonds of an adapter into the kernel, and keeps new ones from now on. Again each time that the
   /// adapter is opened: the kernel forgets the bonds of one that is unplugged.
-  private func loadBonds(_ store: StoreFile, of name: AdapterName) async {
-    guard case .hci(let index) = name else { return }
+  private func loadBonds(of name: AdapterName) async {
+    guard case .hci(let index) = name, let hub, let store = hub.store else { return }
     let log = log
     await bonds.removeValue(forKey: name)?.close()
     var notices: [String]
     do throws(RadioError) {
       let keeper = try await BondKeeper.begin(store, source: .adapter(index), loop: loop) { _ in
-      } onFailure: {
-        log.add(.error, "a bond could not be stored: \($0)")
+      } onFailure: { error in
+        if error.isLasting {
+          hub.assumeIsolated { $0.storeFailed(error) }
+        } else {
+          log.add(.error, "a bond could not be stored: \(error)")
+        }
       }
       bonds[name] = keeper
+      if let fault = keeper.fault { return await hub.storeFailed(fault) }
       notices = keeper.notices
     } catch .noAdapter {
       // The hub reports it.
@@ -132,6 +131,15 @@ actor Service {
     } catch {
       notices = ["the bonds of \(name) are not kept: \(error)"]
     }
+    show(notices, of: name)
+  }
+
+  /// The store works after a failure.
+  private func resumeBonds() async throws(StoreError) {
+    for (name, keeper) in bonds { show(try await keeper.resume(), of: name) }
+  }
+
+  private func show(_ notices: [String], of name: AdapterName) {
     if bondNotices.updateValue(notices, forKey: name) != notices {
       for notice in notices { log.add(.warning, notice) }
     }

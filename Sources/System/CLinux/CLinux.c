@@ -82,6 +82,19 @@ int clinux_peer_process(int fd, int32_t *process, uint32_t *user) {
   return 0;
 }
 
+static int argument_count;
+static char **argument_values;
+
+// The GNU C library passes constructors what it passes main.
+__attribute__((constructor)) static void keep_arguments(int count, char **values) {
+  argument_count = count;
+  argument_values = values;
+}
+
+const char *clinux_argument(int index) {
+  return index < argument_count ? argument_values[index] : (void *)0;
+}
+
 int clinux_start_self(const char *option, int descriptor, int *process_descriptor) {
   const int first = CLINUX_INHERITED;
   posix_spawn_file_actions_t actions;

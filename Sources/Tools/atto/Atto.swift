@@ -1,4 +1,5 @@
 import Atto
+import AttoEventLoop
 import CAttoLinux
 import Glibc
 
@@ -6,7 +7,7 @@ import Glibc
   static func main() { exit(run()) }
 
   private static func run() -> Int32 {
-    var words = Array(CommandLine.arguments.dropFirst())
+    var words = CommandLine.words
     if ExtcapCommand.isMeant(by: words) { words.insert(ExtcapCommand.description.name, at: 0) }
     // Writing to a closed pipe fails with EPIPE instead of killing the process.
     signal(SIGPIPE, SIG_IGN)
@@ -70,6 +71,9 @@ import Glibc
   {
     do {
       let arguments = try Arguments(words, of: command.description)
+      if let (message, hint) = CommandLine.missingProc {
+        throw FileError(message: message, hint: hint)
+      }
       OutputQueue.usesThreads.store(true, ordering: .relaxed)
       Terminal.setJSON(arguments[CommonOptions.json])
       let signals = Interruption.prepare()

@@ -2,8 +2,9 @@
 
 import os
 import re
+import subprocess
 
-from harness import FIXTURES, contains, equal, expect, test
+from harness import FIXTURES, PATIENCE, Skipped, contains, equal, expect, test
 
 COMMANDS = ["demo", "serve", "discover", "services", "includes", "characteristics", "descriptors",
             "read", "write", "subscribe", "raw", "scan", "advertise", "doctor",
@@ -18,6 +19,26 @@ def commands(b):
     contains(ended.out + ended.err, "usage: atto COMMAND")
     b.refuses(2, ['unknown command "foo"', "hint: atto --help"], "foo")
     b.refuses(2, ['unknown command "servces"'], "servces")
+
+
+@test("mistakes: without /proc")
+def without_proc(b):
+    words = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if os.geteuid() != 0 or subprocess.run([*words, "true"], capture_output=True).returncode != 0:
+        raise Skipped("only root can cover /proc")
+
+    def run(*arguments):
+        ended = subprocess.run(
+            [*words, b.atto, *arguments], env=b.environment, text=True, capture_output=True, timeout=PATIENCE)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    equal(run("--version"), (0, b.run("--version").out))
+    equal(run("read", "--help"), (0, b.run("read", "--help").out))
+    code, text = run("foo")
+    contains(text, 'unknown command "foo"')
+    equal(code, 2)
+    equal(run("read", NOBODY, "3"), (
+        2, "atto read: /proc is not mounted, and Swift's runtime needs it\nhint: mount -t proc proc /proc\n"))
 
 
 @test("mistakes: help for all commands")

@@ -158,6 +158,15 @@ def wrong_requests(bench):
         equal(found["error"]["kind"], "usage", line[:60])
         text = found["error"]["message"] + " ".join(found["error"].get("hints", []))
         contains(text, part)
+    # The position counts bytes from 0.
+    for octets, place in ((b"\xff", "at byte 0, found the byte 0xff"),
+                          (b'{"id":12,"command":"\xc3\xa4\xc3("}', "at byte 22, found the byte 0xc3"),
+                          (b'{"id":12,"connection":"\xed\xa0\x80"}', "at byte 23, found the byte 0xed")):
+        session.running.process.stdin.buffer.write(octets + b"\n")
+        session.running.process.stdin.buffer.flush()
+        found = session.line(lambda found: "error" in found)
+        equal((found.get("id"), found["error"]["kind"]), (None, "usage"), repr(octets))
+        contains(found["error"]["message"], "expected UTF-8 text " + place)
     session.send(10, "subscribe", 18)
     session.send(10, "read", 3)
     contains(session.ended(10)[1]["error"]["message"], "still in progress")

@@ -13,6 +13,7 @@ import logging
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -437,6 +438,33 @@ async def sharing(bench: Bench) -> None:
     tally.equal(peer.state[0], True, "the connection is free for another")
 
 
+async def lowered_limit(bench: Bench) -> None:
+    """The figures agree also when more connections are in use than a new configuration allows."""
+    names = ["one", "two", "three"]
+    for name in names:
+        await bench.device("heart-rate.json", name)
+    await bench.gateway(limits={"connections": 3})
+    client = await bench.client()
+    found = [await bench.find(client, name) for name in names]
+    peers = [await bench.connect(client, one) for one in found]
+    file = bench.path / "gateway.json"
+    configuration = json.loads(file.read_text())
+    configuration["limits"]["connections"] = 2
+    file.write_text(json.dumps(configuration))
+    bench.process.send_signal(signal.SIGHUP)
+    await bench.logged("the configuration was read again")
+    states = asyncio.Queue()
+    client.subscribe_bluetooth_connections_free(lambda *state: states.put_nowait(state))
+    for used, limit in [(3, 3), (2, 2), (1, 2)]:
+        while True:
+            free, told, allocated = await asyncio.wait_for(states.get(), PATIENCE)
+            bench.tally.equal(free, told - len(allocated), f"free of {told} with {allocated}")
+            if len(allocated) == used:
+                break
+        bench.tally.equal(told, limit, f"the limit while {used} are in use")
+        await asyncio.wait_for(client.bluetooth_device_disconnect(peers.pop().address), PATIENCE)
+
+
 async def lost_device(bench: Bench) -> None:
     """A device dies while requests wait; one that is not there."""
     tally = bench.tally
@@ -750,7 +778,7 @@ async def example(bench: Bench) -> None:
 
 
 TESTS = [
-    every_call, scanning, passkeys, sharing, lost_device, refusals, plaintext, misbehaviour, crowd, slow_client,
+    every_call, scanning, passkeys, sharing, lowered_limit, lost_device, refusals, plaintext, misbehaviour, crowd, slow_client,
     bleak, example,
 ]
 

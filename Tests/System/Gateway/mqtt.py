@@ -704,6 +704,40 @@ def full_disk(bench: Bench) -> None:
     tally.check(first[0] <= last + 400, "from the beginning", (last, first[0]))
 
 
+def queue_later(bench: Bench) -> None:
+    """What waits in memory because there is no folder for the queue is kept when there is one."""
+    tally = bench.tally
+    bench.device(counting(5))
+    topic = "atto/hall/strap/a001"
+    later = bench.path / "later"
+    gateway = bench.gateway(broker={"queue": str(later / "queue.sqlite")})
+    bench.logged("mqtt: values are kept in memory until the queue works: ")
+    bench.logged("connected, ATT_MTU")
+    later.mkdir(mode=0o700)
+    bench.logged("works: values are kept")
+    bench.kill(gateway, signal.SIGTERM)
+    stored = [int.from_bytes(bytes.fromhex(json.loads(p)["value"][:8]), "little") for p in kept(later)]
+    tally.check(len(stored) > 10, "values are kept", len(stored))
+    tally.equal(stored, list(range(stored[0], stored[0] + len(stored))), "without a gap")
+    tally.check(stored[0] < 20, "from the beginning", stored[0])
+    # The second time there is a queue with older values, and the folder is found again while a broker is there.
+    later.rename(bench.path / "away")
+    broker = bench.broker()
+    listener = bench.listener()
+    bench.gateway(broker={"queue": str(later / "queue.sqlite")})
+    last = numbers([listener.on(topic)], topic)[0]
+    bench.logged("values are kept in memory until", 2)
+    (bench.path / "away").rename(later)
+    bench.logged("works: values are kept", 2)
+    listener.on(topic, lambda m: numbers([m], topic)[0] == stored[-1])
+    found = numbers(listener.seen, topic)
+    tally.check(set(stored) <= set(found), "older values arrive", sorted(set(stored) - set(found))[:5])
+    listener.on(topic, lambda m: numbers([m], topic)[0] > last + 100)
+    after = [count for count in first_arrivals(numbers(listener.seen, topic)) if count >= last]
+    tally.equal(after, list(range(last, last + len(after))), "no later value is missing, and none overtakes another")
+    tally.equal(bench.log().count("values are kept in memory until"), 2, "one warning each time")
+
+
 def fleet(bench: Bench) -> None:
     """Two gateways share devices; when one dies, the other takes its devices over."""
     tally = bench.tally
@@ -733,7 +767,9 @@ def fleet(bench: Bench) -> None:
 
 
 TESTS = [
-    everything, passkeys, any_device, security, refusals, alpn, gateway_dies, broker_restarts, burst, full_disk, fleet]
+    everything, passkeys, any_device, security, refusals, alpn, gateway_dies, broker_restarts, burst, full_disk,
+    queue_later, fleet,
+]
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:

@@ -1,5 +1,6 @@
 """The gateway as a service: its command line, its status, signals, systemd, and what can go wrong."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import pty
 import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -19,6 +21,10 @@ COMPLETIONS = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/completi
 
 
 class Failed(Exception):
+    pass
+
+
+class Skipped(Exception):
     pass
 
 
@@ -59,10 +65,11 @@ class Bench:
         new.write_text(json.dumps({"name": "hall", "log": "debug"} | configuration))
         new.rename(self.file)
 
-    def start(self, log=None, **environment) -> subprocess.Popen:
+    def start(self, log=None, within=(), **environment) -> subprocess.Popen:
+        """Starts the gateway, by the words `within` if there are any."""
         with open(self.log, "ab") as output:
             program = subprocess.Popen(
-                [self.programs / "atto-gateway", self.file, "--control", self.control],
+                [*within, self.programs / "atto-gateway", self.file, "--control", self.control],
                 env=self.environment | environment, stdin=subprocess.DEVNULL,
                 stderr=log or output, stdout=output)
         self.running.append(program)
@@ -220,6 +227,10 @@ def status_pages(bench: Bench) -> None:
     expect(b" 405 " in exchange(port, b"POST / HTTP/1.1\r\n\r\n"), "not 405")
     expect(b" 400 " in exchange(port, b"\0\xff\r\n\r\n"), "not 400")
     expect(b" 431 " in exchange(port, b"GET / HTTP/1.1\r\nX: " + 20_000 * b"x"), "not 431")
+    head = b"GET /metrics HTTP/1.1\r\nX: %s\r\n\r\n"
+    for octets, code in ((8192, b" 200 "), (8193, b" 431 "), (9500, b" 431 ")):
+        answer = exchange(port, head % (b"x" * (octets + 2 - len(head))))
+        expect(code in answer.split(b"\r\n")[0], f"{octets} octets: {answer[:60]}")
     # Connections that say nothing cost the others nothing.
     silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
     expect(fetch(port, "/metrics")[0] == 200, "no answer beside silent clients")
@@ -378,9 +389,168 @@ def interrupted(bench: Bench) -> None:
         expect(gateway.wait(PATIENCE) in (0, -signal.SIGINT), gateway.returncode)
 
 
+def namespace(script: str) -> list:
+    """The words that run a program with mounts of its own, after a shell has run the script."""
+    words = ["unshare", "--mount", "sh", "-c", f'{script}\nexec "$@"', "sh"]
+    tried = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    if os.geteuid() != 0 or subprocess.run(tried, capture_output=True).returncode != 0:
+        raise Skipped("only root can mount file systems")
+    return words
+
+
+class StoreBench:
+    """A gateway whose store fails at its start, and works later."""
+
+    def __init__(self, bench: Bench, cause: str, within=(), **configuration) -> None:
+        self.bench = bench
+        bench.write(devices=[named("strap")], **configuration)
+        bench.device("strap")
+        self.gateway = bench.start(within=within)
+        bench.connected("strap")
+        bench.until(lambda: not self.store()["healthy"], "the store works")
+        expect(cause in self.store()["state"], self.store())
+        bench.logged(f"warning: {WITHOUT_STORE}")
+
+    def store(self) -> dict:
+        return self.bench.status().get("store", {"healthy": None})
+
+    def mend(self) -> None:
+        """To be called when the store can be used again."""
+        self.bench.logged("works: bonds and services are kept")
+        expect(self.store() == {"healthy": True, "state": "working"}, self.store())
+
+    def end(self) -> None:
+        expect(self.bench.connected("strap")["strap"]["links"] == 1, "the link was dropped")
+        self.bench.end(self.gateway)
+        log = self.bench.log.read_text()
+        lines = log.split("\n")
+        warned = [index for index, line in enumerate(lines) if WITHOUT_STORE in line]
+        expect(len(warned) == 1, log)
+        expect(lines[warned[0] + 1].startswith("hint: "), log)
+        self.bench.log.unlink()
+        for program in self.bench.running:
+            program.kill()
+            program.wait()
+
+
+def make_store(bench: Bench, file: pathlib.Path) -> None:
+    """Has a gateway make a store."""
+    def has_tables() -> bool:
+        with contextlib.suppress(sqlite3.OperationalError), contextlib.closing(
+                sqlite3.connect(f"file:{file}?mode=rw", uri=True)) as database:
+            return database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
+        return False
+
+    gateway = bench.start()
+    bench.logged("configured devices")
+    bench.until(has_tables, "no store")
+    bench.end(gateway)
+    bench.log.unlink()
+    # Rolls back what the gateway was about when it ended.
+    has_tables()
+
+
+WITHOUT_STORE = "bonds and services are not kept until the store works: "
+
+
+def missing_folder(bench: Bench) -> None:
+    """A folder for what is kept that is missing, and one that is a file."""
+    folder = bench.path / "state"
+    started = StoreBench(bench, "No such file or directory", state=str(folder))
+    checked = bench.run("--check", bench.file)
+    expect(checked.returncode == 0 and "state: cannot write" in checked.stderr, checked)
+    folder.mkdir(mode=0o700)
+    started.mend()
+    started.end()
+    expect((folder / "store.sqlite").exists(), "no store")
+    plain = bench.path / "plain"
+    plain.touch()
+    started = StoreBench(bench, "Not a directory", state=str(plain))
+    plain.unlink()
+    plain.mkdir(mode=0o700)
+    started.mend()
+    started.end()
+
+
+def damaged_store(bench: Bench) -> None:
+    """Files that are no stores are left as they are."""
+    file = bench.path / "store"
+    bench.write()
+    make_store(bench, file)
+    whole = file.read_bytes()
+    for octets, cause in ((os.urandom(5000), "is not an SQLite database"),
+                          (whole[:4096] + os.urandom(len(whole) - 4096), "is damaged")):
+        file.write_bytes(octets)
+        started = StoreBench(bench, cause)
+        expect(file.read_bytes() == octets, "the file was changed")
+        file.rename(bench.path / "damaged")
+        started.mend()
+        started.end()
+        expect((bench.path / "damaged").read_bytes() == octets, "the file was changed")
+
+
+def full_disk(bench: Bench) -> None:
+    """A disk that is full when the gateway starts, and again later."""
+    (bench.path / "state").mkdir(mode=0o700)
+    (bench.path / "devices").mkdir()
+    state = bench.path / "state"
+    words = namespace(f"mount -t tmpfs -o size=256k,mode=700 none {state} && ! yes 2>/dev/null >{state}/full")
+    started = StoreBench(bench, "no space left", words, state=str(state), endpoints=str(bench.path / "devices"))
+    # Where the gateway's mounts can be seen.
+    inside = pathlib.Path("/proc", str(started.gateway.pid), "root", state.relative_to("/"))
+    (inside / "full").unlink()
+    started.mend()
+    # The services of another device find no room.
+    with open(inside / "full", "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+    bench.write(devices=[named("strap"), named("other")], state=str(state), endpoints=str(bench.path / "devices"))
+    started.gateway.send_signal(signal.SIGHUP)
+    bench.device("other")
+    bench.logged(WITHOUT_STORE, 2)
+    bench.until((bench.path / "devices" / "other.att").exists, "the device cannot be used")
+    (inside / "full").unlink()
+    bench.logged("works: bonds and services are kept", 2)
+    bench.end(started.gateway)
+
+
+def read_only_disk(bench: Bench) -> None:
+    """A disk that is mounted read-only when the gateway starts, without a store and with one."""
+    state = bench.path / "state"
+    state.mkdir(mode=0o700)
+    for mount in (f"mount -t tmpfs -o mode=700 none {state}", f"mount --bind {state} {state}"):
+        words = namespace(f"{mount} && mount -o remount,bind,ro {state}")
+        started = StoreBench(bench, "ead-only", words, state=str(state))
+        subprocess.run(["nsenter", "--mount", f"--target={started.gateway.pid}", "mount", "-o", "remount,bind,rw",
+                        state], check=True)
+        started.mend()
+        started.end()
+        # The second time with a store.
+        bench.write(state=str(state))
+        make_store(bench, state / "store.sqlite")
+
+
+def without_proc(bench: Bench) -> None:
+    bench.write()
+    words = namespace("mount -t tmpfs none /proc")
+
+    def run(*arguments) -> tuple:
+        ended = subprocess.run(
+            [*words, bench.programs / "atto-gateway", *arguments], env=bench.environment, text=True,
+            capture_output=True, timeout=PATIENCE)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    expect(run("--check", bench.file) == (0, f"{bench.file}: devices: 0, adapters: air\n"), "not checked")
+    code, text = run(bench.file)
+    expect(code == 3 and "/proc is not mounted" in text and "hint: mount" in text, text)
+
+
 TESTS = [
     command_line, completion, status_pages, coming_back, reloading, sharing, service_manager, misfortunes,
-    interrupted,
+    interrupted, missing_folder, damaged_store, full_disk, read_only_disk, without_proc,
 ]
 
 
@@ -394,6 +564,8 @@ def main(programs: pathlib.Path, names: list) -> tuple:
         try:
             test(bench)
             passed += 1
+        except Skipped as reason:
+            print(f"skipped: running {test.__name__}: {reason}")
         except Exception as error:
             failed += 1
             print(f"FAILED running {test.__name__}: {type(error).__name__}: {error}")

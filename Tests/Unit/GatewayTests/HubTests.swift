@@ -1,7 +1,9 @@
 import Atto
 import AttoATT
 import AttoEventLoop
+import AttoStore
 import AttoTesting
+import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -247,6 +249,36 @@ import Testing
     for await slots in await gateway.hub.slotChanges() where slots.allocated.isEmpty { break }
     #expect(await gateway.hub.addressedDevices.isEmpty)
     await gateway.stop()
+  }
+
+  /// Links need no store: it is tried again after pauses, and both its failure and its return are told once.
+  @Test func aStoreThatFailsIsTriedAgain() async throws {
+    let clock = TestClock()
+    let air = TestAir()
+    let folder = TemporaryFolder(isInMemory: true)
+    let logged = Mutex<[String]>([])
+    let isResumed = Mutex(false)
+    let hub = Hub(
+      Configuration(name: "test"), store: try StoreFile(openedLater: folder.file("none/store")),
+      loop: clock.loop, opening: { (_, loop) throws(RadioError) in try air.adapter(loop: loop) },
+      whenStoreWorks: { () throws(StoreError) in isResumed.withLock { $0 = true } },
+      log: { (_, text) in logged.withLock { $0.append(text) } })
+    let task = Task(executorPreference: clock.loop.tasks) { await hub.run() }
+    while await hub.storeFault == nil { await Task.yield() }
+    for _ in 0..<20 { await clock.advance(by: .seconds(60)) }
+    let fault = await hub.storeFault
+    #expect(fault == .system("created", path: folder.file("none/store"), errno: ENOENT))
+    let status = await hub.status(of: nil, since: 0, version: "1")
+    #expect(status.metrics.contains("\natto_store_up 0\n"))
+    mkdir(folder.file("none"), 0o700)
+    while await hub.storeFault != nil { await clock.advance(by: .seconds(1)) }
+    #expect(isResumed.withLock { $0 })
+    await clock.advance(by: .zero)
+    let lines = logged.withLock { $0 }.filter { $0.contains("store") }
+    #expect(lines.map { $0.hasPrefix("bonds and services are not kept until") } == [true, false])
+    #expect(lines.last?.hasSuffix("works: bonds and services are kept") == true)
+    task.cancel()
+    await task.value
   }
 
   @Test func advertisementsAreHeard() async throws {

@@ -96,14 +96,23 @@ struct OutboxBench {
   }
 
   /// The process is killed and started again. A call of the disk that is under way is lost.
-  mutating func crash() {
+  mutating func crash(hasDisk: Bool = true) {
     pending = nil
     inFlight = []
     isConnected = false
-    outbox = Outbox(
-      limit: limit,
-      stored: Outbox.Stored(count: disk.joined().count, last: diskHighest))
+    outbox = Outbox(limit: limit, stored: hasDisk ? stored : nil)
     pump()
+  }
+
+  /// A process that has started without the disk finds it.
+  mutating func attach() {
+    inFlight = []
+    outbox.attach(stored, limit: limit)
+    pump()
+  }
+
+  private var stored: Outbox.Stored {
+    Outbox.Stored(count: disk.joined().count, last: diskHighest)
   }
 
   /// Lets everything arrive.
@@ -168,6 +177,25 @@ struct OutboxBench {
     #expect(bench.numbers.last == 19_999)
     #expect(bench.numbers == bench.numbers.sorted())
     #expect(bench.numbers.count + bench.outbox.dropped == 20_000)
+  }
+
+  @Test(arguments: [0, 300]) func a_disk_that_comes_later_has_the_older_values(older: Int) {
+    var bench = OutboxBench()
+    bench.disconnect()
+    for index in 0..<older { bench.add(index) }
+    for _ in 0..<20 { bench.finishDisk() }
+    #expect(bench.disk.joined().count == older)
+    bench.crash(hasDisk: false)
+    for index in older..<(older + 6000) { bench.add(index) }
+    // Some are sent and not acknowledged.
+    bench.connect()
+    #expect(bench.numbers == Array(older..<(older + bench.window)))
+    bench.arrived = []
+    bench.attach()
+    bench.finishDisk()
+    bench.drain()
+    #expect(bench.numbers == Array(0..<(older + 6000)))
+    #expect(bench.outbox.dropped == 0)
   }
 
   @Test func a_full_disk_bounds_the_memory() {

@@ -2,10 +2,12 @@ import Atto
 import AttoATT
 import AttoKernelRadio
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import AttoStore
+@testable import StoreWorker
 
 /// The file: its path, its permissions, and its checks.
 @Suite(.oneByOne) struct StoreFileTests {
@@ -32,6 +34,51 @@ import Testing
     #expect(folder.entries.isEmpty)
     _ = try await StoreFile(path: path)
     _ = try await StoreFile(path: path, creates: false)
+  }
+
+  @Test func aStoreThatIsOpenedLaterTriesAgain() async throws {
+    let path = folder.file("none/store")
+    let store = try StoreFile(openedLater: path)
+    let missing = StoreError.system("created", path: path, errno: ENOENT)
+    await #expect(throws: missing) { try await store.check() }
+    await #expect(throws: missing) { _ = try await store.bonds() }
+    #expect(missing.hint == "create the directory \(folder.file("none"))")
+    mkdir(folder.file("none"), 0o700)
+    try await store.check()
+    #expect(try await store.bonds().isEmpty)
+    let content = octets(of: path)
+    try await store.check()
+    // SQLite counts changes in the header.
+    #expect(octets(of: path).dropFirst(100) == content.dropFirst(100))
+  }
+
+  /// Keys of pairings while the store fails are stored later, in their order.
+  @Test func keysWaitForAStoreThatFails() async throws {
+    let store = try StoreFile(openedLater: folder.file("none/store"))
+    let kept = Mutex<[BondKey]>([])
+    let failures = Mutex<[StoreError]>([])
+    let heard = HeardKeys(
+      store, .shared, whenKept: { key in kept.withLock { $0.append(key) } },
+      onFailure: { error in failures.withLock { $0.append(error) } })
+    func storing() async -> StoreError? {
+      await withCheckedContinuation { continuation in
+        heard.store { continuation.resume(returning: $0) }
+      }
+    }
+    let keys = (1...3).map { BondKey.longTerm(Record.longTermKey($0, 5)) }
+    heard.add(keys[0], Record.adapter)
+    for _ in 0..<3 { #expect(await storing() != nil) }
+    heard.add(keys[1], Record.adapter)
+    #expect(await storing() != nil)
+    // Each failure of a new key is told once.
+    #expect(failures.withLock { $0.count } == 2)
+    mkdir(folder.file("none"), 0o700)
+    heard.add(keys[2], Record.adapter)
+    #expect(await storing() == nil)
+    #expect(kept.withLock { $0 } == keys)
+    #expect(try await store.bonds().count == 3)
+    #expect(await storing() == nil)
+    #expect(kept.withLock { $0.count } == 3)
   }
 
   @Test func aReadableFileIsClosedWithANotice() async throws {
@@ -359,6 +406,9 @@ import Testing
     }
     #expect(try await store.bonds().count == 1)
     #expect(StoreError.readOnly(path: path).hint?.contains("remount,rw") == true)
+    await #expect(throws: StoreError.readOnly(path: path)) { try await store.check() }
+    // It is opened again.
+    try await store.check()
   }
 
   @Test func twoStoresOnOneFileAgree() async throws {

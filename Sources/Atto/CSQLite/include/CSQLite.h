@@ -27,10 +27,10 @@ static const int32_t CSQLITE_ROW = 100;
 static const int32_t CSQLITE_DONE = 101;
 
 // Loads the library and looks up its functions; 0 if it succeeds. May be called from any thread and
-// repeatedly; only the first call does anything. $ATTO_SQLITE names a file other than
+// repeatedly; only the first successful call does anything. $ATTO_SQLITE names a file other than
 // libsqlite3.so.0; set-user-ID programs ignore it.
 int32_t csqlite_load(void);
-// Why csqlite_load failed.
+// Why csqlite_load failed, called by the same thread.
 const char *csqlite_load_error(void);
 
 // The functions below require a successful csqlite_load.

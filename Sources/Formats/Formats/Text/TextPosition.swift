@@ -35,7 +35,7 @@ package struct TextMistake: Error, Equatable {
   package var found: String
 
   /// Checks the length and the encoding of a text.
-  static func check(_ bytes: [UInt8]) throws(TextMistake) {
+  package static func check(_ bytes: [UInt8]) throws(TextMistake) {
     guard bytes.count <= FileBytes.limit else {
       throw TextMistake(
         offset: 0, expected: "at most \(FileBytes.limit) bytes", found: "\(bytes.count)")

@@ -111,8 +111,11 @@ extension ESPHomeServer {
 
 extension DeviceReport {
   init(_ slots: Slots) {
+    // Clients take the limit without the free connections for those in use. There are more of these than the
+    // limit after it was lowered, until their links end.
     self = .connections(
-      free: slots.free, limit: slots.limit, allocated: slots.allocated.map(\.value))
+      free: slots.free, limit: max(slots.limit, slots.allocated.count),
+      allocated: slots.allocated.map(\.value))
   }
 }
 

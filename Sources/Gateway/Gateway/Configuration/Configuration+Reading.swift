@@ -57,7 +57,7 @@ extension Configuration {
     endpoints = try object["endpoints"]?.folder
     endpointsGroup = try object["endpointsGroup"]?.group
     store = try object["store"]?.filePath
-    state = try object["state"]?.folder
+    state = try object["state"]?.filePath
     metrics = try object["metrics"]?.listeningPlace
     if let field = object["log"] {
       let words = LogLevel.allCases.map { "\($0)" }

@@ -99,7 +99,7 @@ extension Device {
     let name = address.flatMap { PeerName.isStable($0) ? PeerName($0) : nil }
     do {
       let found =
-        if let store = hub.store, let name {
+        if let store = hub.here({ $0.storeFault == nil ? $0.store : nil }), let name {
           try await connection.discover(keptIn: store, as: name).database
         } else {
           try await connection.discover()
@@ -110,8 +110,11 @@ extension Device {
     } catch let error as AttoError {
       if connection === self.connection { discovery = nil }
       return .failure(GatewayError(error))
+    } catch let error as StoreError where error.isLasting {
+      hub.here { $0.storeFailed(error) }
+      return await discoverWithoutStore(connection)
     } catch {
-      hub.log(.warning, "\(label): the store cannot be used: \(error)")
+      hub.log(.warning, "\(label): services are not stored: \(error)")
       return await discoverWithoutStore(connection)
     }
   }
@@ -178,10 +181,13 @@ extension Device {
       } catch {
         failure = error
       }
-      if let store = hub.store,
-        (try? await store.removeBond(adapter: radio.address, peer: address)) == true
-      {
-        isRemoved = true
+      do throws(StoreError) {
+        if try await hub.store?.removeBond(adapter: radio.address, peer: address) == true {
+          isRemoved = true
+        }
+      } catch {
+        hub.log(.warning, "\(label): a stored bond is not removed: \(error)")
+        if error.isLasting { hub.here { $0.storeFailed(error) } }
       }
     }
     if !isRemoved, let failure { throw .device(.radio(failure)) }

@@ -30,6 +30,12 @@ package actor Hub {
   /// Where messages go.
   package nonisolated let logging: Logging
   private let opening: Opening
+  /// Why the store cannot be used now; nil if it can, or if there is none.
+  package internal(set) var storeFault: StoreError?
+  var storeRecovery: Task<Void, Never>?
+  /// What was logged of the store's content.
+  var storeNotices: Set<String> = []
+  let whenStoreWorks: @Sendable () async throws(StoreError) -> Void
 
   /// The configuration now.
   package internal(set) var configuration: Configuration
@@ -60,15 +66,19 @@ package actor Hub {
   ///
   /// - Parameters:
   ///   - opening: opens an adapter; called again when one was unplugged.
+  ///   - whenStoreWorks: does what could not be done while the store failed.
   ///   - log: receives messages, on the loop. Must not block.
   package init(
     _ configuration: Configuration, store: StoreFile? = nil, loop: Loop,
-    opening: @escaping Opening = Hub.open, log: @escaping Logging = { _, _ in }
+    opening: @escaping Opening = Hub.open,
+    whenStoreWorks: @escaping @Sendable () async throws(StoreError) -> Void = {},
+    log: @escaping Logging = { _, _ in }
   ) {
     self.configuration = configuration
     self.store = store
     self.loop = loop
     self.opening = opening
+    self.whenStoreWorks = whenStoreWorks
     logging = log
     scansActively = configuration.advertisements.active
   }
@@ -92,8 +102,11 @@ package actor Hub {
     isRunning = true
     for device in configuration.devices { add(device) }
     for name in configuration.adapters { keep(name) }
+    let checking = Task(executorPreference: loop.tasks) { await self.checkStore() }
     await untilCancelled()
     isRunning = false
+    checking.cancel()
+    storeRecovery?.cancel()
     for task in sharing.values { task.cancel() }
     for task in sharing.values { await task.value }
     for device in allDevices { device.here { $0.end() } }

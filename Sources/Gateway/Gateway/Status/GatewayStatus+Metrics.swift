@@ -50,6 +50,9 @@ extension GatewayStatus {
     family(
       "frontend_up", "gauge", "Whether a front end does what it should.",
       frontEnds.map { (Self.label("frontend", $0.name), $0.status.isHealthy ? 1 : 0) })
+    family(
+      "store_up", "gauge", "Whether bonds and services are kept.",
+      [("", storeFault == nil ? 1 : 0)])
     for (name, status) in frontEnds {
       for number in status.numbers {
         family(

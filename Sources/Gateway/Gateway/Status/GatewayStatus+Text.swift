@@ -14,6 +14,12 @@ extension GatewayStatus {
       ),
       ("adapters", .array(adapters.map(\.json))), ("devices", .array(devices.map(\.json))),
       ("frontEnds", .array(frontEnds.map { Self.json($0.name, $0.status) })),
+      (
+        "store",
+        .object([
+          ("healthy", .bool(storeFault == nil)), ("state", .string(storeFault ?? "working")),
+        ])
+      ),
     ]).text
   }
 
@@ -35,13 +41,14 @@ extension GatewayStatus {
   package var text: String {
     var lines = [
       "\(name), up for \(Self.words(uptime)), \(memory / 1_048_576) MiB, "
-        + "\(slots.limit - slots.free) of \(slots.limit) connections in use"
+        + "\(slots.allocated.count) of \(slots.limit) connections in use"
     ]
     for adapter in adapters {
       lines.append(
         "adapter \(adapter.name): \(adapter.phase.words), devices on the air: \(adapter.present)")
     }
     for (name, status) in frontEnds { lines.append("\(name): \(status.state)") }
+    if let storeFault { lines.append("bonds and services are not kept: \(storeFault)") }
     var rows = [Self.heads]
     for device in devices { rows.append(device.cells) }
     let widths = Self.heads.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }

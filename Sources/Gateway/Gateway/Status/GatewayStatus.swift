@@ -15,6 +15,8 @@ package struct GatewayStatus: Sendable {
   package var slots: Slots
   package var devices: [DeviceStatus]
   package var frontEnds: [(name: String, status: FrontEndStatus)]
+  /// Why bonds and services are not kept; nil if they are.
+  package var storeFault: String?
 
   /// A device now.
   package struct DeviceStatus: Sendable {
@@ -43,7 +45,7 @@ extension Hub {
       name: configuration.name, version: version, uptime: .nanoseconds(loop.now - began),
       memory: Self.residentMemory, adapters: adapters, slots: slots,
       devices: (devices + addressedDevices).map { device in device.here { $0.status } },
-      frontEnds: statuses)
+      frontEnds: statuses, storeFault: storeFault.map { "\($0)" })
   }
 }
 

@@ -7,7 +7,7 @@ extension GatewayStatus {
     let title = "\(name) · atto-gateway".escapedForMarkup
     let summary =
       "Up for \(Self.words(uptime)), \(memory / 1_048_576) MiB of memory, "
-      + "\(slots.limit - slots.free) of \(slots.limit) connections in use."
+      + "\(slots.allocated.count) of \(slots.limit) connections in use."
     var lists = ""
     for adapter in adapters {
       lists += Self.item(
@@ -17,6 +17,7 @@ extension GatewayStatus {
     for (name, status) in frontEnds {
       lists += Self.item(name, status.state, isGood: status.isHealthy)
     }
+    if let storeFault { lists += Self.item("store", storeFault, isGood: false) }
     let heads = Self.heads.map { "<th scope=\"col\">\($0.escapedForMarkup)</th>" }.joined()
     let rows = devices.map { device in
       "<tr class=\"\(device.state.word)\">"

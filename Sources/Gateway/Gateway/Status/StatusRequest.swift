@@ -1,7 +1,7 @@
 /// A request for the status, of the part of HTTP that is needed: GET and HEAD of four paths. A request
 /// has no body, and a connection carries one request.
 struct StatusRequest: Equatable {
-  /// Octets of a request.
+  /// Octets of a request, with the empty line at its end.
   static let lengthLimit = 8192
 
   enum Page: Equatable {
@@ -35,7 +35,7 @@ struct StatusRequest: Equatable {
 
   /// Parses what has arrived; nil if more is to come.
   init?(_ octets: [UInt8], isLocal: Bool) throws(Refusal) {
-    guard let end = Self.end(of: octets) else {
+    guard let end = Self.end(of: octets.prefix(Self.lengthLimit)) else {
       if octets.count >= Self.lengthLimit { throw .tooLong }
       return nil
     }
@@ -59,7 +59,7 @@ struct StatusRequest: Equatable {
   }
 
   /// The end of the header; nil if it has not arrived.
-  private static func end(of octets: [UInt8]) -> Int? {
+  private static func end(of octets: ArraySlice<UInt8>) -> Int? {
     var lineIsEmpty = false
     for (index, octet) in octets.enumerated() {
       if octet == 0x0A {

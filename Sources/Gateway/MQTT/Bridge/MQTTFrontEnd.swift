@@ -17,6 +17,8 @@ package actor MQTTFrontEnd: FrontEnd {
   /// The time for a device on demand to connect, and how long it stays connected after a request.
   static let connectTime: Duration = .seconds(20)
   static let lingerTime: Duration = .seconds(30)
+  /// The pauses between attempts to open the queue file.
+  static let queuePauses: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
 
   package nonisolated let name = "mqtt"
   nonisolated let loop: Loop
@@ -75,7 +77,7 @@ package actor MQTTFrontEnd: FrontEnd {
 
   /// Serves until the task is cancelled. A broker that is away is waited for.
   ///
-  /// - Throws: if libmosquitto or the queue file cannot be used.
+  /// - Throws: if libmosquitto cannot be used, or if another gateway uses the queue file.
   package func run(_ hub: Hub) async throws {
     self.hub = hub
     let publisher = Publisher(
@@ -85,6 +87,7 @@ package actor MQTTFrontEnd: FrontEnd {
       self.assumeIsolated { $0.happened(event) }
     }
     self.publisher = publisher
+    let keeping = Task(executorPreference: loop.tasks) { await self.retryQueue() }
     startFleet()
     publisher.start()
     let heard = advertisements.forward || fleetName != nil ? await hub.heard() : nil
@@ -102,6 +105,7 @@ package actor MQTTFrontEnd: FrontEnd {
     let _: Void? = try? await loop.withLocalWaiter { (_: Waiter<Void, GatewayError>) in }
     hearing?.cancel()
     pairing.cancel()
+    keeping.cancel()
     stopFleet()
     await stop()
   }
@@ -143,19 +147,49 @@ package actor MQTTFrontEnd: FrontEnd {
       log(.warning, "mqtt: no queue file: values are kept in memory while no broker can be reached")
       return nil
     }
+    do throws(StoreError) {
+      return try await open(queuePath)
+    } catch {
+      // Another gateway uses it, and probably the client ID too.
+      if case .busy = error { throw error }
+      log(
+        .warning,
+        "mqtt: values are kept in memory until the queue works: \(error)"
+          + (error.hint.map { "\nhint: \($0)" } ?? ""))
+      return nil
+    }
+  }
+
+  /// Opens the queue that could not be opened before, when that is possible.
+  private func retryQueue() async {
+    var pause = Self.queuePauses.lowerBound
+    while let queuePath, let publisher, !publisher.hasQueue {
+      do { try await loop.sleep(for: pause) } catch { return }
+      pause = min(pause * 2, Self.queuePauses.upperBound)
+      if let queue = try? await open(queuePath) {
+        publisher.keep(in: queue)
+        log(.notice, "mqtt: the queue \(queuePath) works: values are kept")
+      }
+    }
+  }
+
+  private func open(
+    _ path: String
+  ) async throws(StoreError) -> (file: QueueFile, stored: Outbox.Stored) {
     let loop = loop
     let opened: Result<(file: QueueFile, stored: Outbox.Stored), StoreError>? =
       await withCheckedContinuation { continuation in
         Blocking.run(on: loop) {
           Result { () throws(StoreError) in
-            let file = try QueueFile(path: queuePath)
+            let file = try QueueFile(path: path)
             return (file, try file.stored())
           }
         } done: {
           continuation.resume(returning: $0)
         }
       }
-    guard let opened else { throw GatewayError.tooManyRequests(limit: 0) }
+    // Without a thread.
+    guard let opened else { throw .system("opened", path: path, errno: EAGAIN) }
     return try opened.get()
   }
 
@@ -205,7 +239,8 @@ package actor MQTTFrontEnd: FrontEnd {
       numbers: [
         ("queue_length", Double(counts.waiting)),
         ("dropped_total", Double(counts.dropped + missed)),
-        ("kept_total", Double(counts.kept)), ("published_total", Double(publisher.published)),
+        ("queue_up", publisher.isKeeping ? 1 : 0), ("kept_total", Double(counts.kept)),
+        ("published_total", Double(publisher.published)),
         ("messages_dropped_total", Double(publisher.droppedMessages)),
         ("values_refused_total", Double(publisher.refused)),
         ("requests_refused_total", Double(refused)),

@@ -98,6 +98,18 @@ struct Outbox {
     kept = middle
   }
 
+  /// Goes on with a disk that can be used only now. Its values are older, and come first. What was sent and is not
+  /// acknowledged waits again.
+  mutating func attach(_ stored: Stored, limit: Int) {
+    connectionLost()
+    var line = Outbox(limit: limit, stored: stored)
+    for entry in Array(head[gone...]) + tail[tailGone...] where !entry.isAcknowledged {
+      line.append(entry)
+    }
+    line.dropped += dropped
+    self = line
+  }
+
   /// What the disk holds at the start.
   struct Stored: Equatable, Sendable {
     var count = 0
@@ -117,20 +129,24 @@ struct Outbox {
 
   /// Adds a value at the end. Its number is set.
   mutating func append(_ value: KeptValue, at now: Int64) {
-    var value = value
-    value.number = nextNumber
+    append(Entry(value: value, arrived: now))
+  }
+
+  private mutating func append(_ entry: Entry) {
+    var entry = entry
+    entry.value.number = nextNumber
     nextNumber += 1
     if count >= limit { dropOldest() }
     if middle == 0, tail.count == tailGone, head.count - gone < (hasDisk ? Self.headLimit : limit) {
-      head.append(Entry(value: value, arrived: now))
-      middleStart = value.number + 1
+      head.append(entry)
+      middleStart = entry.value.number + 1
     } else {
       if tail.count - tailGone >= Self.tailLimit {
         tailGone += 1
         dropped += 1
         compactTail()
       }
-      tail.append(Entry(value: value, arrived: now))
+      tail.append(entry)
     }
   }
 

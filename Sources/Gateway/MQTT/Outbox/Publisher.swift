@@ -30,7 +30,8 @@ final class Publisher {
 
   private let loop: Loop
   private let qos: Int
-  private let file: QueueFile?
+  private var file: QueueFile?
+  private let limit: Int
   private var outbox: Outbox
   private var connection: BrokerConnection?
   private let report: (Event) -> Void
@@ -45,7 +46,7 @@ final class Publisher {
   private(set) var refused = 0
   private var isStopped = false
 
-  /// - Parameter queue: the open file and what it holds; nil: values are kept in memory only.
+  /// - Parameter queue: the open file and what it holds; nil: values are kept in memory, until ``keep(in:)``.
   init(
     _ settings: BrokerSettings, queue: (file: QueueFile, stored: Outbox.Stored)?, on loop: Loop,
     report: @escaping (Event) -> Void
@@ -54,11 +55,23 @@ final class Publisher {
     self.report = report
     qos = settings.mqtt.qos
     file = queue?.file
-    let limit = settings.mqtt.queueLimit
+    limit = settings.mqtt.queueLimit
     outbox = Outbox(
       limit: queue == nil ? min(limit, Self.memoryLimit) : limit, stored: queue?.stored)
     connection = BrokerConnection(settings, on: loop) { [weak self] in self?.happened($0) }
   }
+
+  /// Keeps values in a file from now on.
+  func keep(in queue: (file: QueueFile, stored: Outbox.Stored)) {
+    guard !isStopped else { return }
+    file = queue.file
+    outbox.attach(queue.stored, limit: limit)
+    pump()
+  }
+
+  var hasQueue: Bool { file != nil }
+  /// Whether values outlive this process.
+  var isKeeping: Bool { file != nil && diskFault == nil }
 
   /// Starts to connect.
   func start() {

@@ -7,6 +7,9 @@
 static const int CLINUX_INHERITED = 3;
 int clinux_start_self(const char *option, int descriptor, int *process_descriptor);
 
+// An argument of this process, 0 for its name; NULL beyond the last. Needs no /proc, unlike Swift's CommandLine.
+const char *clinux_argument(int index);
+
 // Of a process that has ended: its exit status, or 256 and the number of the signal that has killed it.
 // -EAGAIN if it runs.
 int clinux_reap(int process);

@@ -1,5 +1,6 @@
 import Atto
 import AttoEventLoop
+import AttoFormats
 import Glibc
 
 /// The lines of standard input, read on the loop.
@@ -96,10 +97,21 @@ private final class LineReader: ReadinessHandler {
     waiting += 1
     continuation.yield(
       isTooLong
-        ? .failure(UsageError("dropped a line of more than \(Self.limit) bytes"))
-        : .success(String(decoding: line, as: UTF8.self)))
+        ? .failure(UsageError("dropped a line of more than \(Self.limit) bytes")) : Self.text(line))
     line.removeAll(keepingCapacity: true)
     isTooLong = false
+  }
+
+  private static func text(_ line: [UInt8]) -> StandardInput.Line {
+    do throws(TextMistake) {
+      try TextMistake.check(line)
+      return .success(String(decoding: line, as: UTF8.self))
+    } catch {
+      return .failure(
+        UsageError(
+          "dropped a line: expected \(error.expected) at byte \(error.offset), "
+            + "found \(error.found)"))
+    }
   }
 
   private func end() {

@@ -80,9 +80,13 @@ enum Shell {
     let (plain, continuation) = AsyncStream<String>.makeStream()
     Task(executorPreference: loop.tasks) {
       let input = StandardInput(on: loop)
-      while case .success(let line)? = try? await input.next() {
-        entered.add()
-        continuation.yield(line)
+      while let line = try? await input.next() {
+        switch line {
+        case .success(let line):
+          entered.add()
+          continuation.yield(line)
+        case .failure(let error): Terminal.note(ExitStatus(error).message)
+        }
       }
       continuation.finish()
     }

@@ -63,6 +63,7 @@ with BumbleAir(2, "--devices", json.dumps([*DEVICES, GUEST, STRANGER])) as air:
     adapter, other = (f"hci{index}" for index in air.indexes)
     # The kernel makes one connection at a time, and each takes a second or more here.
     common = {"adapters": [adapter], "limits": {"attemptSeconds": 40}, "devices": [*held.values(), ABSENT],
+              "store": str(Path(os.getcwd()) / "later" / "store.sqlite"),
               "esphome": {"encryption": False, "listen": f"127.0.0.1:{PORT}"}}
     passed("the air")
     with Gateway(**common) as gateway:
@@ -71,6 +72,11 @@ with BumbleAir(2, "--devices", json.dumps([*DEVICES, GUEST, STRANGER])) as air:
         for one in DEVICES:
             check(devices[one["name"]]["rssi"] == one["rssi"], one, devices[one["name"]])
         check(air.event("paired") and air.event("paired"), "not paired")
+        # The store's folder is missing until here; the keys have waited for it.
+        check("No such file" in gateway.status()["store"]["state"], gateway.status()["store"])
+        Path("later").mkdir(mode=0o700)
+        gateway.logged("works: bonds and services are kept")
+        passed("the store")
 
         home_assistant()
         passed("Home Assistant's client")
