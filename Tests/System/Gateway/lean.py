@@ -23,8 +23,9 @@ from support import Tally, free_port  # noqa: E402
 # Values of a burst: they fit into one turn of the loop, and into the socket.
 BURST = 32
 # Of a burst of values from one link to the broker at QoS 0. Each value is received with one call. The others are: the
-# call that finds no further value, the one that sends all, and the waits around the turn.
-CALLS = BURST + 6
+# call that finds no further value, the one that sends all, and the waits around the turn. Two waits are due to the
+# stop: it interrupts the loops of the log and of the store too, which then look for what has arrived.
+CALLS = BURST + 8
 # Seconds in which no alarm rings.
 QUIET = 8
 # Allocations for each value.
