@@ -17,7 +17,7 @@ import Synchronization
 /// them or none.
 ///
 /// Keys that cannot be stored because the store fails are kept in memory, and stored with the next keys, by
-/// ``catchUp()``, or by ``resume()``.
+/// ``catchUp()``, or by `resume()`.
 ///
 /// bluetoothd keeps keys of its own in the kernel and would lose them until it is restarted. While it
 /// runs nothing is loaded, and ``notices`` says so.
