@@ -153,6 +153,8 @@ void clineeditor_run(const char *text, const char *file, clineeditor_callbacks g
         if (write(STDOUT_FILENO, "\n", 1) < 0) break;
         install();
       } else {
+        // The libraries take the line for empty, and it may have the prompt of a line before.
+        if (write(STDOUT_FILENO, "\r\x1b[K", 4) < 0) break;
         library.rl_forced_update_display();
       }
     }

@@ -36,14 +36,16 @@ class Shell:
     def type(self, text):
         os.write(self.terminal, text.encode())
 
-    def shows(self, part):
-        """Waits for a text, and drops all up to its end."""
+    def shows(self, part, after=""):
+        """Waits for a text, and drops all up to its end. Fails if it does not follow directly on another."""
         deadline = time.monotonic() + PATIENCE
         while part not in self.text:
             ready, _, _ = select.select([self.terminal], [], [], deadline - time.monotonic())
             expect(ready, f"no {part!r} in {self.text!r}")
             self.text += os.read(self.terminal, 65536).decode()
-        self.text = self.text.partition(part)[2]
+        before, _, self.text = self.text.partition(part)
+        expect("atto> atto> " not in before, f"two prompts in a line: {before!r}")
+        expect(before.endswith(after), f"no {after!r} in {before!r} before {part!r}")
 
     def end(self):
         """Waits for the end. Returns the status."""
@@ -109,6 +111,17 @@ def in_shell(bench, editor):
     equal(os.stat(bench.path("state/atto/history")).st_mode & 0o777, 0o600, "mode")
 
 
+def between_prompts(bench, editor):
+    """The editor shows its prompt after each line, at the same time as the result of the line comes."""
+    shell = Shell(bench, editor=editor)
+    shell.shows("atto> ")
+    for number in range(500):
+        shell.type(f"echo the\\ {number}th\r")
+        shell.shows(f"the {number}th\r\n", after="\x1b[K")
+    shell.type("\x04")
+    equal(shell.end(), 0, "status")
+
+
 @test("session: at a terminal, with libedit", needs=["libedit.so.2"])
 def with_libedit(bench):
     in_shell(bench, "libedit.so.2")
@@ -117,6 +130,16 @@ def with_libedit(bench):
 @test("session: at a terminal, with readline", needs=["libreadline.so.8"])
 def with_readline(bench):
     in_shell(bench, "libreadline.so.8")
+
+
+@test("session: results replace the prompt, with libedit", needs=["libedit.so.2"])
+def replaced_with_libedit(bench):
+    between_prompts(bench, "libedit.so.2")
+
+
+@test("session: results replace the prompt, with readline", needs=["libreadline.so.8"])
+def replaced_with_readline(bench):
+    between_prompts(bench, "libreadline.so.8")
 
 
 @test("session: at a terminal without a line editor")

@@ -107,12 +107,13 @@ enum Terminal {
   static func put(_ lines: [String], as style: Style, on queue: OutputQueue, mayDrop: Bool) {
     // Results in a file leave the line of progress and the prompt where they are.
     let redisplay = queue === errors || isOutputTerminal ? prompt.withLock { $0 } : nil
-    if redisplay != nil { queue.append(eraseLine, mayDrop: false) }
     if queue === errors || isOutputTerminal { clearProgress() }
     let isColorful = style == .help ? isOutputColorful : areErrorsColorful
     for line in lines {
       let text = isColorful ? style.apply(to: line.printable) : line.printable
-      queue.append(Array((text + "\n").utf8), mayDrop: mayDrop)
+      let octets = Array((text + "\n").utf8)
+      // In one piece: the editor's thread may show the prompt at any time.
+      queue.append(redisplay == nil ? octets : eraseLine + octets, mayDrop: mayDrop)
     }
     if let redisplay { queue.whenBelow(0, redisplay) }
   }
