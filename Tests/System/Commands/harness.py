@@ -175,11 +175,12 @@ class Running:
         return Ended(self.process.returncode, "\n".join(rest["out"]), "\n".join(rest["err"]))
 
     def minds(self, number):
-        """Whether the program handles a signal: not yet if it has just been started."""
+        """Whether the program handles a signal: not yet if it has just been started, then it may ignore what a
+        shell told this process to ignore."""
         try:
             with open(f"/proc/{self.process.pid}/status") as status:
                 masks = [int(line.split()[1], 16) for line in status
-                         if line.startswith(("SigBlk:", "SigCgt:", "SigIgn:"))]
+                         if line.startswith(("SigBlk:", "SigCgt:"))]
         except OSError:
             return True
         return self.process.poll() is not None or any(mask >> (number - 1) & 1 for mask in masks)
