@@ -87,11 +87,12 @@ extension CommandSession {
 
   /// - Throws: `UsageError` if this question does not wait for a reply.
   func reply(_ reply: Reply, to number: Int) throws(UsageError) {
-    guard let question = questions.removeValue(forKey: number) else {
+    let question = questions.removeValue(forKey: number)
+    defer { question?.finish() }
+    // A client that has left ends it at once, and ask(within:_:) forgets it a moment later.
+    guard let question, case .enqueued = question.yield(reply) else {
       throw UsageError("question \(number) does not wait for a reply")
     }
-    question.yield(reply)
-    question.finish()
   }
 
   /// Keeps a value until a script asks for it; without room, the oldest goes.
