@@ -206,13 +206,53 @@ let package = Package(
     // Loads libedit or readline at run time; nothing links with them.
     .target(
       name: "CLineEditor", path: "Sources/Tools/LineEditor", linkerSettings: [.linkedLibrary("dl")]),
+    .target(
+      name: "AttoCommandLine",
+      dependencies: [
+        "Atto", "AttoATT", "AttoConformance", "AttoEventLoop", "AttoFormats", "AttoGATT",
+        "AttoRadio",
+        "AttoStore", "AttoVirtualRadio", "CAttoLinux", "CLineEditor",
+      ],
+      path: "Sources/Tools/CommandLine", swiftSettings: common),
+    .target(
+      name: "AttoPeers",
+      dependencies: [
+        "AttoCommandLine", "Atto", "AttoATT", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
+        "AttoGATT",
+        "AttoKernelRadio", "AttoLinks", "AttoRadio", "AttoStore",
+      ],
+      path: "Sources/Tools/Peers", swiftSettings: common),
+    .target(
+      name: "AttoBench",
+      dependencies: [
+        "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoEventLoop", "AttoFormats",
+        "AttoGATT",
+        "AttoLinkTiming", "AttoLinks", "AttoProfileServer", "AttoRadio", "CAttoLinux",
+      ],
+      path: "Sources/Tools/Bench", swiftSettings: common),
+    .target(
+      name: "AttoBTP",
+      dependencies: [
+        "AttoCommandLine", "Atto", "AttoATT", "AttoEventLoop", "AttoGATT", "AttoLinks", "AttoRadio",
+        "AttoStore",
+      ],
+      path: "Sources/Tools/BTP", swiftSettings: common),
+    .target(
+      name: "AttoSessions",
+      dependencies: [
+        "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoFormats", "AttoStore", "CAttoLinux",
+        "CLineEditor",
+      ],
+      path: "Sources/Tools/Sessions", swiftSettings: common),
     .executableTarget(
       name: "AttoCLI",
       dependencies: [
-        "Atto", "AttoATT", "AttoConformance", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
-        "AttoFuzzing", "AttoGATT", "AttoKernelRadio", "AttoLinkTiming", "AttoLinks",
-        "AttoProfileServer", "AttoRadio", "AttoRelay", "AttoStore", "AttoVirtualRadio",
-        "CAttoLinux", "CLineEditor",
+        "AttoBTP", "AttoBench", "AttoCommandLine", "AttoPeers", "AttoSessions", "Atto", "AttoATT",
+        "AttoConformance", "AttoDiagnosis", "AttoEventLoop", "AttoFormats", "AttoFuzzing",
+        "AttoGATT",
+        "AttoKernelRadio", "AttoLinkTiming", "AttoLinks", "AttoProfileServer", "AttoRadio",
+        "AttoRelay",
+        "AttoStore", "CAttoLinux",
       ],
       path: "Sources/Tools/atto", swiftSettings: common),
 
@@ -285,7 +325,9 @@ let package = Package(
       ]),
     .unitTests(
       "MQTTTests", ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoStore", "Atto", "AttoTesting"]),
-    .unitTests("CommandTests", ["AttoCLI", "AttoConformance"]),
+    .unitTests(
+      "CommandTests",
+      ["AttoCLI", "AttoBTP", "AttoBench", "AttoCommandLine", "AttoPeers", "AttoConformance"]),
     .unitTests(
       "ESPHomeTests",
       [

@@ -30,11 +30,19 @@ public final class LoopTimer: TimerHandler {
 
   /// The time after a delay; saturates.
   static func moment(_ delay: Duration, after now: Int64) -> Int64 {
-    let (seconds, attoseconds) = delay.components
+    let nanoseconds = delay.inNanoseconds
+    let (moment, isFar) = now.addingReportingOverflow(nanoseconds)
+    return isFar ? (nanoseconds < 0 ? now : .max) : moment
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds; saturates.
+  package var inNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let farthest: Int64 = seconds < 0 ? .min : .max
     let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (moment, isFarther) = now.addingReportingOverflow(whole)
-    guard !isFar, !isFarther else { return seconds < 0 ? now : .max }
-    let (exact, isFarthest) = moment.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return isFarthest ? .max : exact
+    let (exact, isFarther) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return isFar || isFarther ? farthest : exact
   }
 }

@@ -1,8 +1,8 @@
 import Atto
 import AttoATT
 import AttoEventLoop
-import Glibc
 import AttoLinks
+import Glibc
 
 /// A client's link joined to the link to the peer. Used on the loop's thread.
 ///

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoEventLoop
 import CAttoLinux
 import Glibc

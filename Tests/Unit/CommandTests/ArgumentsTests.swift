@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoCommandLine
 
 @Suite(.oneByOne) struct ArgumentsTests {
   static let count = Option.integer("count", "N", in: 1...9, "The number.")

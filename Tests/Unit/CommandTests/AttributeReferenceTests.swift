@@ -3,7 +3,7 @@ import AttoGATT
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoCommandLine
 
 /// References to attributes, and the attributes of a database that they mean.
 @Suite(.oneByOne) struct AttributeReferenceTests {

@@ -5,7 +5,8 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoBTP
+@testable import AttoCommandLine
 
 @Suite(.oneByOne) struct BTPFrameTests {
   /// Frames arrive whole, in pieces of each length, and together.

@@ -3,7 +3,7 @@ import AttoLinkTiming
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoBench
 
 @Suite(.oneByOne) struct BenchLimitTests {
   private typealias Figures = BenchLimit.Figures

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoBench
 
 @Suite(.oneByOne) struct BenchPacketTests {
   private func decoded(_ octets: [UInt8]) -> BenchPacket? { BenchPacket(octets.span.bytes) }

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoBench
+@testable import AttoCommandLine
 
 @Suite(.oneByOne) struct BenchTests {
   /// The rates of values at the given times in milliseconds.

@@ -3,7 +3,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoCommandLine
 
 @Suite(.oneByOne) struct EscapingTests {
   /// Controls, marks of direction, characters without a width, and separators of lines.

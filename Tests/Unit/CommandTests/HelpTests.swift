@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import AttoCLI
+@testable import AttoCommandLine
 
 /// The description of each command, and the help printed from it.
 @Suite(.oneByOne) struct HelpTests {

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoCommandLine
 
 @Suite(.oneByOne) struct OutputQueueTests {
   /// A pipe that a queue writes to.

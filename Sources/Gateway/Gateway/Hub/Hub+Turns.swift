@@ -193,12 +193,3 @@ extension Hub {
     for watcher in slotWatchers.values { watcher.yield(slots) }
   }
 }
-
-extension Duration {
-  /// Whole nanoseconds; saturates.
-  package var inNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return isFar ? .max : whole.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
-  }
-}

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 
 /// `atto adapters`: the kernel's Bluetooth adapters.
 enum AdaptersCommand: Command {

@@ -1,4 +1,6 @@
 import Atto
+import AttoCommandLine
+import AttoPeers
 
 /// `atto advertise`: an advertisement without a GATT server.
 enum AdvertiseCommand: Command {

@@ -1,3 +1,5 @@
+import AttoCommandLine
+
 /// The subcommands, in the order of the overview.
 enum AllCommands {
   typealias Types = [any (Command & SendableMetatype).Type]

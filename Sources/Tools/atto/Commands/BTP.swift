@@ -1,4 +1,7 @@
 import Atto
+import AttoBTP
+import AttoCommandLine
+import AttoPeers
 import AttoStore
 
 /// `atto btp`: the Bluetooth Test Protocol, for auto-pts and other testers.

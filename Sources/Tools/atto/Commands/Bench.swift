@@ -1,6 +1,9 @@
 import Atto
+import AttoBench
+import AttoCommandLine
 import AttoEventLoop
 import AttoLinkTiming
+import AttoPeers
 
 /// `atto bench`: throughput and latency.
 enum BenchCommand: Command {

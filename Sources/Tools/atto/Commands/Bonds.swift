@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoKernelRadio
+import AttoPeers
 import AttoStore
 import Glibc
 

@@ -1,4 +1,6 @@
 import Atto
+import AttoCommandLine
+import AttoPeers
 
 /// `atto capture`: the PDUs of other programs.
 enum CaptureCommand: Command {

@@ -1,4 +1,6 @@
 import Atto
+import AttoCommandLine
+import AttoPeers
 import AttoRadio
 
 /// `atto channel`: an L2CAP channel on standard input and output.

@@ -1,6 +1,8 @@
 import Atto
 import AttoATT
+import AttoCommandLine
 import AttoGATT
+import AttoPeers
 
 /// `atto characteristics`: Discover All Characteristics of a Service, or by UUID. Vol 3, Part
 /// G, 4.6.

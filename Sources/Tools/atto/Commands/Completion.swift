@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 
 /// `atto completion`: the completion of command lines in shells.
 enum CompletionCommand: Command {

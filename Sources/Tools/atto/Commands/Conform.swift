@@ -1,6 +1,8 @@
 import Atto
+import AttoCommandLine
 import AttoConformance
 import AttoFormats
+import AttoPeers
 
 /// `atto conform`: conformance cases for servers and clients.
 enum ConformCommand: Command {

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoConformance
 import AttoFormats
 import Glibc

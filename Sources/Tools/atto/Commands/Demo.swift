@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoGATT
+import AttoPeers
 import Glibc
 import Synchronization
 

@@ -1,6 +1,8 @@
 import Atto
 import AttoATT
+import AttoCommandLine
 import AttoGATT
+import AttoPeers
 
 /// `atto descriptors`: Discover All Characteristic Descriptors. Vol 3, Part G, 4.7.1.
 struct DescriptorsCommand: ConnectionCommand {

@@ -1,6 +1,8 @@
 import Atto
+import AttoCommandLine
 import AttoFormats
 import AttoGATT
+import AttoPeers
 import AttoStore
 import Glibc
 

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoDiagnosis
 
 /// `atto doctor`: Bluetooth problems of this machine.

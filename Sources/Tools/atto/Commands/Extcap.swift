@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoFormats
+import AttoPeers
 
 /// `atto extcap`: `atto capture` as Wireshark starts it.
 enum ExtcapCommand: Command {

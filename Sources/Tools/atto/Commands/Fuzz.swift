@@ -1,6 +1,8 @@
 import Atto
+import AttoCommandLine
 import AttoConformance
 import AttoFuzzing
+import AttoPeers
 
 /// `atto fuzz`: hostile PDUs.
 enum FuzzCommand: Command {

@@ -1,6 +1,8 @@
 import Atto
 import AttoATT
+import AttoCommandLine
 import AttoGATT
+import AttoPeers
 
 /// `atto includes`: Find Included Services. Vol 3, Part G, 4.5.1.
 struct IncludesCommand: ConnectionCommand {

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoLinkTiming
 
 /// `atto link`: the throughput of an LE link, computed from its parameters.

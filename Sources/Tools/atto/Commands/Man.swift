@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 
 /// `atto man`: manual pages.
 enum ManCommand: Command {

@@ -1,6 +1,8 @@
 import Atto
+import AttoCommandLine
 import AttoDiagnosis
 import AttoFormats
+import AttoPeers
 import Glibc
 
 /// `atto capture [hciN]`: the attribute PDUs of all links of the kernel's Bluetooth.

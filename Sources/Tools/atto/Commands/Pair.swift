@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoKernelRadio
+import AttoPeers
 
 /// `atto pair`: pairing, and the bond that results.
 enum PairCommand: Command {

@@ -1,6 +1,8 @@
 import Atto
+import AttoCommandLine
 import AttoConformance
 import AttoFormats
+import AttoPeers
 
 /// `atto play`: transcripts played against a live peer.
 enum PlayCommand: Command {

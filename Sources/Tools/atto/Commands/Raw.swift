@@ -1,5 +1,7 @@
 import Atto
 import AttoATT
+import AttoCommandLine
+import AttoPeers
 
 /// `atto raw`: PDUs given in hex.
 enum RawCommand: Command {
@@ -62,7 +64,7 @@ enum RawCommand: Command {
     }
     do throws(AttoError) {
       Activity.wait { "listening" }
-      let end = loop.now + arguments[listen].nanoseconds
+      let end = loop.now + arguments[listen].inNanoseconds
       let progress = ProgressLine(arguments).keep(on: loop) { [loop] in
         "listening for \(max(0, (end - loop.now) / 1_000_000_000) + 1) s more"
       }
@@ -104,7 +106,7 @@ enum RawCommand: Command {
       let left = max(.zero, timeout - WaitingNote.delay)
       let waiting = WaitingNote(WaitingNote.text(opcode, left: left), on: loop)
       defer { waiting.end() }
-      let end = loop.now + timeout.nanoseconds
+      let end = loop.now + timeout.inNanoseconds
       while let received = try await receive(until: end) {
         show("received", received)
         await Terminal.room()

@@ -1,6 +1,8 @@
 import Atto
 import AttoATT
+import AttoCommandLine
 import AttoGATT
+import AttoPeers
 
 /// `atto read`: the reading procedures. Vol 3, Part G, 4.8.
 struct ReadCommand: ConnectionCommand {

@@ -1,6 +1,8 @@
 import Atto
+import AttoCommandLine
 import AttoFormats
 import AttoLinks
+import AttoPeers
 import AttoRelay
 import Synchronization
 
@@ -21,7 +23,7 @@ final class RelayCapture: Sendable {
   private let notes = Mutex<[Int: WaitingNote]>([:])
   private let end = AsyncThrowingStream<Void, any Error>.makeStream()
 
-  convenience init(_ arguments: Arguments, place: String) throws {
+  package convenience init(_ arguments: Arguments, place: String) throws {
     try self.init(
       arguments, place: place,
       file: arguments[CommonOptions.capture].map { try CaptureFile(path: $0) },

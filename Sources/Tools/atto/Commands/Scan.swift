@@ -1,4 +1,6 @@
 import Atto
+import AttoCommandLine
+import AttoPeers
 
 /// `atto scan`: the devices that advertise.
 enum ScanCommand: Command {

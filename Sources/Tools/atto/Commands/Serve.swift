@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoFormats
+import AttoPeers
 import AttoProfileServer
 import AttoStore
 import Synchronization

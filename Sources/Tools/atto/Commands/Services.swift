@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoGATT
+import AttoPeers
 
 /// `atto services`: Discover All Primary Services, or by UUID. Vol 3, Part G, 4.4.
 struct ServicesCommand: ConnectionCommand {

@@ -1,4 +1,7 @@
 import Atto
+import AttoCommandLine
+import AttoPeers
+import AttoSessions
 import Glibc
 
 /// `atto session`: many commands on open connections.

@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoGATT
+import AttoPeers
 import AttoRadio
 
 /// `atto subscribe`: notifications and indications. Vol 3, Part G, 4.10 and 4.11.

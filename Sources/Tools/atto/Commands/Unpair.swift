@@ -1,4 +1,6 @@
 import Atto
+import AttoCommandLine
+import AttoPeers
 
 /// `atto unpair`: the end of a bond.
 enum UnpairCommand: Command {

@@ -1,4 +1,6 @@
 import Atto
+import AttoCommandLine
+import AttoPeers
 import AttoStore
 
 /// `atto write`: the writing procedures. Vol 3, Part G, 4.9.

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoConformance
 
 /// The results of a run as JUnit XML, which most build servers read.

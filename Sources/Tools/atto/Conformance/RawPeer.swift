@@ -1,5 +1,7 @@
 import Atto
+import AttoCommandLine
 import AttoConformance
+import AttoPeers
 
 /// The peer of conformance cases: a server to connect to, or clients that connect.
 final class RawPeer: TestPeer {

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoFormats
 
 /// `decode FILE`: a capture, record by record.

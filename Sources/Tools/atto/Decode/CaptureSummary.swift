@@ -1,5 +1,6 @@
 import Atto
 import AttoATT
+import AttoCommandLine
 import AttoFormats
 
 /// The summary at the end of a capture: the records that are not shown, by kind.

@@ -1,3 +1,5 @@
+import AttoCommandLine
+
 extension InputFile {
   /// The first bytes: this many, or fewer if the input is shorter or text, whose lines are decoded as
   /// they arrive.

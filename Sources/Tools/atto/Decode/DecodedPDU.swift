@@ -1,5 +1,6 @@
 import Atto
 import AttoATT
+import AttoCommandLine
 import AttoConformance
 
 /// A decoded PDU: its text, as in `--trace`, and its errors.

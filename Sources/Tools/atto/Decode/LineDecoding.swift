@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 
 /// `decode -`: lines of hex on standard input, each a PDU.
 struct LineDecoding {

@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoFormats
 
 /// `decode FILE.att`: a transcript, line by line.

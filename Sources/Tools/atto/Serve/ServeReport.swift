@@ -1,6 +1,8 @@
 import Atto
+import AttoCommandLine
 import AttoEventLoop
 import AttoFormats
+import AttoPeers
 import AttoProfileServer
 
 /// Prints the events of a server.

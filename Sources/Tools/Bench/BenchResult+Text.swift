@@ -1,0 +1,113 @@
+import Atto
+import AttoCommandLine
+import AttoFormats
+
+/// Text and CSV.
+extension BenchResult {
+  package static let csvHead =
+    "test,endpoint,mtu,size,count,seconds,rate,bytesPerSecond,p50us,p90us,p99us,maxus,jitterus,"
+    + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio,cpuusPerOperation,"
+    + "peercpuusPerOperation,damaged,limitedBy,bearers,inFlight"
+
+  package var csv: String {
+    let name =
+      endpoint.contains(where: { ",\"\n".contains($0) })
+      ? "\"" + endpoint.replacing(each: "\"", with: "\"\"") + "\"" : endpoint
+    func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "" }
+    let latency = latencyMicroseconds
+    return [
+      title, name, "\(mtu)", Int(exactly: size)?.description ?? "\(size)", "\(count)", "\(seconds)",
+      "\(rate)", "\(bytesPerSecond)", "\(latency.p50)", "\(latency.p90)", "\(latency.p99)",
+      "\(latency.max)", "\(jitterMicroseconds)", text(cpuMicrosecondsPerPDU), text(lost),
+      text(doubled), text(outOfOrder), "\(partial)", text(compared?.rate), text(compared?.p50),
+      text(compared?.p99), text(cpuMicrosecondsPerOperation), text(peerCPUMicrosecondsPerOperation),
+      text(damaged), text(limitedBy?.kind.rawValue), text(bearers), text(inFlight),
+    ].joined(separator: ",")
+  }
+
+  /// The octets of a value, without decimals if they are whole.
+  var sizeText: String { Decimal.text(size, places: size == size.rounded() ? 0 : 1) }
+
+  package static let head = [
+    "", "octets", "rate/s", "B/s", "p50 us", "p90 us", "p99 us", "max us", "jitter us",
+    "CPU us/PDU", "lost",
+  ]
+
+  package var cells: [String] {
+    func number(_ value: Double, _ places: Int = 1) -> String {
+      Decimal.text(value, places: places)
+    }
+    let latency = latencyMicroseconds
+    return [
+      heading + (partial ? " (partial)" : ""), sizeText,
+      number(rate, rate < 1000 ? 1 : 0), number(bytesPerSecond, 0), number(latency.p50),
+      number(latency.p90), number(latency.p99), number(latency.max), number(jitterMicroseconds),
+      cpuMicrosecondsPerPDU.map { number($0, 2) } ?? "-", lost.map { "\($0)" } ?? "?",
+    ]
+  }
+
+  package var remarks: [String] {
+    var lines: [String] = []
+    if let bearersText { lines.append("\(heading): \(bearersText)") }
+    if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
+      lines.append("\(heading): \(doubled) duplicates, \(outOfOrder) out of order")
+    }
+    if let damaged, damaged > 0 { lines.append("\(heading): \(damaged) damaged") }
+    lines += faultTexts.map { "\(heading): \($0)" }
+    if let peerText { lines.append("\(heading): \(peerText)") }
+    if lost == nil {
+      let reason = over == nil ? "the values have no numbers" : "the peer does not report them"
+      lines.append("\(heading): losses are unknown, because \(reason)")
+    }
+    if let link, link.parameters == nil {
+      let phy = link.phy.map { ", PHY \($0)" } ?? ""
+      lines.append(
+        "\(heading): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
+          + " link opened by this command); --link states them")
+    }
+    if let link, let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
+      lines.append(
+        "\(heading): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
+          + " B/s limit of \(link.parameters ?? "the link")")
+    }
+    if let cpuText { lines.append("\(heading): CPU \(cpuText)") }
+    if let limitedBy { lines.append("\(heading): limited by \(limitedBy.text)") }
+    if let error { lines.append("\(heading): interrupted, partial result: \(error)") }
+    return lines
+  }
+
+  /// The enhanced bearers, and the procedures in flight.
+  var bearersText: String? {
+    let parts = [
+      bearers.map { Shown.count($0, "enhanced bearer") },
+      inFlight.map { "\($0) procedures in flight" },
+    ].compactMap(\.self)
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  /// The numbers of faulty values.
+  var faultTexts: [String] {
+    [
+      ("lost", faults?.lost), ("duplicates", faults?.doubled), ("out of order", faults?.outOfOrder),
+      ("damaged, by their place", faults?.damaged),
+    ].compactMap { name, numbers in numbers.map { "\(name): \($0)" } }
+  }
+
+  /// What a peer with Nordic's throughput service counted.
+  var peerText: String? {
+    guard let peerMetrics else { return nil }
+    return "the peer counted \(peerMetrics.writes) writes of \(peerMetrics.octets) octets, and"
+      + " \(Decimal.text(Double(peerMetrics.bitsPerSecond) / 8, places: 0)) B/s from its reset to the"
+      + " last write (\(Decimal.text(peerMetrics.rateRatio, places: 2)) times the rate of this end)"
+  }
+
+  /// The CPU time of both ends.
+  var cpuText: String? {
+    guard let own = cpuMicrosecondsPerOperation else { return nil }
+    func text(_ time: Double) -> String {
+      "\(Decimal.text(time, places: 2)) us (\(Decimal.text(time * rate / 1e4, places: 1)) %)"
+    }
+    return text(own) + " per operation here"
+      + (peerCPUMicrosecondsPerOperation.map { ", \(text($0)) at the peer" } ?? "")
+  }
+}

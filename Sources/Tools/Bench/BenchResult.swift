@@ -1,0 +1,312 @@
+import Atto
+import AttoCommandLine
+import AttoFormats
+import AttoLinkTiming
+
+/// The result of a test, in the form of `--json`.
+package struct BenchResult: Codable, Sendable {
+  struct Latency: Codable, Sendable {
+    var min: Double
+    var mean: Double
+    var p50: Double
+    var p90: Double
+    var p99: Double
+    var max: Double
+  }
+
+  /// What a peer with Nordic's throughput service counted.
+  struct PeerMetrics: Codable, Sendable {
+    var writes: UInt32
+    var octets: UInt32
+    var bitsPerSecond: UInt32
+    /// Its rate as a multiple of this end's.
+    var rateRatio: Double
+  }
+
+  /// The link under the test, and its limit.
+  struct Link: Codable, Sendable {
+    /// `stated` on the command line, or reported by the `kernel`; absent in old results.
+    var source: String?
+    var phy: String?
+    var intervalMicroseconds: Int64?
+    var dataLength: Int?
+    var parameters: String?
+    /// Octets of values a second, at the physical limit.
+    var limitBytesPerSecond: Double?
+    var shareOfLimit: Double?
+  }
+
+  /// This result as a multiple of an earlier one.
+  struct Comparison: Codable, Sendable {
+    var rate: Double
+    var p50: Double
+    var p99: Double
+    /// The other differences between the runs; absent if there are none.
+    var unlike: String?
+  }
+
+  /// Of the command that measured; absent in old results.
+  var version: String?
+  var test: String
+  /// The carrier of a scenario, `gatt` or `channel`, and the run, from 0; absent for tests.
+  package var over: String?
+  package var run: Int?
+  var endpoint: String
+  var mtu: Int
+  /// The enhanced bearers; absent without any.
+  var bearers: Int?
+  /// The procedures in flight at a time, if more than one; absent in old results.
+  var inFlight: Int?
+  /// Octets of each value, on average.
+  var size: Double
+  var count: UInt64
+  var seconds: Double
+  package var rate: Double
+  var bytesPerSecond: Double
+  var latencyMicroseconds: Latency
+  /// The duration that the latency measures.
+  var latencyOf: String
+  var jitterMicroseconds: Double
+  /// CPU time of this process, for sent and received PDUs; absent without PDUs.
+  var cpuMicrosecondsPerPDU: Double?
+  /// CPU time of this process for an operation or value, and that of a peer that reports it.
+  var cpuMicrosecondsPerOperation: Double?
+  var peerCPUMicrosecondsPerOperation: Double?
+  /// Absent if the values have no numbers.
+  var lost: UInt64?
+  var doubled: UInt64?
+  var outOfOrder: UInt64?
+  /// Values whose check sum was wrong; absent if they have none.
+  var damaged: UInt64?
+  /// The numbers of these values, where this end received them.
+  var faults: ValueFaults.Names?
+  var peerMetrics: PeerMetrics?
+  /// `receiver`, or `sender` where the peer does not count.
+  var countedAt: String
+  var link: Link?
+  var limitedBy: BenchLimit?
+  /// For charts; absent in old results.
+  var rateOverTime: [RateOverTime.Step]?
+  var latencyHistogram: [Histogram.Bin]?
+  /// Whether the test was interrupted by `error`.
+  var partial: Bool
+  var error: String?
+  var compared: Comparison?
+
+  /// The test, with its carrier.
+  package var title: String { test + (over.map { " over \($0)" } ?? "") }
+
+  /// The same, with the number of a repeated run.
+  var heading: String { title + (run.map { $0 > 0 ? ", run \($0)" : "" } ?? "") }
+
+  package init(_ measured: Measurement, endpoint: String, mtu: Int, error: String?) {
+    version = Version.number
+    test = measured.test.name
+    self.endpoint = endpoint
+    self.mtu = mtu
+    bearers = measured.enhanced?.bearers
+    inFlight = measured.inFlight > 1 ? measured.inFlight : nil
+    var count = measured.count
+    var octets = measured.octets
+    var nanoseconds = Double(measured.elapsed)
+    countedAt = "receiver"
+    switch measured.test {
+    case .write, .writeCommand:
+      if let tally = measured.tally {
+        lost = measured.count > tally.writes ? measured.count - tally.writes : tally.lost
+        doubled = tally.doubled
+        outOfOrder = tally.outOfOrder
+        damaged = tally.damaged
+        count = tally.writes
+        octets = tally.octets
+        // The receiver's time covers n - 1 gaps between n values.
+        if measured.test == .writeCommand, tally.writes > 1 {
+          nanoseconds =
+            Double(tally.microseconds) * 1000 * Double(tally.writes) / Double(tally.writes - 1)
+        }
+      } else if let metrics = measured.metrics {
+        // Their numbers wrap at 2^32, and so is the difference.
+        lost = UInt64(UInt32(truncatingIfNeeded: measured.count) &- metrics.writes)
+      } else {
+        countedAt = "sender"
+        if measured.test == .write, error == nil { lost = 0 }
+      }
+    case .notify, .indicate:
+      lost = measured.faults?.sequence.lost
+      doubled = measured.faults?.sequence.doubled
+      outOfOrder = measured.faults?.sequence.outOfOrder
+      damaged = measured.faults?.damaged
+      faults = measured.faults?.names
+    case .send:
+      countedAt = "sender"
+      guard let report = measured.report else { break }
+      countedAt = "receiver"
+      damaged = UInt64(report.damaged)
+      let arrived = report.received &+ report.damaged
+      lost = UInt64(max(0, Int64(measured.sent) - Int64(arrived)))
+    case .receive, .pong:
+      guard let found = measured.faults else { break }
+      (lost, doubled) = (found.sequence.lost, found.sequence.doubled)
+      (outOfOrder, faults) = (found.sequence.outOfOrder, found.names)
+      if measured.hasCheckSums || found.damaged > 0 { damaged = found.damaged }
+      // The time covers n - 1 gaps between n values.
+      if measured.hasFirstValue {
+        nanoseconds *= Double(count + 1) / Double(max(1, count))
+        (count, octets) = (count + 1, octets + measured.firstOctets)
+      }
+    case .exchange: lost = measured.sent - min(measured.sent, measured.count)
+    case .read, .longRead, .discover, .ping: lost = 0
+    }
+    let seconds = nanoseconds / 1e9
+    self.count = count
+    self.seconds = seconds.rounded(places: 6)
+    size = count > 0 ? (Double(octets) / Double(count)).rounded(places: 2) : 0
+    rate = seconds > 0 ? (Double(count) / seconds).rounded(places: 3) : 0
+    bytesPerSecond = seconds > 0 ? (Double(octets) / seconds).rounded(places: 1) : 0
+    let latencies = measured.latencies
+    func microseconds(_ nanoseconds: Int64) -> Double {
+      (Double(nanoseconds) / 1000).rounded(places: 2)
+    }
+    latencyMicroseconds = Latency(
+      min: latencies.count > 0 ? microseconds(latencies.minimum) : 0,
+      mean: (latencies.mean / 1000).rounded(places: 2),
+      p50: microseconds(latencies.percentile(0.5)), p90: microseconds(latencies.percentile(0.9)),
+      p99: microseconds(latencies.percentile(0.99)), max: microseconds(latencies.maximum))
+    latencyOf = measured.test.latency
+    jitterMicroseconds = (measured.jitter / 1000).rounded(places: 2)
+    if measured.pdus > 0 {
+      cpuMicrosecondsPerPDU = (measured.cpu * 1e6 / Double(measured.pdus)).rounded(places: 3)
+    }
+    if count > 0, measured.window > 0 {
+      func perOperation(_ seconds: Double) -> Double {
+        (seconds * 1e6 / Double(count)).rounded(places: 3)
+      }
+      cpuMicrosecondsPerOperation = perOperation(measured.cpu)
+      peerCPUMicrosecondsPerOperation = measured.peerCPU.map(perOperation)
+    }
+    if let metrics = measured.metrics {
+      peerMetrics = PeerMetrics(
+        writes: metrics.writes, octets: metrics.octets, bitsPerSecond: metrics.bitsPerSecond,
+        rateRatio: bytesPerSecond > 0
+          ? (Double(metrics.bitsPerSecond) / 8 / bytesPerSecond).rounded(places: 4) : 0)
+    }
+    rateOverTime = measured.rates.steps
+    latencyHistogram = latencies.bins
+    partial = error != nil
+    self.error = error
+  }
+
+  /// Sets what limits the measurement.
+  package mutating func setLimit(
+    _ measured: Measurement, as test: BenchTest, over link: LinkParameters?,
+    scenario: ScenarioPlan?
+  ) async {
+    guard count > 0, measured.window > 0 else { return }
+    var figures = BenchLimit.Figures(
+      test: test, rate: rate, size: size,
+      mtu: mtu,
+      cpu: measured.cpu / measured.window, peerCPU: measured.peerCPU.map { $0 / measured.window },
+      inFlight: measured.inFlight, enhanced: measured.enhanced, link: link)
+    if measured.test.isProcedure { figures.requests = Double(measured.pdus) / 2 / Double(count) }
+    figures.isChannel = scenario?.carrier == .channel
+    figures.pace = scenario?.pace.map { 1 / ($0 / .seconds(1)) }
+    if figures.isChannel {
+      figures.waiting = measured.waited / measured.window
+    } else if measured.test == .writeCommand || measured.test == .send {
+      let time = measured.latencies.mean * Double(measured.count) / 1e9
+      figures.waiting = time / Double(measured.inFlight) / measured.window - figures.cpu
+    }
+    // Off the loop, because the model takes some time.
+    let known = figures
+    limitedBy = await Task.detached { BenchLimit(known) }.value
+  }
+
+  /// Sets the link, its limit, and the share of the limit that was reached.
+  package mutating func set(
+    link: MeasuredLink, of test: BenchTest, over enhanced: EnhancedTraffic?
+  ) {
+    guard let parameters = link.parameters(of: test) else {
+      self.link = Link(source: link.source, phy: link.phyText)
+      return
+    }
+    var exact = parameters
+    exact.scheduling = .exact
+    exact.packetErrorRate = 0
+    var link = Link(
+      source: link.source, phy: parameters.phy.name,
+      intervalMicroseconds: parameters.interval / 1000,
+      dataLength: parameters.dataLength, parameters: parameters.description)
+    let traffic: Throughput.Traffic? =
+      switch test {
+      case .notify, .writeCommand, .write, .read: test.traffic
+      case .send, .receive: over == "gatt" ? test.traffic : nil
+      default: nil
+      }
+    if let traffic, size > 0 {
+      let limit = exact.throughput(
+        of: traffic, value: Int(size.rounded()), over: enhanced
+      ).bytesPerSecond
+      link.limitBytesPerSecond = limit.rounded(places: 1)
+      link.shareOfLimit = (bytesPerSecond / limit).rounded(places: 4)
+    }
+    self.link = link
+  }
+
+  package mutating func compare(with earlier: BenchResult) {
+    func ratio(_ new: Double, _ old: Double) -> Double {
+      old >= 0.001 ? (new / old).rounded(places: 4) : 0
+    }
+    var unlike: [String] = []
+    if earlier.mtu != mtu { unlike.append("MTU \(earlier.mtu)") }
+    if earlier.size != size { unlike.append("\(Decimal.text(earlier.size, places: 0)) octets") }
+    if earlier.endpoint != endpoint { unlike.append(earlier.endpoint) }
+    if earlier.bearers != bearers {
+      unlike.append(Shown.count(earlier.bearers ?? 0, "enhanced bearer"))
+    }
+    if earlier.inFlight != inFlight { unlike.append("\(earlier.inFlight ?? 1) in flight") }
+    if earlier.partial { unlike.append("partial") }
+    compared = Comparison(
+      rate: ratio(rate, earlier.rate),
+      p50: ratio(latencyMicroseconds.p50, earlier.latencyMicroseconds.p50),
+      p99: ratio(latencyMicroseconds.p99, earlier.latencyMicroseconds.p99),
+      unlike: unlike.isEmpty ? nil : unlike.joined(separator: ", "))
+  }
+
+  /// Reads the output of `--json`: one object per line.
+  ///
+  /// - Throws: `FileError` with the line that is wrong.
+  package static func reading(_ path: String, on loop: Loop) async throws -> [BenchResult] {
+    let data: [UInt8]
+    do {
+      data = try await InputFile(path: path, on: loop).rest()
+    } catch let error as FileError {
+      throw FileError(message: error.message, hint: "give the output of atto bench --json")
+    }
+    var results: [BenchResult] = []
+    for (index, line) in data.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
+    where !line.isEmpty {
+      guard let result = try? JSONParser.parse(Array(line)).decode(BenchResult.self),
+        result.isPlausible
+      else {
+        throw FileError(message: "\(path):\(index + 1): not a result of atto bench --json")
+      }
+      results.append(result)
+    }
+    guard !results.isEmpty else { throw FileError(message: "\(path): no results") }
+    return results
+  }
+
+  /// Whether the figures can be those of a measurement. A file may hold anything.
+  private var isPlausible: Bool {
+    let (latency, steps, bins) = (latencyMicroseconds, rateOverTime ?? [], latencyHistogram ?? [])
+    let figures = [
+      seconds, rate, bytesPerSecond, latency.min, latency.mean, latency.p50, latency.p90,
+      latency.p99, latency.max, jitterMicroseconds, cpuMicrosecondsPerPDU ?? 0,
+      cpuMicrosecondsPerOperation ?? 0, peerCPUMicrosecondsPerOperation ?? 0,
+    ]
+    return (0...65535).contains(size)
+      && (figures + bins.map(\.microseconds)).allSatisfy { (0...1e12).contains($0) }
+      && steps.flatMap { [$0.seconds, $0.rate] }.allSatisfy { (0...1e9).contains($0) }
+      && steps.count <= RateOverTime.stepLimit && bins.count <= 2000
+  }
+}

@@ -1,0 +1,55 @@
+import Atto
+import AttoLinkTiming
+import AttoLinks
+import AttoPeers
+
+/// What is known about the link under a test.
+package enum MeasuredLink: Sendable {
+  /// From the command line or the endpoint.
+  case stated(LinkParameters)
+  /// From the kernel. It reports the parameters only when the link opens, and later only changes.
+  case told(phy: LinkPHY?, AgreedParameters?, isEncrypted: Bool)
+
+  /// The parameters for the model of links, in the direction of a test; nil if some are unknown. The
+  /// kernel does not report the initial data length, 27 octets.
+  package func parameters(of test: BenchTest) -> LinkParameters? {
+    switch self {
+    case .stated(let parameters): return parameters
+    case .told(nil, _, _), .told(_, nil, _): return nil
+    case .told(let phy?, let agreed?, let isEncrypted):
+      guard let modelled = Self.model(test.isWritten ? phy.transmit : phy.receive) else {
+        return nil
+      }
+      let length = agreed.dataLength.map { test.isWritten ? $0.transmit : $0.receive } ?? 27
+      return LinkParameters(
+        phy: modelled, interval: Int64(agreed.interval) * 1_250_000,
+        dataLength: Int(length), isEncrypted: isEncrypted)
+    }
+  }
+
+  var phyText: String? { if case .told(let phy?, _, _) = self { "\(phy)" } else { nil } }
+
+  var source: String { if case .stated = self { "stated" } else { "kernel" } }
+
+  /// The kernel does not report the coding (S=2 or S=8) of a coded PHY.
+  private static func model(_ kind: LinkPHY.Kind) -> PHY? {
+    switch kind {
+    case .oneMegabit: .le1M
+    case .twoMegabit: .le2M
+    case .coded: nil
+    }
+  }
+}
+
+extension LinkReport {
+  /// What the kernel knows about the link; nil when it has ended, and for links of other carriers. The
+  /// parameters are nil if the link is older than this report.
+  package func measured(_ connection: Connection) async -> MeasuredLink? {
+    guard let kernel else { return nil }
+    let information = try? await kernel.radio.connectionInformation(of: kernel.peer)
+    guard let security = try? await connection.security else { return nil }
+    let parameters = information?.parameters
+    let phy = if let phy = parameters?.phy { phy } else { (try? await connection.phy) ?? nil }
+    return .told(phy: phy, parameters, isEncrypted: security.level > .low)
+  }
+}

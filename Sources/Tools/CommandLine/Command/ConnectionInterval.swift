@@ -1,0 +1,46 @@
+import Atto
+import AttoRadio
+
+/// The value of `--interval`: the connection intervals to ask for.
+///
+/// The controller chooses one of them when it connects. The peripheral may ask for another one later,
+/// which the kernel accepts.
+package struct ConnectionInterval: Sendable {
+  static let expectation =
+    "a time or a range from 7.5ms to 4000ms in steps of 1.25 ms, such as 15ms or 15ms-30ms"
+
+  /// In units of 1.25 ms.
+  let range: ClosedRange<UInt16>
+
+  package init?(_ text: String) {
+    let times = text.split(separator: "-", omittingEmptySubsequences: false).map(Self.units)
+    guard let least = times[0], let most = times.last ?? nil, times.count <= 2, least <= most else {
+      return nil
+    }
+    range = least...most
+  }
+
+  /// Reads `15ms` or `7.5ms`; milliseconds without a unit.
+  private static func units(_ text: Substring) -> UInt16? {
+    let number = text.hasSuffix("ms") ? text.dropLast(2) : text
+    guard number.first?.isNumber == true, let time = Double(number) else { return nil }
+    let units = time / 1.25
+    guard (6...3200).contains(units), units == units.rounded() else { return nil }
+    return UInt16(units)
+  }
+
+  /// What the kernel's connection with a peer starts with. The supervision timeout is the kernel's
+  /// default, unless six of the intervals take longer. Vol 6, Part B, 4.5.2.
+  package var parameters: PreferredConnectionParameters {
+    // 6 * 1.25 ms / 10 ms
+    let sixIntervals = (range.upperBound * 3 + 3) / 4
+    return PreferredConnectionParameters(
+      interval: range, supervisionTimeout: max(42, sixIntervals))
+  }
+
+  /// The endpoint of the virtual air with this interval. Its radios choose the shortest one.
+  package func applied(to name: String) throws -> Endpoint {
+    let time = Double(range.lowerBound) * 1.25
+    return try Endpoint(argument: "air:\(name)\(name.contains("?") ? "&" : "?")interval=\(time)ms")
+  }
+}

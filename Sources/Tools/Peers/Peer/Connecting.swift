@@ -1,0 +1,205 @@
+import Atto
+import AttoCommandLine
+import AttoStore
+
+/// A connection to a peer, as the endpoint and the common options describe it.
+package struct Connecting: Sendable {
+  package let endpoint: Endpoint
+  package var options = ConnectionOptions()
+  /// Whether the MTU is exchanged before anything else.
+  private var exchangesMTU = false
+  package let arguments: Arguments
+  private let pairing: PairingOptions
+  private let storing: StoreOptions
+  private let interval: ConnectionInterval?
+  /// Whether to print the link's parameters at the end.
+  private let showsLink: Bool
+  /// Whether a line of progress shows how far procedures are.
+  private let showsProgress: Bool
+
+  /// Reads the endpoint, which is the first argument, and the common options.
+  ///
+  /// - Parameters:
+  ///   - isMonitored: whether `--capture` and `--trace` are for this connection.
+  ///   - isMeasured: whether nothing else may look at each PDU.
+  package init(_ arguments: Arguments, isMonitored: Bool = true, isMeasured: Bool = false) throws {
+    guard let text = arguments.words.first else {
+      throw UsageError("missing argument ENDPOINT: \(EndpointError.forms)")
+    }
+    let endpoint = try Endpoint(argument: text)
+    interval = arguments[CommonOptions.interval]
+    switch (endpoint, interval) {
+    case (.air(let name), let interval?): self.endpoint = try interval.applied(to: name)
+    case (.le, _), (_, nil): self.endpoint = endpoint
+    default:
+      throw UsageError("--interval requires an le: or air: endpoint, not \"\(endpoint)\"")
+    }
+    self.arguments = arguments
+    if let mtu = arguments[CommonOptions.mtu] {
+      options.receiveMTU = mtu
+      exchangesMTU = true
+    }
+    if let timeout = arguments[CommonOptions.timeout] {
+      options.connectTimeout = timeout
+      options.transactionTimeout = timeout
+    }
+    pairing = try PairingOptions(arguments)
+    switch arguments[CommonOptions.securityOnDemand] {
+    case .onDemand: options.securityOnDemand = .fips
+    case .level(let level): options.security = level
+    }
+    options.securityTimeout = arguments[CommonOptions.timeout] ?? .seconds(30)
+    storing = try StoreOptions(arguments)
+    if let bearers = arguments[CommonOptions.bearers] {
+      options.enhancedBearers = try Bearers.checked(bearers, at: self.endpoint)
+    }
+    options.sendBuffer = arguments[CommonOptions.sendBuffer]
+    showsLink = arguments[CommonOptions.linkInfo]
+    showsProgress = !isMeasured && ProgressLine.isShown(arguments)
+    if isMonitored {
+      try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: true))
+    }
+  }
+
+  /// Connects, runs the body, and closes the connection.
+  package func use<Value: Sendable>(
+    on loop: Loop, _ body: (Connection) async throws -> Value
+  ) async throws -> Value {
+    try await use(on: loop) { connection, _ in try await body(connection) }
+  }
+
+  /// The same, with the store: nil if there is none, or with `--no-store`.
+  package func use<Value: Sendable>(
+    on loop: Loop, needsStore: Bool = false, _ body: (Connection, StoreFile?) async throws -> Value
+  ) async throws -> Value {
+    let bonds = try await savedBonds(on: loop)
+    var store = bonds.store
+    if needsStore, store == nil { store = try await storing.open() }
+    let radio = try await radio(on: loop)
+    // Releasing the radio would end its agent.
+    defer { withExtendedLifetime(radio) {} }
+    let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
+    let note = WaitingNote(connectingTo: endpoint, on: loop)
+    defer { note.end() }
+    let connection = try await Connection.connect(
+      to: endpoint, options: showsProgress ? options.showingProgress(on: loop) : options,
+      adapter: radio, loop: loop)
+    note.end()
+    defer { connection.close() }
+    let waiting = WaitingNote(responsesOn: connection, within: options.transactionTimeout, on: loop)
+    defer { waiting.end() }
+    let result: Result<Value, any Error>
+    do {
+      if exchangesMTU { try await exchangeMTU(connection) }
+      try await Bearers.noteShortage(of: connection, options.enhancedBearers)
+      let value = try await body(connection, store)
+      try await report?.show(connection)
+      result = .success(value)
+    } catch let error as AttoError {
+      result = .failure(await cause(of: error, on: loop))
+    } catch {
+      result = .failure(error)
+    }
+    let security = try? await connection.security
+    if endpoint.isAir, !pairing.isStated, options.securityOnDemand != nil, let security,
+      security.level > .medium
+    {
+      noteUnchecked(security.level)
+    }
+    // Even a failed command may have created a bond.
+    await bonds.end(after: security, on: loop)
+    return try result.get()
+  }
+
+  private func noteUnchecked(_ level: SecurityLevel) {
+    Terminal.note(
+      "warning: without --io, the virtual air grants security \(level) without pairing: a real link"
+        + " reaches medium at most")
+  }
+
+  private func savedBonds(on loop: Loop) async throws -> SavedBonds {
+    guard case .le(let address) = endpoint else { return SavedBonds() }
+    return try await SavedBonds.begin(
+      storing, address.source, peer: address.peer,
+      mayPair: options.security > .low || options.securityOnDemand != nil, on: loop)
+  }
+
+  /// The reason for the end of a link: the socket does not report that the adapter was switched off
+  /// or removed.
+  private func cause(of error: AttoError, on loop: Loop) async -> any Error {
+    guard case .le(let address) = endpoint else { return error }
+    switch error {
+    case .disconnected, .link: break
+    default: return error
+    }
+    // The links end before the adapter reports that it is off.
+    for pause in [Duration.zero, .milliseconds(100)] {
+      try? await loop.sleep(for: pause)
+      if let failure = await KernelAdapters(loop: loop).failure(of: address.source) {
+        return failure
+      }
+    }
+    return error
+  }
+
+  /// Exchanges the MTU. A peer that does not support the request keeps the default. Vol 3, Part F,
+  /// 3.4.2.
+  private func exchangeMTU(_ connection: Connection) async throws {
+    do throws(AttoError) {
+      _ = try await connection.exchangeMTU()
+    } catch {
+      guard case .refused(let response) = error, response.code == .requestNotSupported else {
+        throw error
+      }
+      Terminal.note(
+        "the peer does not support the MTU exchange: the MTU is \(try await connection.mtu)")
+    }
+  }
+
+  /// The radio to connect with: with the wanted interval, and the agent that answers while pairing. nil
+  /// if neither is needed.
+  package func radio(on loop: Loop) async throws -> Adapter? {
+    if let interval, case .le(let address) = endpoint {
+      try await Adapter.kernel(address.source, loop: loop)
+        .loadConnectionParameters([address.peer: interval.parameters])
+    }
+    return try await pairingRadio(on: loop)
+  }
+
+  /// The radio whose agent answers while pairing; nil if the command does not pair, or lacks the
+  /// permission to set an agent: an existing bond still works then.
+  private func pairingRadio(on loop: Loop) async throws -> Adapter? {
+    guard options.security > .low || options.securityOnDemand != nil else { return nil }
+    let radio: Adapter
+    switch endpoint {
+    case .le(let address): radio = try await Adapter.kernel(address.source, loop: loop)
+    // Without --io, radios on the virtual air agree on any level.
+    case .air where pairing.isStated: radio = try Adapter.virtual(loop: loop)
+    case .air where options.security > .medium:
+      noteUnchecked(options.security)
+      return nil
+    default: return nil
+    }
+    let agent = try ConsoleAgent(arguments, on: loop) { report in
+      guard report.isQuestion else { return }
+      if let place = arguments.place, place.isJSON {
+        Results(arguments).print(json: report.json)
+      } else {
+        // Standard output is for results.
+        Terminal.note(report.text)
+      }
+    }
+    do throws(RadioError) {
+      try await radio.setAgent(agent)
+    } catch {
+      guard case .management(_, .permissionDenied, _) = error else { throw error }
+      Terminal.note("\(error)")
+    }
+    return radio
+  }
+}
+
+extension Connecting {
+  /// The options of a command that connects.
+  package static let options = [CommonOptions.connecting, PairingOptions.group, StoreOptions.group]
+}
