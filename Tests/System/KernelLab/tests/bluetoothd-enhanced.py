@@ -53,4 +53,7 @@ with Daemon(configuration(2), without=1) as daemon:
         check(values == [f"0{number}" for number in range(COUNT)], values, server.errors)
         used = marks(server.errors, "<", 0x0A)
         print("read on bearers", *sorted(used))
-        check(used == {0, 1}, server.errors)
+        # The refusal of Linux 6.1 for lack of encryption names no channels, and at such a refusal its client
+        # gives up instead of pairing. Whether the daemon has paired before, it does not promise.
+        gives_up = tuple(int(part) for part in os.uname().release.split(".")[:2]) < (6, 2)
+        check(used == {0, 1} or gives_up and used == {0}, server.errors)
