@@ -1,5 +1,6 @@
 """Processes on a virtual air, what they cost, and a subscriber that is fast enough to count."""
 
+import collections
 import json
 import os
 import pathlib
@@ -14,8 +15,6 @@ import time
 
 PATIENCE = 120
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
-# The kernel's unit of a process's times.
-TICK = os.sysconf("SC_PAGE_SIZE")
 CHARACTERISTIC = "A001"
 # A burst starts when its characteristic is written. Numbered values of 20 octets.
 BURST = "A002"
@@ -27,11 +26,30 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def resident(root: int) -> int:
+    """Octets of memory of a process and its children. They share the pages of files, such as the program's, which
+    count once."""
+    anonymous, files = 0, collections.Counter()
+    for process in family(root):
+        own = collections.Counter()
+        for line in pathlib.Path(f"/proc/{process}/smaps").read_text().splitlines():
+            words = line.split()
+            if not words[0].endswith(":"):
+                file = words[5] if len(words) > 5 else ""
+            elif words[0] == "Rss:":
+                own[file] += int(words[1]) * 1024
+            elif words[0] == "Anonymous:":
+                own[file] -= int(words[1]) * 1024
+                anonymous += int(words[1]) * 1024
+        files |= own
+    return anonymous + files.total()
+
+
 class Usage:
     """What a process and its children have used."""
 
     def __init__(self, root: int) -> None:
-        self.cpu = self.switches = self.resident = 0
+        self.cpu = self.switches = 0
         for process in family(root):
             try:
                 self.add(pathlib.Path(f"/proc/{process}"))
@@ -39,7 +57,6 @@ class Usage:
                 continue  # Ended meanwhile.
 
     def add(self, folder: pathlib.Path) -> None:
-        self.resident += int((folder / "statm").read_text().split()[1]) * TICK
         for task in (folder / "task").iterdir():
             self.cpu += int((task / "schedstat").read_text().split()[0]) / 1e9
             for line in (task / "status").read_text().splitlines():
