@@ -10,20 +10,18 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Support"))
+from ports import free_port  # noqa: E402
 
 PATIENCE = 120
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
 CHARACTERISTIC = "A001"
 # A burst starts when its characteristic is written. Numbered values of 20 octets.
 BURST = "A002"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def resident(root: int) -> int:

@@ -12,6 +12,7 @@ import os
 import pathlib
 import queue
 import random
+import re
 import resource
 import signal
 import socket
@@ -144,6 +145,7 @@ class Bench:
         self.until(lambda: self.log(log).count(text) >= count, f"no \"{text}\" logged")
 
     def broker(self, *lines: str, port: int | None = None) -> subprocess.Popen:
+        """A broker that listens at all its ports."""
         port = port or self.port
         file = self.path / f"mosquitto-{port}.conf"
         if not file.exists():
@@ -154,12 +156,13 @@ class Bench:
             file.write_text("\n".join(text) + "\n")
         program = self.start("mosquitto", "-c", file, log="mosquitto.log")
 
-        def listens() -> bool:
+        def listens(port: int) -> bool:
             if program.poll() is not None:
                 raise RuntimeError("mosquitto: " + self.log("mosquitto.log"))
             with socket.socket() as probe:
                 return probe.connect_ex(("127.0.0.1", port)) == 0
-        self.until(listens, "mosquitto does not listen")
+        for listener in re.findall(r"^listener (\d+)", file.read_text(), re.M):
+            self.until(lambda: listens(int(listener)), f"mosquitto does not listen at {listener}")
         return program
 
     def listener(self, port: int | None = None, **options) -> Listener:

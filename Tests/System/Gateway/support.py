@@ -1,17 +1,15 @@
 """What the parts share."""
 
 import pathlib
-import socket
+import sys
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "Fixtures"
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TESTS / "Support"))
+from ports import free_port  # noqa: E402, F401
+
+FIXTURES = TESTS.parent / "Fixtures"
 # Seconds until something counts as hanging.
 PATIENCE = 60
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Tally:
