@@ -60,6 +60,8 @@ PACKAGES = [
     ("python3-venv", has_venv, ["interoperability", "conformance", *LAB, "gateway", "python", "site"]),
     ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", *LAB, "snippets", "thread", "gateway"]),
     ("libsodium23", library("libsodium.so.23"), ["test", "thread", "fuzz", "gateway"]),
+    ("libseccomp2", library("libseccomp.so.2"), ["gateway"]),
+    ("systemd", command("systemd-analyze"), ["gateway"]),
     ("libmosquitto1", library("libmosquitto.so.1"), ["gateway"]),
     ("mosquitto", command("mosquitto"), ["gateway"]),
     ("mosquitto-clients", command("mosquitto_sub"), ["gateway"]),

@@ -24,7 +24,7 @@ import aioesphomeapi as api
 from aioesphomeapi.core import BluetoothGATTAPIError
 from noise.connection import NoiseConnection
 
-from support import FIXTURES, PATIENCE, Tally, free_port
+from support import FIXTURES, PATIENCE, Tally, confined, free_port
 
 KEY = bytes(range(32))
 RATE = "00002a37"
@@ -59,9 +59,10 @@ class Bench:
         self.clients = []
 
     def start(self, name: str, *arguments, log: str) -> subprocess.Popen:
+        words = confined(self.programs) if name == "atto-gateway" else [self.programs / name]
         with open(self.path / log, "wb") as output:
             program = subprocess.Popen(
-                [self.programs / name, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
+                [*words, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
                 stdout=output, stderr=subprocess.STDOUT)
         self.programs_running.append(program)
         return program

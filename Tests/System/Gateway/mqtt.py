@@ -27,7 +27,7 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from support import FIXTURES, PATIENCE, Tally, free_port
+from support import FIXTURES, PATIENCE, Tally, confined, free_port
 
 SEED = int(os.environ.get("ATTO_SEED", "1"))
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
@@ -182,7 +182,7 @@ class Bench:
         file.write_text(json.dumps(configuration))
         log = "gateway.log" if name == "hall" else f"{name}.log"
         return self.start(
-            self.programs / "atto-gateway", file, "--control", self.path / f"{name}.control", log=log,
+            *confined(self.programs), file, "--control", self.path / f"{name}.control", log=log,
             **(options or {}))
 
     def device(self, profile: str | dict, name: str = "strap", *options, **more) -> subprocess.Popen:

@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 
-from support import FIXTURES, PATIENCE, free_port
+from support import FIXTURES, PATIENCE, confined, free_port
 
 COMPLETIONS = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/completions"
 
@@ -65,11 +65,12 @@ class Bench:
         new.write_text(json.dumps({"name": "hall", "log": "debug"} | configuration))
         new.rename(self.file)
 
-    def start(self, log=None, within=(), **environment) -> subprocess.Popen:
+    def start(self, log=None, within=(), is_confined=True, **environment) -> subprocess.Popen:
         """Starts the gateway, by the words `within` if there are any."""
+        words = confined(self.programs) if is_confined else [self.programs / "atto-gateway"]
         with open(self.log, "ab") as output:
             program = subprocess.Popen(
-                [*within, self.programs / "atto-gateway", self.file, "--control", self.control],
+                [*within, *words, self.file, "--control", self.control],
                 env=self.environment | environment, stdin=subprocess.DEVNULL,
                 stderr=log or output, stdout=output)
         self.running.append(program)
@@ -382,7 +383,7 @@ def interrupted(bench: Bench) -> None:
     bench.device("strap")
     bench.write(devices=[named("strap")])
     for step in range(16):
-        gateway = bench.start()
+        gateway = bench.start(is_confined=False)
         time.sleep(step * 0.005)
         gateway.send_signal(signal.SIGINT)
         # Before the signals are watched they have their default action.

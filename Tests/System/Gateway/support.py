@@ -1,7 +1,11 @@
 """What the parts share."""
 
+import functools
 import pathlib
 import sys
+import tempfile
+
+import confining
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TESTS / "Support"))
@@ -10,6 +14,20 @@ from ports import free_port  # noqa: E402, F401
 FIXTURES = TESTS.parent / "Fixtures"
 # Seconds until something counts as hanging.
 PATIENCE = 60
+
+
+@functools.cache
+def filter_folder() -> tempfile.TemporaryDirectory:
+    """A folder with the filter of system calls of the gateway's unit. It is removed with this process."""
+    folder = tempfile.TemporaryDirectory(prefix="atto-")
+    confining.filter_of(pathlib.Path(folder.name) / "filter")
+    return folder
+
+
+def confined(programs: pathlib.Path) -> list:
+    """The words that start the gateway as systemd does, which allows only the system calls that its unit has."""
+    return [sys.executable, "-IS", confining.__file__, pathlib.Path(filter_folder().name) / "filter",
+            programs / "atto-gateway"]
 
 
 class Tally:
