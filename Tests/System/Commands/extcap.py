@@ -9,6 +9,7 @@ import time
 
 from capturing import faultless, pcapng
 from harness import PATIENCE, contains, equal, expect, test
+from listening import listens
 
 LISTEN, PEER = "extcap.atto_relay.listen", "extcap.atto_relay.peer"
 
@@ -90,7 +91,7 @@ class Fifo:
 
     def listening(self):
         deadline = time.monotonic() + PATIENCE
-        while not os.path.exists(self.between.removeprefix("unix:")):
+        while not listens(self.between.removeprefix("unix:")):
             expect(time.monotonic() < deadline, "it does not listen")
             time.sleep(0.005)
 
@@ -165,7 +166,7 @@ def tshark(b):
     running = wireshark(b, "-i", "atto-relay", "-o", f"{LISTEN}:unix:{between}",
                         "-o", f"{PEER}:{at}", "-c", "20", "-w", path)
     deadline = time.monotonic() + PATIENCE
-    while not os.path.exists(between):
+    while not listens(between):
         expect(time.monotonic() < deadline and running.poll() is None, "it does not listen")
         time.sleep(0.01)
     b.run("discover", f"unix:{between}")

@@ -19,7 +19,7 @@ import threading
 import time
 
 import mqtt
-from support import PATIENCE, Tally, free_port
+from support import PATIENCE, Tally, free_port, listens
 
 # Memory of the process of a connection, and what the gateway may take beyond its own at the beginning.
 CONNECTION_LIMIT = 48 << 20
@@ -196,7 +196,7 @@ class Witness:
     def __init__(self, bench: mqtt.Bench) -> None:
         self.bench = bench
         path = bench.path / "endpoints" / "strap.att"
-        bench.until(path.exists, "no socket of the device")
+        bench.until(lambda: listens(path), "no socket of the device")
         self.program = bench.start(
             bench.programs / "atto", "subscribe", f"unix:{path}", "A001", "--json", log="witness.log")
         self.goes_on()

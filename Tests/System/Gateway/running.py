@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 
-from support import FIXTURES, PATIENCE, confined, free_port
+from support import FIXTURES, PATIENCE, confined, free_port, listens
 
 COMPLETIONS = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/completions"
 
@@ -292,7 +292,7 @@ def sharing(bench: Bench) -> None:
     bench.write(devices=[named("strap")], endpoints=str(folder))
     gateway = bench.start()
     path = folder / "strap.att"
-    bench.until(path.exists, "no socket")
+    bench.until(lambda: listens(path), "no socket")
     for _ in range(2):
         found = subprocess.run(
             [bench.programs / "atto", "discover", f"unix:{path}", "--json"], capture_output=True,
@@ -512,7 +512,7 @@ def full_disk(bench: Bench) -> None:
     started.gateway.send_signal(signal.SIGHUP)
     bench.device("other")
     bench.logged(WITHOUT_STORE, 2)
-    bench.until((bench.path / "devices" / "other.att").exists, "the device cannot be used")
+    bench.until(lambda: listens(bench.path / "devices" / "other.att"), "the device cannot be used")
     (inside / "full").unlink()
     bench.logged("works: bonds and services are kept", 2)
     bench.end(started.gateway)

@@ -9,7 +9,7 @@ import confining
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TESTS / "Support"))
-from ports import free_port  # noqa: E402, F401
+from listening import free_port, listens  # noqa: E402, F401
 
 FIXTURES = TESTS.parent / "Fixtures"
 # Seconds until something counts as hanging.

@@ -1,5 +1,7 @@
-"""TCP ports for servers that cannot choose one by themselves and say which."""
+"""Where servers of the tests listen, and whether they do."""
 
+import os
+import re
 import socket
 
 # Open until this process ends, so that nobody else gets their ports.
@@ -18,3 +20,11 @@ def free_port() -> int:
     probe.bind(("127.0.0.1", 0))
     _reserved.append(probe)
     return probe.getsockname()[1]
+
+
+def listens(path) -> bool:
+    """Whether a socket at this path accepts connections. Its file exists a moment earlier."""
+    # The flag __SO_ACCEPTCON, a type, a state, an inode.
+    row = re.compile(r"\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ " + re.escape(os.fspath(path)) + "\n")
+    with open("/proc/net/unix") as sockets:
+        return any(row.fullmatch(line) for line in sockets)
