@@ -40,7 +40,8 @@ extension BTPService {
     BTPCommandSupport(0x12, "Unpair"),
     BTPCommandSupport(0x13, "Passkey Entry Response"),
     BTPCommandSupport(0x14, "Passkey Confirmation Response"),
-    BTPCommandSupport(0x15, "Start Directed Advertising", .none("the kernel has no way to it")),
+    BTPCommandSupport(
+      0x15, "Start Directed Advertising", .none("the kernel has no interface for it")),
     BTPCommandSupport(
       0x16, "Connection Parameters Update",
       .partly("sets what the kernel prefers for the peer; fails on simulated radios")),
@@ -66,7 +67,7 @@ extension BTPService {
     BTPCommandSupport(0x28, "Periodic Advertising Transfer Start", periodic),
     BTPCommandSupport(0x29, "Periodic Advertising Transfer Receive", periodic),
     BTPCommandSupport(0x2A, "Pair V2", .partly("mode 1 only; cannot force another pairing")),
-    BTPCommandSupport(0x2B, "Connection Subrate", .none("the kernel has no way to it")),
+    BTPCommandSupport(0x2B, "Connection Subrate", .none("the kernel has no interface for it")),
     BTPCommandSupport(0x2C, "Synchronize to a BIG", isochronous),
     BTPCommandSupport(0x2D, "Create BIG", isochronous),
     BTPCommandSupport(0x2E, "BIS Broadcast", isochronous),

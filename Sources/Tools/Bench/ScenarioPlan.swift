@@ -75,7 +75,7 @@ package struct ScenarioPlan: Sendable {
   }
   private static let linger = Option.flag("linger", "Receive or answer further runs.")
   private static let response = Option.flag(
-    "response", "Write with response, as also where the peer accepts nothing else.")
+    "response", "Write with response even if the peer accepts writes without response.")
 
   private static func seconds(_ text: String) -> Duration? {
     Double(text).flatMap { (0...1_000_000).contains($0) ? .seconds($0) : nil }

@@ -31,8 +31,7 @@ public protocol Procedure {
   ///
   /// - Parameters:
   ///   - response: the response or Error Response. The bearer has checked that it belongs to the
-  ///     opcode
-  ///     of the last request.
+  ///     opcode of the last request.
   ///   - mtu: the bearer's ATT_MTU.
   /// - Throws: `refused` for an Error Response that the procedure does not expect, `violation` if
   ///   the response contradicts the request or itself, `limit` if one is reached. Then the procedure

@@ -8,15 +8,15 @@ import AttoStreams
 ///     greeting --hello--> established --its disconnect, its end, our refusal--> ended
 ///        '----------------time, an error---------------------------------------'
 ///
-/// Messages are carried out in the order in which they arrive; those for one device wait in its queue
-/// (``ProxiedDevice``), so a slow device delays no other. When ``requestLimit`` of them wait, or the client
-/// does not read the answers, nothing more is received from it until that has changed. So whatever a
-/// client sends, it costs a bounded amount.
+/// Messages are carried out in the order in which they arrive; those for one device wait in its
+/// queue (``ProxiedDevice``), so a slow device delays no other. While ``requestLimit`` of them
+/// wait, or the client does not read the answers, nothing more is received from it. So a client
+/// costs a bounded amount, whatever it sends.
 ///
-/// A client that does not read gets no more advertisements, which can be missed. When ``valueLimit`` octets
-/// wait for it, values wait in the hub, where the oldest give way and are counted; so one that reads more
-/// slowly than a device sends loses values of its own only. One that has not read what waits for
-/// ``readingTime`` is dropped.
+/// A client that does not read gets no more advertisements, which can be missed. When
+/// ``valueLimit`` octets wait for it, values wait in the hub, which drops and counts the oldest. So
+/// a client that reads more slowly than a device sends loses only its own values. A client that
+/// stays behind for ``readingTime`` is dropped.
 ///
 /// Everything ends with the client: the uses of devices are released, so that links that nobody else
 /// wants are closed.

@@ -136,8 +136,8 @@ package struct Wire: ~Copyable {
 }
 
 extension Wire {
-  /// What a client is sent that is refused before anything was received. A plaintext client has no way to
-  /// be told why.
+  /// The octets for a client that is refused before anything was received. A plaintext client
+  /// cannot be told the reason.
   static func refusal(_ text: String, isEncrypted: Bool, greeting: [UInt8]) -> [UInt8] {
     guard isEncrypted else { return [] }
     return frame(greeting) + frame([1] + Array(text.utf8))

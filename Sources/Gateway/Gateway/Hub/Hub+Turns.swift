@@ -36,16 +36,17 @@ struct Turns {
 /// Turns to connect.
 ///
 /// # Theory
-/// A device that waits for a link has its turn when an adapter hears it, and its pause after the last
-/// failure is over: at once after the first loss. Pauses double up to ``longestPause``, each between half
-/// and all of its length, so that devices that were lost together do not come back together. A device that
-/// appears on the air ends its pause, except for the time that keeps one that fails again and again from
-/// taking the adapter's.
+/// A device that waits for a link has its turn when an adapter hears it, and its pause after the
+/// last failure is over: at once after the first loss. Pauses double up to ``longestPause``, each
+/// between half and all of its length, so that devices that were lost together do not come back
+/// together. A device that appears on the air ends its pause, but still waits the minimum time that
+/// keeps a device that fails repeatedly from occupying the adapter.
 ///
-/// Several attempts run at once on an adapter (``Configuration/Limits/attempts``); the kernel carries them
-/// out as advertisements arrive. Devices with fewer failures go first, so one that never answers costs
-/// the others nothing. A device that is not heard is tried now and then as well, since a scan can miss it
-/// or may not be permitted; one attempt of each adapter is never spent on those.
+/// Several attempts run at once on an adapter (``Configuration/Limits/attempts``); the kernel
+/// carries them out as advertisements arrive. Devices with fewer failures go first, so one that
+/// never answers costs the others nothing. From time to time a device that is not heard is tried
+/// too, since a scan can miss it or may not be permitted. One attempt of each adapter is reserved
+/// for devices that are heard.
 extension Hub {
   static let longestPause: Duration = .seconds(60)
   static let firstBlindTime: Duration = .seconds(5)

@@ -44,7 +44,7 @@ struct Outbox {
 
   private struct Entry {
     var value: KeptValue
-    /// In milliseconds of the clock that moves this machine; nil for a value of a former process.
+    /// When it was appended, in milliseconds; nil for a value of a former process.
     var arrived: Int64?
     /// The message's ID while it is sent; nil while it waits.
     var message: Int32?

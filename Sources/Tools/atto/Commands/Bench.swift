@@ -26,7 +26,7 @@ enum BenchCommand: Command {
       "ENDPOINT [--test TEST] [OPTIONS]", "ENDPOINT --scenario SCENARIO [--listen] [OPTIONS]",
     ], arguments: [.endpoint],
     details: """
-      The peer is best atto serve Fixtures/bench.json: its values are numbered, and counted by their
+      Measure against atto serve Fixtures/bench.json: its values are numbered, and counted by their
       receiver. With other peers, the first suitable value is read or subscribed to; values are written
       only if --handle names one, or to Nordic's throughput service (Fixtures/throughput.json), which
       counts them.

@@ -60,8 +60,7 @@ struct DescriptorSearch: Procedure, Sendable {
   ///
   /// - Parameters:
   ///   - known: all known attributes, sorted by handle without duplicates, including the
-  ///     declarations
-  ///     and values of the characteristics.
+  ///     declarations and values of the characteristics.
   ///   - characteristics: sorted by handle, without overlaps.
   ///   - limits: the limits for descriptors and requests.
   init?(

@@ -54,9 +54,8 @@ public struct DiscoverDatabase: Procedure, Sendable {
   /// - Parameters:
   ///   - cached: the database from an earlier connection, which is used only if it has a hash.
   ///   - readsDatabaseHash: whether to read the hash even without a cached database, so that the
-  ///     output
-  ///     can be cached. The hash is read first, so that it does not match a database that changes
-  ///     during discovery. If the server reports a change meanwhile, discover again.
+  ///     output can be cached. The hash is read first, so that it does not match a database that
+  ///     changes during discovery. If the server reports a change meanwhile, discover again.
   ///   - limits: the limits of the discovery.
   public init(
     cached: RemoteDatabase? = nil, readsDatabaseHash: Bool = false,
