@@ -169,7 +169,9 @@ actor Service {
       return
     }
     let before = reloading
-    reloading = Task(executorPreference: loop.tasks) {
+    // With a higher priority, libdispatch would ask for more of the processor than an ordinary user
+    // may have, and log that it did not get it.
+    reloading = Task(executorPreference: loop.tasks, priority: .medium) {
       await before?.value
       if !Task.isCancelled { await self.reload() }
     }

@@ -61,6 +61,7 @@ PACKAGES = [
     ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", *LAB, "snippets", "thread", "gateway"]),
     ("libsodium23", library("libsodium.so.23"), ["test", "thread", "fuzz", "gateway"]),
     ("libseccomp2", library("libseccomp.so.2"), ["gateway"]),
+    ("systemd-container", command("systemd-nspawn"), ["package"]),
     ("systemd", command("systemd-analyze"), ["gateway"]),
     ("libmosquitto1", library("libmosquitto.so.1"), ["gateway"]),
     ("mosquitto", command("mosquitto"), ["gateway"]),

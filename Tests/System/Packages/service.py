@@ -1,0 +1,83 @@
+"""The gateway's service as systemd runs it, with a broker, in a system that is booted in a container."""
+
+import json
+import re
+
+from system import Image, System, call
+
+# What the service uses, and what it is tried with.
+IMAGE = Image(installed=(
+    "libmosquitto1", "libsodium23", "libsqlite3-0", "mosquitto", "mosquitto-clients", "procps", "python3", "systemd"))
+CONFIGURATION = {
+    "name": "hall", "adapters": ["air"], "mqtt": {"url": "mqtt://127.0.0.1"}, "metrics": "127.0.0.1:9100",
+    "devices": [{"name": "strap", "match": {"localName": "Atto Strap"}, "subscribe": ["2A37"]}]}
+DROP_IN = "[Service]\nEnvironment=ATTO_AIR=/run/air\nReadWritePaths=/run/air\n"
+TRIAL = """[Service]
+ExecStart=/bin/sh /trial
+ExecStopPost=/bin/systemctl --no-block poweroff
+[Install]
+WantedBy=multi-user.target
+"""
+# Each line `step: NAME` is followed by what its command has printed, which a pattern of STEPS matches.
+SCRIPT = r"""
+exec > /said 2>&1
+step() { echo "step: $1"; }
+main() { systemctl show -p MainPID --value atto-gateway; }
+broker() { pgrep -f -- --broker-connection; }
+values() { timeout 60 mosquitto_sub -h 127.0.0.1 -t atto/hall/strap/2a37 -C 2 -F %p; }
+install -d -m 700 -o atto-gateway /run/air
+systemctl start mosquitto
+step start; systemctl start atto-gateway && systemctl is-active atto-gateway; first=$(main)
+systemd-run --quiet --unit strap --uid=atto-gateway -E ATTO_AIR=/run/air \
+  /usr/bin/atto serve /usr/share/doc/atto/examples/heart-rate.json --listen air:Strap
+step values; values
+step filter; grep Seccomp: /proc/$first/status
+step privileges; grep CapEff /proc/$(broker)/status
+step reload; systemctl reload atto-gateway; values; [ "$(main)" = "$first" ] && echo same process
+killed=$(broker)
+step broker; kill -KILL $killed; until [ -n "$(broker)" ] && [ "$(broker)" != "$killed" ]; do sleep 0.1; done
+values; [ "$(main)" = "$first" ] && echo same process
+step state; find /var/lib/atto-gateway/ -name '*.sqlite' -printf '%f %m %u\n'
+step restart; systemctl restart atto-gateway; values; [ "$(main)" != "$first" ] && echo another process
+step crash; kill -SEGV $(main); sleep 6; until [ "$(systemctl is-active atto-gateway)" = active ]; do sleep 0.1; done; values
+step stop; systemctl stop atto-gateway; systemctl show atto-gateway -p Result
+step log; journalctl -b -u atto-gateway --no-pager -o cat
+step end
+"""
+VALUE = r"\{.*\"value\":\"0048\".*\}\n"
+STEPS = {
+    "start": r"active\n",
+    "values": VALUE * 2,
+    "filter": r"Seccomp:\t2\n",
+    "privileges": r"CapEff:\t0+\n",
+    "reload": VALUE * 2 + "same process\n",
+    "broker": VALUE * 2 + "same process\n",
+    "state": r"(\w+\.sqlite 600 atto-gateway\n){2}",
+    "restart": VALUE * 2 + "another process\n",
+    "crash": VALUE * 2,
+    "stop": "Result=success\n",
+    "log": r"(?s)(?!.*(?i:denied|not permitted|cannot|failed to)).*the configuration was read again.*",
+}
+
+
+def try_service(system: System, packages: dict, check) -> None:
+    installed = system.install([packages["atto"], packages["atto-gateway"]])
+    check("installing for the service", installed.returncode == 0, installed.stdout + installed.stderr)
+    system.path("/etc/atto/gateway.json").write_text(json.dumps(CONFIGURATION))
+    units = system.path("/etc/systemd/system")
+    for name, text in (("atto-gateway.service.d/air.conf", DROP_IN), ("trial.service", TRIAL)):
+        (units / name).parent.mkdir(exist_ok=True)
+        (units / name).write_text(text)
+    (units / "multi-user.target.wants").mkdir(exist_ok=True)
+    (units / "multi-user.target.wants" / "trial.service").symlink_to("/etc/systemd/system/trial.service")
+    system.path("/trial").write_text(SCRIPT)
+    booted = call(
+        "systemd-nspawn", "--quiet", "--directory", system.root, "--boot", "--private-network", "--register=no",
+        "--keep-unit", "--console=pipe")
+    said = system.path("/said").read_text(errors="replace") if system.path("/said").exists() else ""
+    found = dict(re.findall(r"^step: (\w+)\n(.*?)(?=^step: )", said, re.M | re.S))
+    if not found:
+        check("the container boots", False, booted.stdout[-3000:] + booted.stderr)
+    for name, wanted in STEPS.items():
+        check(f"the service: {name}", re.fullmatch(wanted, found.get(name, "")),
+              f"{found.get(name)!r}; log: {found.get('log')}")
