@@ -33,6 +33,7 @@ systemd-run --quiet --unit strap --uid=atto-gateway -E ATTO_AIR=/run/air \
 step values; values
 step filter; grep Seccomp: /proc/$first/status
 step privileges; grep CapEff /proc/$(broker)/status
+step processes; nsenter --target "$first" --mount setpriv --reuid atto-gateway --clear-groups cat /proc/1/comm
 step reload; systemctl reload atto-gateway; values; [ "$(main)" = "$first" ] && echo same process
 killed=$(broker)
 step broker; kill -KILL $killed; until [ -n "$(broker)" ] && [ "$(broker)" != "$killed" ]; do sleep 0.1; done
@@ -50,6 +51,8 @@ STEPS = {
     "values": VALUE * 2,
     "filter": r"Seccomp:\t2\n",
     "privileges": r"CapEff:\t0+\n",
+    # It must find bluetoothd.
+    "processes": "systemd\n",
     "reload": VALUE * 2 + "same process\n",
     "broker": VALUE * 2 + "same process\n",
     "state": r"(\w+\.sqlite 600 atto-gateway\n){2}",

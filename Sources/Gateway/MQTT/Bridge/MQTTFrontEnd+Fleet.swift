@@ -107,7 +107,7 @@ extension MQTTFrontEnd {
     if name == gateway { return true }
     if isOffline {
       if offlineGateways.count < Fleet.gatewayLimit { offlineGateways.insert(name) }
-      // Until one takes them over, the best placed of the others tells that they are not connected.
+      // Until one takes them over, the one that answers for them tells that they are not connected.
       for device in fleet?.gone(name) ?? [] where fleet?.answers(for: device) == true {
         if let session = sessions[device] { publishStatus(of: session) }
       }

@@ -115,7 +115,9 @@ struct Fleet {
   /// Devices of ``mine`` that have a link.
   private var held = 0
 
-  /// Whether this gateway answers for a device: it holds it, or nobody does and it is the best placed.
+  /// Whether this gateway answers for a device: it holds it, or no gateway does and its name is the
+  /// first of those that hear the device, or of all if none does. How well or how lately they hear it does
+  /// not matter: exactly one has to answer, and digests with signal strengths arrive at different times.
   func answers(for device: String) -> Bool {
     if mine.contains(device) { return true }
     guard owners[device] == nil else { return false }

@@ -14,6 +14,12 @@ package typealias LinkAcceptor = SocketAcceptor<SocketLink>
 /// turn in between. Connections that have ended in the queue are closed by the listener, a bounded
 /// number for each that is accepted, and never delivered.
 ///
+/// The kernel's queue is first in, first out, so an honest client waits until the connections before it
+/// are accepted: with one attacker and 4096 places, 4 ms at most where it closes its connections at
+/// once, 16 ms where it holds silent ones, and 80 ms where each sends a request (99 of 100 clients,
+/// two processors). A shorter queue would shorten the wait and refuse clients that do not block with
+/// EAGAIN, which most programs take for an error.
+///
 /// When the process or the machine has no resources for another connection, nothing reports when
 /// it has some again. So accepting pauses, and is tried again. Meanwhile readiness is ignored: each
 /// connection that arrives would start a pause of its own. The failure is reported when it begins
