@@ -102,7 +102,7 @@ final class Conversation {
   }
 
   /// Shows the judge what is new in the outbox.
-  private func observe() {
+  func observe() {
     if session.bearer.failure != nil { seen = 0 }
     var fresh: [[UInt8]] = []
     session.bearer.outbox.forEach(from: seen) { fresh.append($0.owned) }

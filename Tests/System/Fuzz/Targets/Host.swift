@@ -133,6 +133,8 @@ final class Host {
     guard let engine = conversation.engine, let client = conversation.judge.client else {
       return nil
     }
+    // A request that was held is answered after another one, which may have configured the value.
+    conversation.observe()
     let values = model.rows.filter {
       $0.configuration != nil && $0.type != ModelRow.serviceChanged
     }
