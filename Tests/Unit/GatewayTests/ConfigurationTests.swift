@@ -176,7 +176,9 @@ import Testing
     ),
   ])
   func warnings(text: String, expected: [String]) throws {
-    let folder = TemporaryFolder()
+    // In a folder that others may enter, as those above it are.
+    let folder = TemporaryFolder(isInMemory: true)
+    #expect(chmod(folder.path, 0o755) == 0)
     let names = ["SECRET", "OWN", "FILE"]
     for name in names {
       let file = open(folder.file(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -196,6 +198,9 @@ import Testing
       #expect(warning.hasPrefix(filled(start)), "\(warning)")
       #expect(warning.contains("\nhint: "))
     }
+    #expect(chmod(folder.path, 0o750) == 0)
+    let rest = try Self.read(filled(text)).warnings(file: folder.file("FILE"))
+    #expect(rest == found.filter { !$0.contains("can read its secrets") })
   }
 
   /// A pipe that nobody writes, as configuration or as a file that it names.

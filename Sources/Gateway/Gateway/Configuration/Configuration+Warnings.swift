@@ -31,7 +31,8 @@ extension Configuration {
     let secrets = [mqtt?.passwordFile, mqtt?.keyFile, esphome?.keyFile, hasSecrets ? file : nil]
     for case let path? in secrets where Self.isReadByOthers(path) {
       found.append(
-        "\(path): other users of this machine can read its secrets\nhint: chmod o= \(path)")
+        "\(path): other users of this machine can read its secrets\n"
+          + "hint: make the gateway's user its owner, or the user's group its group; then chmod o= \(path)")
     }
     return found
   }
@@ -41,9 +42,21 @@ extension Configuration {
     esphome?.key != nil && esphome?.keyFile == nil || devices.contains { $0.passkey != nil }
   }
 
+  /// Whether the mode of a file, and of each folder above it, lets every user read it.
   private static func isReadByOthers(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & 0o004 != 0
+    guard let resolved = realpath(path, nil) else { return false }
+    defer { free(resolved) }
+    var place = String(cString: resolved)[...]
+    var permission: mode_t = 0o004
+    while true {
+      var status = stat()
+      guard stat(place.isEmpty ? "/" : String(place), &status) == 0,
+        status.st_mode & permission != 0
+      else { return false }
+      guard let slash = place.lastIndex(of: "/") else { return true }
+      place = place[..<slash]
+      permission = 0o001
+    }
   }
 }
 

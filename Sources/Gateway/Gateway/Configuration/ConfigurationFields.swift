@@ -71,7 +71,10 @@ extension ProfileField {
       let path = try filePath
       var status = stat()
       guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
-        throw ProfileError(self.path, expected: "a readable file", found: found(errno))
+        // A service has another user than whoever wrote the file.
+        let reason = errno
+        let expected = reason == EACCES ? "a file that user \(geteuid()) can read" : "a readable file"
+        throw ProfileError(self.path, expected: expected, found: found(reason))
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
         throw ProfileError(self.path, expected: "a readable file", found: "not a regular file")
