@@ -11,6 +11,8 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
   let found = Locked<CBPeripheral?>(nil)
   /// The objects of `willRestoreState`.
   let restored = Locked<[CBPeripheral]>([])
+  /// The number of services of the one that was found, before its link can change that.
+  let restoredServices = Locked<Int?>(nil)
   let queue: DispatchQueue
 
   /// The name to look for: other tests advertise too.
@@ -85,6 +87,7 @@ final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     let peripherals = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
     restored.value = peripherals
     found.value = peripherals.first { $0.services != nil }
+    restoredServices.value = found.value?.services?.count
     for peripheral in peripherals { peripheral.delegate = self }
     let scan = dict[CBCentralManagerRestoredStateScanServicesKey] as? [CBUUID]
     let options = dict[CBCentralManagerRestoredStateScanOptionsKey] as? [String: Any]
