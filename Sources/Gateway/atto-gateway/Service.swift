@@ -169,9 +169,7 @@ actor Service {
       return
     }
     let before = reloading
-    // With a higher priority, libdispatch would ask for more of the processor than an ordinary user
-    // may have, and log that it did not get it.
-    reloading = Task(executorPreference: loop.tasks, priority: .medium) {
+    reloading = Task(executorPreference: loop.tasks) {
       await before?.value
       if !Task.isCancelled { await self.reload() }
     }
