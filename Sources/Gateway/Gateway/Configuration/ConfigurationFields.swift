@@ -73,7 +73,8 @@ extension ProfileField {
       guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
         // A service has another user than whoever wrote the file.
         let reason = errno
-        let expected = reason == EACCES ? "a file that user \(geteuid()) can read" : "a readable file"
+        let expected =
+          reason == EACCES ? "a file that user \(geteuid()) can read" : "a readable file"
         throw ProfileError(self.path, expected: expected, found: found(reason))
       }
       guard status.st_mode & S_IFMT == S_IFREG else {
