@@ -99,7 +99,13 @@ class Mgmt:
         return list(struct.unpack(f"<{count}H", data[2:2 + 2 * count]))
 
     def switch(self, index: int, name: str, is_on: bool) -> None:
-        self.command(SWITCHES[name], index, bytes([is_on]))
+        settings = self.command(SWITCHES[name], index, bytes([is_on]))
+        if name == "power" and is_on and not settings[0] & 1:
+            # The kernel answers a switching off before it has ended, and tells pending commands apart by
+            # their addresses. If this one got the memory of that one, its end was taken for the end of this
+            # one: it is answered, with the adapter off, and not carried out.
+            print(f"hci{index}: the kernel has answered without switching it on")
+            self.command(SWITCHES[name], index, b"\1")
 
     def advertise(self, index: int, data: bytes = b"", response: bytes = b"") -> None:
         """Advertises so that others can connect, until it is taken back.
