@@ -31,7 +31,11 @@ func octets(of path: String) -> [UInt8] {
 func holds(_ path: String, _ content: [UInt8]) -> Bool { octets(of: path) == content }
 
 func write(_ octets: [UInt8], to path: String) {
-  let file = fopen(path, "we")
+  // glibc 2.43 says which pointers may be nil.
+  guard let file = fopen(path, "we") else {
+    Issue.record("cannot write \(path): errno \(errno)")
+    return
+  }
   fwrite(octets, 1, octets.count, file)
   fclose(file)
 }
