@@ -145,36 +145,39 @@ import Testing
   }
 
   /// Each is warned of what it opens to strangers, by the first words of the warnings.
-  @Test(arguments: [
-    (#"{"name": "a", "esphome": {"encryption": false}}"#, []),
-    (#"{"name": "a", "esphome": {"encryption": false, "listen": "[::1]:1"}}"#, []),
-    (
-      #"{"name": "a", "esphome": {"encryption": false, "listen": "0.0.0.0:1"}}"#,
-      ["esphome: without encryption at 0.0.0.0:1"]
-    ),
-    (#"{"name": "a", "metrics": "unix:/m"}"#, []),
-    (#"{"name": "a", "metrics": "[::]:1"}"#, ["metrics: everybody"]),
-    (#"{"name": "a", "mqtt": {"url": "mqtt://a"}}"#, []),
-    (#"{"name": "a", "mqtt": {"url": "mqtt://a", "connectAny": true}}"#, ["mqtt: with"]),
-    (
-      #"{"name": "a", "mqtt": {"url": "mqtts://a", "user": "u", "passwordFile": "SECRET"}}"#,
-      ["SECRET: other users"]
-    ),
-    (
-      #"{"name": "a", "mqtt": {"url": "mqtt://127.0.0.1", "user": "u", "passwordFile": "OWN"}}"#, []
-    ),
-    (
-      #"{"name": "a", "mqtt": {"url": ["mqtts://a", "mqtt://b"], "allowPlaintext": true, "user": "u", "passwordFile": "OWN"}}"#,
-      ["mqtt: the password goes to mqtt://b:1883 in clear text"]
-    ),
-    (#"{"name": "a", "esphome": {"keyFile": "OWN"}}"#, []),
-    (#"{"name": "a", "esphome": {"keyFile": "SECRET"}}"#, ["SECRET: other users"]),
-    (#"{"name": "a", "esphome": {"key": "KEY"}}"#, ["FILE: other users"]),
-    (
-      #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "passkey": 1}]}"#,
-      ["FILE: other users"]
-    ),
-  ])
+  @Test(
+    .enabled(if: access("/dev/shm", W_OK) == 0, "needs /dev/shm, a folder that others may enter"),
+    arguments: [
+      (#"{"name": "a", "esphome": {"encryption": false}}"#, []),
+      (#"{"name": "a", "esphome": {"encryption": false, "listen": "[::1]:1"}}"#, []),
+      (
+        #"{"name": "a", "esphome": {"encryption": false, "listen": "0.0.0.0:1"}}"#,
+        ["esphome: without encryption at 0.0.0.0:1"]
+      ),
+      (#"{"name": "a", "metrics": "unix:/m"}"#, []),
+      (#"{"name": "a", "metrics": "[::]:1"}"#, ["metrics: everybody"]),
+      (#"{"name": "a", "mqtt": {"url": "mqtt://a"}}"#, []),
+      (#"{"name": "a", "mqtt": {"url": "mqtt://a", "connectAny": true}}"#, ["mqtt: with"]),
+      (
+        #"{"name": "a", "mqtt": {"url": "mqtts://a", "user": "u", "passwordFile": "SECRET"}}"#,
+        ["SECRET: other users"]
+      ),
+      (
+        #"{"name": "a", "mqtt": {"url": "mqtt://127.0.0.1", "user": "u", "passwordFile": "OWN"}}"#,
+        []
+      ),
+      (
+        #"{"name": "a", "mqtt": {"url": ["mqtts://a", "mqtt://b"], "allowPlaintext": true, "user": "u", "passwordFile": "OWN"}}"#,
+        ["mqtt: the password goes to mqtt://b:1883 in clear text"]
+      ),
+      (#"{"name": "a", "esphome": {"keyFile": "OWN"}}"#, []),
+      (#"{"name": "a", "esphome": {"keyFile": "SECRET"}}"#, ["SECRET: other users"]),
+      (#"{"name": "a", "esphome": {"key": "KEY"}}"#, ["FILE: other users"]),
+      (
+        #"{"name": "a", "devices": [{"name": "x", "match": {"localName": "1"}, "passkey": 1}]}"#,
+        ["FILE: other users"]
+      ),
+    ])
   func warnings(text: String, expected: [String]) throws {
     // In a folder that others may enter, as those above it are.
     let folder = TemporaryFolder(isInMemory: true)
