@@ -172,8 +172,6 @@ final class Conversation {
 
   func notify(_ handle: AttributeHandle, _ value: [UInt8]) {
     guard !isDead else { return }
-    // The session of another client's request may have answered a held exchange of ATT_MTU here.
-    observe()
     let pdu = [0x1B] + octets(handle.rawValue) + value.prefix(judge.mtu - 3)
     let mayRefuse = mayRefuse
     judge.notifications.append(pdu)
@@ -187,7 +185,6 @@ final class Conversation {
 
   func notify(_ values: [(handle: AttributeHandle, value: [UInt8])]) {
     guard !isDead else { return }
-    observe()
     var pdu: [UInt8] = [0x23]
     for (handle, value) in values {
       pdu += octets(handle.rawValue) + octets(UInt16(value.count)) + value

@@ -133,7 +133,7 @@ final class Host {
     guard let engine = conversation.engine, let client = conversation.judge.client else {
       return nil
     }
-    // A request that was held is answered after another one, which may have configured the value.
+    // A held request may have been answered here, which has configured the value or exchanged ATT_MTU.
     conversation.observe()
     let values = model.rows.filter {
       $0.configuration != nil && $0.type != ModelRow.serviceChanged
