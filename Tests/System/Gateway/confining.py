@@ -2,7 +2,7 @@
 
     python3 confining.py FILTER PROGRAM [ARGUMENT...]
 
-FILTER is a file from `filter_of()`. systemd's process is not needed, only `systemd-analyze`, which knows the
+FILTER is a file from `write_filter()`. systemd's process is not needed, only `systemd-analyze`, which knows the
 groups of system calls, and libseccomp. A call that the filter does not have kills the program here, whatever the
 unit says to do with it: nothing that the gateway does may depend on it.
 """
@@ -26,28 +26,27 @@ class Program(ctypes.Structure):
     _fields_ = [("count", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
-def calls(name: str) -> set:
-    """A system call, or those of a group and of the groups in it."""
-    if not name.startswith("@"):
-        return {name}
-    listed = subprocess.run(
-        ["systemd-analyze", "syscall-filter", name], check=True, capture_output=True, text=True).stdout
-    names = re.findall(r"^    ([@\w-]+)$", listed, re.M)
-    return set().union(*(calls(one) for one in names))
-
-
 def allowed_calls() -> set:
     """The calls that the unit allows: its first list and systemd's own, changed by the lists that follow."""
-    allowed = calls("@default")
+    listing = subprocess.run(
+        ["systemd-analyze", "syscall-filter"], check=True, capture_output=True, text=True).stdout
+    groups = {name: re.findall(r"^    ([@\w-]+)$", members, re.M)
+              for name, members in re.findall(r"^(@[\w-]+)\n((?: .*\n)*)", listing, re.M)}
+
+    def calls(names: list) -> set:
+        """These system calls, and those of the groups."""
+        return set().union(*(calls(groups[name]) if name.startswith("@") else {name} for name in names))
+
+    allowed = calls(["@default"])
     for but, names in re.findall(r"^SystemCallFilter=(~?)(.*)$", UNIT.read_text(), re.M):
-        listed = set().union(*(calls(name) for name in names.split()))
+        listed = calls(names.split())
         allowed = allowed - listed if but else allowed | listed
     # The unit's user is not root, for whom SQLite gives its new files to the owner of the store.
     return allowed | {"fchown"} if os.geteuid() == 0 else allowed
 
 
-def filter_of(path: pathlib.Path) -> pathlib.Path:
-    """Writes the unit's filter to a file."""
+def write_filter(file) -> None:
+    """Writes the unit's filter to an open file."""
     library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
     library.seccomp_init.restype = ctypes.c_void_p
     rules = ctypes.c_void_p(library.seccomp_init(ctypes.c_uint32(SCMP_ACT_KILL_PROCESS)))
@@ -58,10 +57,8 @@ def filter_of(path: pathlib.Path) -> pathlib.Path:
             done = library.seccomp_rule_add(rules, ctypes.c_uint32(SCMP_ACT_ALLOW), number, ctypes.c_uint(0))
             if done != 0:
                 raise OSError(-done, f"cannot allow {name}")
-    with open(path, "wb") as file:
-        if library.seccomp_export_bpf(rules, file.fileno()) != 0:
-            raise OSError("cannot write the filter")
-    return path
+    if library.seccomp_export_bpf(rules, file.fileno()) != 0:
+        raise OSError("cannot write the filter")
 
 
 def main() -> None:

@@ -17,17 +17,16 @@ PATIENCE = 60
 
 
 @functools.cache
-def filter_folder() -> tempfile.TemporaryDirectory:
-    """A folder with the filter of system calls of the gateway's unit. It is removed with this process."""
-    folder = tempfile.TemporaryDirectory(prefix="atto-")
-    confining.filter_of(pathlib.Path(folder.name) / "filter")
-    return folder
+def unit_filter():
+    """A file with the filter of system calls of the gateway's unit. It is removed with this process."""
+    file = tempfile.NamedTemporaryFile(prefix="atto-")
+    confining.write_filter(file)
+    return file
 
 
 def confined(programs: pathlib.Path) -> list:
     """The words that start the gateway as systemd does, which allows only the system calls that its unit has."""
-    return [sys.executable, "-IS", confining.__file__, pathlib.Path(filter_folder().name) / "filter",
-            programs / "atto-gateway"]
+    return [sys.executable, "-IS", confining.__file__, unit_filter().name, programs / "atto-gateway"]
 
 
 class Tally:
