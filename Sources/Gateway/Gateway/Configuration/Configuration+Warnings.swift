@@ -32,8 +32,7 @@ extension Configuration {
     for case let path? in secrets where Self.isReadByOthers(path) {
       found.append(
         "\(path): other users of this machine can read its secrets\n"
-          + "hint: make the gateway's user its owner, or the user's group its group; then chmod o= \(path)"
-      )
+          + "hint: let the gateway's user or its group own it, then chmod o= \(path)")
     }
     return found
   }

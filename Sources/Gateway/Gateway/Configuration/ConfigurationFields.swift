@@ -71,7 +71,7 @@ extension ProfileField {
       let path = try filePath
       var status = stat()
       guard access(path, R_OK) == 0, stat(path, &status) == 0 else {
-        // A service has another user than whoever wrote the file.
+        // The user of a service is rarely the one who wrote the file.
         let reason = errno
         let expected =
           reason == EACCES ? "a file that user \(geteuid()) can read" : "a readable file"
