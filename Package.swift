@@ -123,12 +123,11 @@ let package = Package(
 
     // Formats: profiles, transcripts, captures, assigned numbers.
     .target(
-      name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI"],
-      path: "Sources/Formats/Formats",
-      exclude: ["AssignedNumbers/generate.py"],
-      resources: [
-        .embedInCode("AssignedNumbers/names.txt"), .embedInCode("Values/formats.txt"),
-      ], swiftSettings: common),
+      name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI", "CAttoTables"],
+      path: "Sources/Formats/Formats", swiftSettings: common),
+    .target(
+      name: "CAttoTables", path: "Sources/Formats/CTables",
+      exclude: ["formats.txt", "generate.py", "names.txt"]),
 
     .target(
       name: "AttoProfileServer", dependencies: ["Atto", "AttoFormats"],
@@ -209,9 +208,8 @@ let package = Package(
     .target(
       name: "AttoCommandLine",
       dependencies: [
-        "Atto", "AttoATT", "AttoConformance", "AttoEventLoop", "AttoFormats", "AttoGATT",
-        "AttoRadio",
-        "AttoStore", "AttoVirtualRadio", "CAttoLinux", "CLineEditor",
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoRadio", "AttoStore",
+        "AttoVirtualRadio", "CAttoLinux", "CLineEditor",
       ],
       path: "Sources/Tools/CommandLine", swiftSettings: common),
     .target(
@@ -244,14 +242,26 @@ let package = Package(
         "CLineEditor",
       ],
       path: "Sources/Tools/Sessions", swiftSettings: common),
+    .target(
+      name: "AttoCommands",
+      dependencies: [
+        "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoEventLoop", "AttoFormats",
+        "AttoGATT",
+        "AttoKernelRadio", "AttoLinkTiming", "AttoProfileServer", "AttoRadio", "AttoStore",
+      ],
+      path: "Sources/Tools/Commands", swiftSettings: common),
+    .target(
+      name: "AttoTestCommands",
+      dependencies: [
+        "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoConformance", "AttoDiagnosis",
+        "AttoFormats", "AttoFuzzing", "AttoGATT", "AttoLinks", "AttoRelay",
+      ],
+      path: "Sources/Tools/TestCommands", swiftSettings: common),
     .executableTarget(
       name: "AttoCLI",
       dependencies: [
-        "AttoBTP", "AttoBench", "AttoCommandLine", "AttoPeers", "AttoSessions", "Atto", "AttoATT",
-        "AttoConformance", "AttoDiagnosis", "AttoEventLoop", "AttoFormats", "AttoFuzzing",
-        "AttoGATT",
-        "AttoKernelRadio", "AttoLinkTiming", "AttoLinks", "AttoProfileServer", "AttoRadio",
-        "AttoRelay",
+        "AttoBTP", "AttoBench", "AttoCommandLine", "AttoCommands", "AttoPeers", "AttoSessions",
+        "AttoTestCommands", "Atto", "AttoDiagnosis", "AttoEventLoop", "AttoGATT", "AttoLinkTiming",
         "AttoStore", "CAttoLinux",
       ],
       path: "Sources/Tools/atto", swiftSettings: common),
@@ -313,7 +323,8 @@ let package = Package(
     .unitTests("ProfileServerTests", ["AttoProfileServer", "AttoFormats", "Atto"]),
     // The published attacks, each against both roles.
     .unitTests("AttackTests", ["AttoATT", "AttoGATT", "AttoSimulation", "Atto"]),
-    .unitTests("FormatsTests", ["AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
+    .unitTests(
+      "FormatsTests", ["AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation", "CAttoTables"]),
     .unitTests(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
@@ -327,7 +338,10 @@ let package = Package(
       "MQTTTests", ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoStore", "Atto", "AttoTesting"]),
     .unitTests(
       "CommandTests",
-      ["AttoCLI", "AttoBTP", "AttoBench", "AttoCommandLine", "AttoPeers", "AttoConformance"]),
+      [
+        "AttoCLI", "AttoBTP", "AttoBench", "AttoCommandLine", "AttoConformance", "AttoPeers",
+        "AttoTestCommands",
+      ]),
     .unitTests(
       "ESPHomeTests",
       [

@@ -1,6 +1,6 @@
 import AttoATT
 
-// Written by Sources/Formats/Formats/AssignedNumbers/generate.py. Do not edit.
+// Written by Sources/Formats/CTables/generate.py. Do not edit.
 
 /// Common services, descriptors and characteristics of the Bluetooth SIG.
 extension BluetoothUUID {

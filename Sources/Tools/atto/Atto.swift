@@ -1,6 +1,7 @@
 import Atto
 import AttoCommandLine
 import AttoEventLoop
+import AttoTestCommands
 import CAttoLinux
 import Glibc
 

@@ -2,7 +2,7 @@ import AttoConformance
 import TestSupport
 import Testing
 
-@testable import AttoCLI
+@testable import AttoTestCommands
 
 @Suite(.oneByOne) struct JUnitTests {
   @Test func document() {

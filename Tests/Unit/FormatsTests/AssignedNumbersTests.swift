@@ -1,4 +1,5 @@
 import AttoATT
+import CAttoTables
 import TestSupport
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
   @Test func findsAllAndNothingElse() {
     var names: [UInt16: String] = [:]
     var last = -1
-    let table = String(decoding: PackageResources.names_txt, as: UTF8.self)
+    let table = String(cString: ctables_names())
     for line in table.split(separator: "\n") where !line.hasPrefix("#") {
       let number = UInt16(line.prefix(4), radix: 16)!
       #expect(Int(number) > last)

@@ -1,4 +1,5 @@
 import AttoATT
+import CAttoTables
 import TestSupport
 import Testing
 
@@ -32,8 +33,7 @@ import Testing
       }
     }
     var last = 0
-    for line in String(decoding: PackageResources.formats_txt, as: UTF8.self).split(separator: "\n")
-    {
+    for line in String(cString: ctables_formats()).split(separator: "\n") {
       guard let number = Int(line.prefix(4), radix: 16), !line.hasPrefix("#") else { continue }
       #expect(number > last, "\(line.prefix(4)) is not sorted")
       last = number

@@ -1,9 +1,9 @@
 import AttoATT
+import CAttoTables
 
 /// The names that the Bluetooth SIG assigned to 16-bit UUIDs.
 ///
-/// `generate.py` writes `names.txt`, which the build embeds in this module. It is parsed at the first
-/// lookup.
+/// They are in `CTables/names.txt`, which `generate.py` writes. It is parsed at the first lookup.
 public enum AssignedNumbers {
   /// The role of a UUID.
   public enum Kind: Sendable, CaseIterable {
@@ -50,8 +50,7 @@ public enum AssignedNumbers {
 
   private static let names: [UInt16: String] = {
     var names: [UInt16: String] = [:]
-    for line in PackageResources.names_txt.split(separator: 0x0A) {
-      let text = String(decoding: line, as: UTF8.self)
+    for text in String(cString: ctables_names()).split(separator: "\n") {
       // Comments do not start with a number.
       guard let number = UInt16(text.prefix(4), radix: 16) else { continue }
       names[number] = String(text.dropFirst(5))

@@ -171,8 +171,10 @@ extension CaptureWriter {
 
   /// Options that are not empty, and their end; nothing if there are none.
   private static func options(_ options: [(code: UInt16, value: [UInt8])]) -> [UInt8] {
-    let octets = options.filter { !$0.value.isEmpty }.flatMap { code, value in
-      little(code) + little(UInt16(value.count)) + value + padding(value.count)
+    var octets: [UInt8] = []
+    for (code, value) in options where !value.isEmpty {
+      octets += little(code) + little(UInt16(value.count))
+      octets += value + padding(value.count)
     }
     return octets.isEmpty ? [] : octets + little(UInt32(0))
   }

@@ -264,12 +264,15 @@ extension Profile {
 
   /// All handles that the profile states.
   fileprivate var statedHandles: [AttributeHandle] {
-    services.flatMap { service in
-      [service.handle, service.endHandle] + service.includes.map(\.handle)
-        + service.characteristics.flatMap { characteristic in
-          [characteristic.definition.handle, characteristic.definition.valueHandle]
-            + characteristic.definition.descriptors.map(\.handle)
-        }
-    }.compactMap { $0 }
+    var handles: [AttributeHandle?] = []
+    for service in services {
+      handles += [service.handle, service.endHandle]
+      handles += service.includes.map(\.handle)
+      for definition in service.characteristics.map(\.definition) {
+        handles += [definition.handle, definition.valueHandle]
+        handles += definition.descriptors.map(\.handle)
+      }
+    }
+    return handles.compactMap(\.self)
   }
 }

@@ -1,10 +1,10 @@
 import AttoATT
+import CAttoTables
 
 /// The fields of a characteristic's or descriptor's value, as the Bluetooth SIG defines them, or as a
 /// Characteristic Presentation Format does.
 ///
-/// `formats.txt`, which the build embeds in this module, describes them. It is parsed at the first
-/// lookup.
+/// `CTables/formats.txt` describes them. It is parsed at the first lookup.
 public struct ValueFormat: Sendable, Equatable {
   let fields: [ValueField]
 
@@ -96,5 +96,5 @@ extension ValueFormat {
     }
   }
 
-  static let table = Table(String(decoding: PackageResources.formats_txt, as: UTF8.self))
+  static let table = Table(String(cString: ctables_formats()))
 }

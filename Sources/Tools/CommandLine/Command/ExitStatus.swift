@@ -1,5 +1,4 @@
 import Atto
-import AttoConformance
 import AttoFormats
 import AttoStore
 
@@ -29,7 +28,7 @@ package struct ExitStatus: Sendable {
       message = "\(failure.place): \(message)"
       return
     case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled),
-      PeerError.cancelled, is CancellationError:
+      is CancellationError:
       self.init(.interrupted, "interrupted")
     case let error as Interrupted: self.init(.interrupted, error.message, hint: error.hint)
     case let error as UsageError: self.init(.usage, error.message, hint: error.hint)

@@ -21,6 +21,14 @@ package enum Radios {
     return await standard(on: loop)
   }
 
+  /// Reads the name of an adapter, hciN.
+  package static func index(_ word: String) throws(UsageError) -> UInt16 {
+    guard word.hasPrefix("hci"), let index = UInt16(word.dropFirst(3)) else {
+      throw UsageError("invalid adapter \"\(word)\": expected hciN, such as hci0")
+    }
+    return index
+  }
+
   private static func standard(on loop: Loop) async -> Endpoint {
     // A kernel without Bluetooth is not an error here.
     let list = (try? await KernelAdapters(loop: loop).list()) ?? []

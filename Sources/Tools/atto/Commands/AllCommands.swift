@@ -1,4 +1,6 @@
 import AttoCommandLine
+import AttoCommands
+import AttoTestCommands
 
 /// The subcommands, in the order of the overview.
 enum AllCommands {

@@ -1,0 +1,140 @@
+import Atto
+import AttoCommandLine
+import AttoLinkTiming
+
+/// `atto link`: the throughput of an LE link, computed from its parameters.
+package enum LinkCommand: Command {
+  private static let mtu = Option.integer(
+    "mtu", "N", in: LinkParameters.mtuRange, default: 247, "The ATT_MTU, 23 to 517.")
+  private static let size = Option.integer(
+    "size", "OCTETS", in: 1...512,
+    "The length of each value (default: the longest that fits one PDU).")
+  /// The options that ``LinkParameters`` reads, by its names.
+  private static let parameters = [
+    parameter("phy", "PHY", "The PHY: 1M, 2M, S2 or S8 (default: 1M)."),
+    parameter(
+      "interval", "TIME",
+      "The connection interval, 375us to 4s in steps of 125us (default: 30ms)."),
+    parameter(
+      "dle", "OCTETS", "The data length, 27 (no extension) to 251 (default: 251)."),
+    parameter(
+      "per", "SHARE", "The share of exchanges that fail and are repeated, 0 to 0.9."),
+    parameter("event-length", "TIME", "The longest event, if shorter than the interval."),
+    parameter("packets", "N", "The controller's limit of data packets per event."),
+    parameter("subrate", "N", "Of how many events one is used, 1 to 500 (default: 1)."),
+    parameter(
+      "continuation", "N", "How many more events are used after one with data (default: 0)."),
+    parameter(
+      "frame-space", "TIME", "The time between packets (default: 150us; some chips reach 52us)."),
+  ]
+  private static let bearers = Option.integer(
+    "bearers", "N", in: 0...ConnectionOptions.maximumEnhancedBearers, default: 0,
+    "Read and write over N enhanced bearers (EATT) at a time, notify over one, 0 to 5.")
+  private static let encrypted = Option.flag("encrypted", "Packets carry a MIC.")
+
+  private static func parameter(
+    _ name: String, _ argument: String, _ summary: String
+  ) -> Option<String?> { .text(name, argument, summary) }
+
+  package static let description = CommandDescription(
+    "link", "Compute the throughput of an LE link from its parameters.", synopsis: ["[OPTIONS]"],
+    details: """
+      The command uses a model of LE links, which is checked against published measurements. It opens
+      no connection.
+
+      The column "expected" leaves room in each event for a pair of full packets and the preparation of
+      the next packet, as controllers do; "at most" uses the whole event. Slow hosts reach less. A link
+      on the virtual air with the same parameters reaches the expected throughput:
+      atto bench 'air:NAME?phy=2M&interval=15ms&dle=251'.
+      """,
+    options: parameters + [encrypted] as [any CommandOption] + [
+      mtu, size, bearers, CommonOptions.json,
+    ],
+    examples: [
+      "atto link --phy 2M --interval 15ms --dle 251 --mtu 247",
+      "atto link --interval 30ms --per 0.01 --json",
+      "atto link --phy 2M --interval 15ms --bearers 5",
+      "atto link --phy 2M --interval 750us --frame-space 63us --dle 27 --mtu 23",
+    ])
+
+  package static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let parameters = try parameters(arguments)
+    let mtu = arguments[mtu]
+    let size = arguments[size]
+    if let size, size > min(mtu - 3, 512) {
+      throw UsageError("--size must be at most \(min(mtu - 3, 512)) with an MTU of \(mtu)")
+    }
+    let count = arguments[bearers]
+    let enhanced =
+      count > 0 ? EnhancedTraffic(bearers: count, inFlight: count, mtu: max(mtu, 64)) : nil
+    let rows = Throughput.Traffic.allCases.map {
+      row($0, size ?? LinkParameters.longestValue($0, mtu: mtu), parameters, enhanced)
+    }
+    let length = parameters.dataLength
+    let packet = parameters.airTime(payload: length)
+    let exchange = parameters.exchangeTime(payload: length)
+    if arguments[CommonOptions.json] {
+      return Terminal.print(json: [
+        "phy": parameters.phy.name, "intervalMicroseconds": parameters.interval / 1000,
+        "dataLength": length, "mtu": mtu, "bearers": count, "encrypted": parameters.isEncrypted,
+        "packetErrorRate": parameters.packetErrorRate,
+        "eventLengthMicroseconds": parameters.eventLength.map { $0 / 1000 },
+        "packetsPerEvent": parameters.packetsPerEvent, "subrate": parameters.subrate,
+        "continuation": parameters.continuation,
+        "frameSpaceMicroseconds": parameters.frameSpace / 1000,
+        "packetMicroseconds": packet / 1000,
+        "exchangeMicroseconds": exchange / 1000, "tests": rows.map(\.json),
+      ])
+    }
+    let over = count > 0 ? ", \(Shown.count(count, "enhanced bearer"))" : ""
+    Terminal.print("\(parameters), MTU \(mtu)\(over)")
+    Terminal.print(
+      "full packet: \(LinkParameters.text(packet)), with reply and spacing: "
+        + LinkParameters.text(exchange))
+    Terminal.print("")
+    Columns.print(
+      ["", "octets", "values/s", "expected", "", "at most"], rows.map(\.cells), isNumeric: true)
+  }
+
+  private static func row(
+    _ traffic: Throughput.Traffic, _ size: Int, _ parameters: LinkParameters,
+    _ enhanced: EnhancedTraffic?
+  ) -> (cells: [String], json: JSONObject) {
+    var exact = parameters
+    exact.scheduling = .exact
+    let expected = parameters.throughput(of: traffic, value: size, over: enhanced)
+    let rate = expected.perSecond.rounded(places: 3)
+    let bytes = expected.bytesPerSecond.rounded(places: 1)
+    let most = exact.throughput(of: traffic, value: size, over: enhanced)
+    let limit = most.bytesPerSecond.rounded(places: 1)
+    func kilobits(_ bytes: Double) -> String {
+      "\(Decimal.text(bytes * 8 / 1000, places: 1)) kb/s"
+    }
+    return (
+      [
+        traffic.rawValue, "\(size)", Decimal.text(rate, places: 1),
+        "\(Decimal.text(bytes, places: 0)) B/s", kilobits(bytes), kilobits(limit),
+      ],
+      [
+        "test": traffic.rawValue, "size": size, "rate": rate, "bytesPerSecond": bytes,
+        "linkBytesPerSecond": expected.linkBytesPerSecond.rounded(places: 1),
+        "limitBytesPerSecond": limit,
+      ]
+    )
+  }
+
+  private static func parameters(_ arguments: Arguments) throws(UsageError) -> LinkParameters {
+    var link = LinkParameters()
+    do throws(LinkParameterFault) {
+      for option in parameters {
+        guard let value = arguments[option] else { continue }
+        try link.set(option.description.name, to: value)
+      }
+      if arguments[encrypted] { try link.set(encrypted.description.name, to: "") }
+      try link.check()
+    } catch {
+      throw UsageError("--\(error)")
+    }
+    return link
+  }
+}

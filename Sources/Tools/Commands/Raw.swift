@@ -1,0 +1,147 @@
+import Atto
+import AttoATT
+import AttoCommandLine
+import AttoPeers
+
+/// `atto raw`: PDUs given in hex.
+package enum RawCommand: Command {
+  private static let listen = Option.seconds(
+    "listen", default: 0.2, "How long to show what comes after the last PDU was sent.")
+
+  package static let description = CommandDescription(
+    "raw", "Send PDUs exactly as given, and print what comes back.",
+    synopsis: ["ENDPOINT HEX... [OPTIONS]"],
+    arguments: [
+      .endpoint,
+      ArgumentDescription(
+        name: "HEX...",
+        summary: "PDUs in hex; \"\" is the empty PDU, - reads lines of hex from standard input.",
+        isRepeatable: true),
+    ],
+    details: """
+      After a request, the command waits for the response, at most --timeout, before it sends the next
+      PDU. It answers nothing by itself: confirm an indication with 1e. At the end it shows what arrives
+      within the time of --listen. In a session it opens a connection of its own.
+      """,
+    options: [listen], groups: Connecting.options, runsInSession: true,
+    examples: ["atto raw air:Strap 0a1500 0aff0f 3f00", "atto raw air:Strap 12130001 --listen 5"])
+
+  package static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let connecting = try Connecting(arguments)
+    try arguments.forbid([CommonOptions.linkInfo], "cannot be used with raw")
+    let pdus = try arguments.words.dropFirst().map { try $0 == "-" ? nil : octets(argument: $0) }
+    guard !pdus.isEmpty else { throw UsageError("no PDU given") }
+    if arguments.place != nil, pdus.contains(where: { $0 == nil }) {
+      throw UsageError("- cannot be used in a session, whose lines standard input has")
+    }
+    if connecting.options.securityOnDemand != nil {
+      throw UsageError(
+        "--security auto cannot be used with raw, because it repeats requests",
+        hint: "name the security level")
+    }
+    let radio = try await connecting.radio(on: loop)
+    // Releasing the radio would end its agent.
+    defer { withExtendedLifetime(radio) {} }
+    let waiting = WaitingNote(connectingTo: connecting.endpoint, on: loop)
+    defer { waiting.end() }
+    let connection = try await RawConnection.connect(
+      to: connecting.endpoint, options: connecting.options, loop: loop)
+    waiting.end()
+    defer { connection.close() }
+    var exchange = RawExchange(
+      connection: connection, timeout: arguments[CommonOptions.timeout] ?? .seconds(30),
+      results: Results(arguments), loop: loop)
+    if let mtu = arguments[CommonOptions.mtu] { try await exchange.exchangeMTU(mtu) }
+    var input: StandardInput?
+    for pdu in pdus {
+      if let pdu {
+        _ = try await exchange.send(pdu)
+      } else {
+        let lines = input ?? StandardInput(on: loop)
+        input = lines
+        try await exchange.send(lines)
+      }
+    }
+    do throws(AttoError) {
+      Activity.wait { "listening" }
+      let end = loop.now + arguments[listen].inNanoseconds
+      let progress = ProgressLine(arguments).keep(on: loop) { [loop] in
+        "listening for \(max(0, (end - loop.now) / 1_000_000_000) + 1) s more"
+      }
+      defer { progress?.cancel() }
+      while let more = try await exchange.receive(until: end) {
+        exchange.show("received", more)
+        await Terminal.room()
+      }
+    } catch {
+      // Ctrl-C is a normal way to end the wait.
+      guard error == .cancelled else { throw error }
+    }
+  }
+
+  /// The PDUs of one connection.
+  private struct RawExchange {
+    let connection: RawConnection
+    let timeout: Duration
+    let results: Results
+    let loop: Loop
+    var mtu = 23
+    var exchange = ExchangeText()
+
+    mutating func exchangeMTU(_ offered: Int) async throws {
+      let request = [
+        Opcode.exchangeMTURequest.rawValue, UInt8(offered & 0xFF), UInt8(offered >> 8),
+      ]
+      guard let response = try await send(request) else { return }
+      if case .exchangeMTUResponse(let response) = PDU(response.span.bytes) {
+        mtu = max(23, min(offered, Int(response.serverReceiveMTU)))
+      }
+    }
+
+    /// Sends a PDU. Returns the response to a request, after showing what arrived before it.
+    mutating func send(_ pdu: [UInt8]) async throws -> [UInt8]? {
+      show("sent", pdu)
+      try await connection.send(pdu)
+      guard let opcode = pdu.first.map({ Opcode($0) }), opcode.kind == .request else { return nil }
+      let left = max(.zero, timeout - WaitingNote.delay)
+      let waiting = WaitingNote(WaitingNote.text(opcode, left: left), on: loop)
+      defer { waiting.end() }
+      let end = loop.now + timeout.inNanoseconds
+      while let received = try await receive(until: end) {
+        show("received", received)
+        await Terminal.room()
+        if let first = received.first, Opcode(first).kind == .response { return received }
+      }
+      throw AttoError.bearer(.transactionTimeout(opcode))
+    }
+
+    /// Sends the lines of standard input, each as it arrives. Empty lines and comments are skipped.
+    mutating func send(_ lines: StandardInput) async throws {
+      var number = 0
+      while let line = try await lines.next() {
+        number += 1
+        let text = try line.get()
+        guard let first = text.first(where: { !$0.isWhitespace }), first != "#" else { continue }
+        do {
+          _ = try await send(try octets(argument: text))
+        } catch let error as UsageError {
+          throw UsageError("line \(number) of standard input: \(error.message)", hint: error.hint)
+        }
+      }
+    }
+
+    /// The next PDU; nil at this time of the loop's clock, however many there are.
+    func receive(until end: Int64) async throws(AttoError) -> [UInt8]? {
+      let left = end - loop.refreshNow()
+      return left > 0 ? try await connection.receive(within: .nanoseconds(left)) : nil
+    }
+
+    mutating func show(_ direction: String, _ pdu: [UInt8]) {
+      let isSent = direction == "sent"
+      let text = exchange.text(pdu, mtu: isSent ? .max : mtu, isSent: isSent)
+      results.print(
+        "\(isSent ? ">" : "<") \(Shown.pdu(pdu))  \(text)",
+        json: ["direction": direction, "pdu": Shown.hex(pdu), "text": text])
+    }
+  }
+}

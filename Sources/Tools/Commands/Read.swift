@@ -1,0 +1,133 @@
+import Atto
+import AttoATT
+import AttoCommandLine
+import AttoGATT
+import AttoPeers
+
+/// `atto read`: the reading procedures. Vol 3, Part G, 4.8.
+package struct ReadCommand: ConnectionCommand {
+  private static let long = Option.flag(
+    "long", "Read to the end of the value: Read, then Read Blob.")
+  private static let offset = Option.integer(
+    "offset", "N", in: 0...65535,
+    "Read from this octet on: one Read Blob, or the whole rest with --long.")
+  private static let uuid = Option.sentUUID(
+    "uuid", .characteristic, .descriptor,
+    summary: "Read all values of this type: Read By Type.")
+  private static let range = Option.value(
+    "range", "RANGE", "The range of handles for --uuid.", default: SearchedHandles.all,
+    shown: "0x0001-0xFFFF", expected: "a range such as 0x0001-0xFFFF"
+  ) { try? SearchedHandles(argument: $0) }
+  private static let decode = Option.flag(
+    "decode", "Ask for the types of handles first (Find Information), to decode their values.")
+  private static let variable = Option.flag(
+    "variable", "Read several handles with Read Multiple Variable.")
+
+  package static let description = CommandDescription(
+    "read", "Read values by handle or by UUID.",
+    synopsis: ["ENDPOINT HANDLE... [OPTIONS]", "ENDPOINT --uuid UUID [--range RANGE] [OPTIONS]"],
+    arguments: [
+      .endpoint,
+      .handles,
+    ],
+    details: """
+      One handle is read with Read. Several handles are read with Read Multiple, whose response does not
+      separate the values; --variable uses Read Multiple Variable, which does.
+
+      Values are decoded if HANDLE is a UUID, or with --decode.
+
+      A value that fills its response may be longer, and is marked as such. --long reads all of it.
+      """,
+    options: [long, offset, uuid, GivenUUID.asIs, range, variable, decode],
+    groups: Connecting.options,
+    examples: [
+      "atto read air:Strap 0x0029 --long",
+      "atto read air:Strap 2A19", "atto read air:Strap --uuid 2A19 --json",
+      "atto read air:Strap 0x0015 0x001A --variable",
+      "atto read le:AA:BB:CC:DD:EE:FF 0x010E --security auto --io keyboard",
+    ])
+
+  private typealias Value = (handle: AttributeHandle?, octets: [UInt8], isCut: Bool)
+
+  private let references: [AttributeReference]
+  private let uuid: GivenUUID?
+  private let range: SearchedHandles
+  private let offset: UInt16?
+  private let isLong: Bool
+  private let isVariable: Bool
+  private let asksTypes: Bool
+
+  package init(_ arguments: Arguments, for endpoint: Endpoint) throws {
+    references = try arguments.operands.map { try AttributeReference(argument: $0) }
+    asksTypes = arguments[Self.decode]
+    offset = arguments[Self.offset].map { UInt16($0) }
+    (isLong, isVariable) = (arguments[Self.long], arguments[Self.variable])
+    (uuid, range) = (try GivenUUID(arguments, Self.uuid), arguments[Self.range])
+    guard references.isEmpty == (uuid != nil) else {
+      throw UsageError("give either handles or --uuid")
+    }
+    guard references.count == 1 || (offset == nil && !isLong) else {
+      throw UsageError("--long and --offset require exactly one handle")
+    }
+    if uuid == nil, arguments.has(Self.range) { throw UsageError("--range requires --uuid") }
+    if isVariable, references.count < 2 {
+      throw UsageError("--variable requires at least two handles")
+    }
+  }
+
+  package static func access(_ arguments: Arguments) -> CommandAccess? {
+    arguments.has(uuid) ? .readsAll : CommandAccess(arguments.operands, isWrite: false)
+  }
+
+  package func run(on peer: ConnectedPeer) async throws {
+    var attributes: [FoundAttribute] = []
+    for reference in references {
+      var found = try await peer.find(reference)
+      if asksTypes, found.uuid == nil { found.uuid = try await peer.type(of: found.handle) }
+      attributes.append(found)
+    }
+    let (values, refusal) = try await read(attributes.map(\.handle), peer.connection)
+    for value in values {
+      let type = uuid?.uuid ?? attributes.first { $0.handle == value.handle }?.uuid
+      let shown = ShownValue(value.octets, of: type, isCut: value.isCut)
+      peer.results.print(
+        (value.handle.map { "\($0)  " } ?? "") + shown.text
+          + (value.isCut ? "  (may be longer)" : ""),
+        json: shown.json.adding([
+          "handle": value.handle.map(Shown.json), "cut": value.isCut ? true : nil,
+        ]))
+    }
+    if let refusal { throw AttoError.refused(refusal) }
+  }
+
+  private func read(
+    _ handles: [AttributeHandle], _ connection: Connection
+  ) async throws -> ([Value], ErrorResponse?) {
+    if let uuid {
+      let output = try await range.search(
+        connection, .readByTypeRequest, type: uuid.uuid, inFull: uuid.isLong
+      ) { range in
+        try await connection.perform(ReadUsingUUID(uuid.uuid, in: range, inFull: uuid.isLong))
+      }
+      return (output.values.map { ($0.handle, $0.octets, $0.mayBeCut) }, output.refusal)
+    }
+    if isVariable {
+      let values = try await connection.read(handles)
+      return (values.map { ($0.handle, $0.octets, $0.isCut) }, nil)
+    }
+    if handles.count > 1 {
+      let output = try await connection.perform(ReadMultiple(handles))
+      return ([(nil, output.octets, output.mayBeCut)], nil)
+    }
+    let handle = handles[0]
+    let octets =
+      if isLong {
+        try await connection.readLong(handle, offset: offset ?? 0)
+      } else if let offset {
+        try await connection.perform(ReadBlob(handle, offset: offset))
+      } else {
+        try await connection.read(handle)
+      }
+    return ([(handle, octets, false)], nil)
+  }
+}

@@ -1,0 +1,95 @@
+import Atto
+import AttoCommandLine
+import AttoPeers
+
+/// `atto scan`: the devices that advertise.
+package enum ScanCommand: Command {
+  private static let timeout = Option.seconds("timeout", "End after this time (default: never).")
+  private static let count = Option.integer("count", "N", in: 1...Int.max, "End after N devices.")
+  private static let service = Option.uuid(
+    "service", .service, summary: "Only devices that advertise this service.")
+  private static let name = Option.text("name", "NAME", "Only devices with this name.")
+  private static let address = Option.addresses(
+    "address", "Only the device with this address, of either kind unless it ends in /random.")
+  private static let rssi = Option.integer(
+    "rssi", "DBM", in: -127...20, "Only devices received at least this strong.")
+  private static let duplicates = Option.flag(
+    "duplicates", "Print every advertisement instead of the changes.")
+  private static let passive = Option.flag("passive", "Do not request scan responses.")
+
+  package static let description = CommandDescription(
+    "scan", "Scan for advertising devices.", synopsis: ["[air: | le:[@hciN]] [OPTIONS]"],
+    arguments: [.radio], details: Radios.details,
+    options: [
+      timeout, count, service, name, address, rssi, duplicates, passive, CommonOptions.json,
+    ],
+    timeLimit: .open(unless: [timeout, count]), runsInSession: true,
+    examples: ["atto scan air: --timeout 1", "atto scan le:@hci0 --service 180D --count 1 --json"])
+
+  package static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
+    if case .air(let text) = endpoint, !text.isEmpty {
+      throw UsageError(
+        "scan cannot use \(endpoint): a scan has no name",
+        hint: "atto scan air: --name NAME and --address ADDRESS select devices")
+    }
+    var options = ScanOptions()
+    options.timeout = arguments[timeout]
+    if let uuid = arguments[service] { options.services = [uuid] }
+    options.name = arguments[name]
+    if let addresses = arguments[address] { options.addresses = addresses }
+    options.minimumRSSI = arguments[rssi].map { Int8($0) }
+    options.reportsDuplicates = arguments[duplicates]
+    options.isActive = !arguments[passive]
+    let limit = arguments[count]
+    let results = Results(arguments)
+
+    let adapter = try await Radios.open(endpoint, on: loop)
+    var found = 0
+    let waiting = WaitingNote(
+      "waiting for advertisements: none received yet (Ctrl-C ends the command)", on: loop)
+    defer { waiting.end() }
+    await arguments.place?.begun()
+    for try await event in adapter.scan(options) {
+      waiting.end()
+      show(event, results)
+      await Terminal.room()
+      if case .found = event { found += 1 }
+      if found == limit { break }
+    }
+    await adapter.close()
+    if let limit, found < limit {
+      throw CheckFailure(message: "found \(found) of \(limit) devices")
+    }
+  }
+
+  private static func show(_ event: ScanEvent, _ results: Results) {
+    switch event {
+    case .found(let discovery): show(discovery, "found", results)
+    case .seen(let discovery): show(discovery, "seen", results)
+    case .gone(let address):
+      results.print("\(address)  gone", json: ["event": "gone", "address": address.description])
+    case .missed(let count):
+      Terminal.note("warning: \(Shown.count(count, "event")) lost here")
+    }
+  }
+
+  private static func show(_ discovery: Discovery, _ event: String, _ results: Results) {
+    let data = discovery.data
+    let services = data.serviceUUIDs.map { Shown.named($0, .service) }.joined(separator: ", ")
+    results.print(
+      "\(discovery.address)  " + (discovery.rssi == 127 ? "? dBm  " : "\(discovery.rssi) dBm  ")
+        + (data.localName.map { Shown.name($0) } ?? "(no name)")
+        + (services.isEmpty ? "" : "  [\(services)]")
+        + (discovery.isConnectable ? "" : "  not connectable"),
+      json: [
+        "event": event, "address": discovery.address.description,
+        "rssi": discovery.rssi == 127 ? nil : Int(discovery.rssi),
+        "connectable": discovery.isConnectable, "name": data.localName,
+        "services": data.serviceUUIDs.map { Shown.json($0) },
+        "txPower": data.txPower.map { Int($0) }, "appearance": data.appearance.map { Int($0) },
+        "advertisement": Shown.hex(discovery.advertisement),
+        "scanResponse": Shown.hex(discovery.scanResponse),
+      ])
+  }
+}
