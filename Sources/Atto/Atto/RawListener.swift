@@ -1,127 +1,114 @@
 import AttoATT
 import AttoEventLoop
 import AttoLinks
+import AttoRadio
 
 /// A listener for raw connections, for tests of a client. It stops when it is released; connections
 /// continue.
 public final class RawListener: Sendable {
+  /// Links that wait for a caller of ``accept(within:)``; further ones are closed.
+  public static let waitingLimit = 64
+
   /// The endpoint at which it listens, as text.
   public let endpoint: String
+  /// A message for the user, see `ServerListener.notice`.
+  public let notice: String?
   private let loop: Loop
-  private let core: LoopBound<RawAcceptor>
+  private let listener: ServerListener
+  private let core: LoopBound<WaitingLinks>
 
-  private init(_ endpoint: Endpoint, _ core: RawAcceptor) {
-    self.endpoint = endpoint.description
+  private init(_ listener: ServerListener, _ core: LoopBound<WaitingLinks>) {
+    endpoint = listener.endpoint
+    notice = listener.notice
     loop = core.loop
-    self.core = LoopBound(core, core.loop)
+    self.listener = listener
+    self.core = core
   }
 
   deinit {
+    listener.stop()
     let core = core
     loop.execute { core.value.stop() }
   }
 
-  /// Listens at a Unix socket, an inherited descriptor (for one connection), or the kernel's L2CAP.
-  /// Nothing is advertised.
+  /// Listens at an endpoint, as described at
+  /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)``. A descriptor
+  /// (`fd:`) is one connection.
   ///
-  /// - Throws: `link` if it cannot listen there, `endpoint` if the endpoint is not one to listen at.
+  /// - Parameters:
+  ///   - options: of the connections. Only `monitor` is used.
+  ///   - advertising: what is advertised at `air:` and `le:` endpoints.
+  /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one to
+  ///   listen at.
   public static func listen(
     on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
+    advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
     loop: Loop = .shared
   ) async throws(AttoError) -> RawListener {
-    switch endpoint {
-    case .unix, .leAny, .descriptor: break
-    case .le, .air:
-      throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
+    let core = LoopBound(WaitingLinks(loop, options), loop)
+    let reception = LinkReception(
+      loop: loop, onFailure: { core.value.failed($0) }, onEnd: { core.value.ended($0) }
+    ) {
+      (link) throws(AttoError) in try core.value.add(link)
     }
-    return try await loop.withWaiter { (waiter: Waiter<RawListener, AttoError>) in
-      let acceptor = RawAcceptor(loop, options)
-      do throws(LinkError) {
-        switch endpoint {
-        case .unix(let path): acceptor.listener = try SocketListener(UnixAddress(path: path))
-        case .leAny(let source): acceptor.listener = try SocketListener(l2cap: source)
-        case .descriptor(let number): acceptor.waiting.append(try SocketLink.adopt(number))
-        case .le, .air: break
-        }
-      } catch {
-        return waiter.resume(.failure(.link(error)))
-      }
-      do throws(LoopError) {
-        try acceptor.start()
-      } catch {
-        return waiter.resume(.failure(.loop(error)))
-      }
-      waiter.resume(.success(RawListener(endpoint, acceptor)))
-    }
+    let listener = try await reception.listen(on: endpoint, advertising: advertising, agent: nil)
+    return RawListener(listener, core)
   }
 
   /// Accepts the next connection; nil if none arrives in time.
   ///
-  /// - Throws: `link` if accepting failed.
+  /// - Throws: `link` if accepting failed; `radio` if no more can come, since the adapter was unplugged.
   public func accept(within time: Duration) async throws(AttoError) -> RawConnection? {
     let core = core
     return try await loop.withWaiter { waiter in core.value.accept(within: time, waiter) }
   }
 }
 
-/// Accepts connections on the loop's thread. Those that no caller waits for stay in the kernel's
-/// queue.
-private final class RawAcceptor: ReadinessHandler {
-  let loop: Loop
-  var listener: SocketListener<SocketLink>?
-  /// Links that exist from the beginning.
-  var waiting: [any Link] = []
+/// Links that no caller has asked for yet, and callers that wait for one. Used on the loop's thread.
+private final class WaitingLinks {
+  private let loop: Loop
   private let options: ConnectionOptions
-  private var watch: WatchID?
+  private var links: [any Link] = []
   private let callers = WaiterList<Void, RawConnection?, AttoError>()
+  /// Why no more links come.
+  private var end: AttoError?
 
   init(_ loop: Loop, _ options: ConnectionOptions) {
     self.loop = loop
     self.options = options
   }
 
-  func start() throws(LoopError) {
-    guard let descriptor = listener?.descriptor else { return }
-    watch = try loop.watch(descriptor, self)
-  }
-
-  func ready(_ readiness: Readiness) {
-    while !callers.isEmpty, let result = accept() { callers.resumeFirst(result) }
-    continueLater()
-  }
-
-  /// The listener skips a bounded number of dead connections in a call.
-  private func continueLater() {
-    if let watch, !callers.isEmpty, listener?.mayHaveMore == true {
-      loop.reschedule(watch, .readable)
+  func add(_ link: any Link) throws(AttoError) {
+    if callers.resumeFirst(connection(of: link)) { return }
+    guard links.count < RawListener.waitingLimit else {
+      link.close()
+      throw .tooManyClients(limit: RawListener.waitingLimit)
     }
+    links.append(link)
   }
 
-  /// The next connection; nil if there is none.
-  private func accept() -> Result<RawConnection?, AttoError>? {
-    do throws(LinkError) {
-      let link: (any Link)? = waiting.isEmpty ? try listener?.accept() : waiting.removeFirst()
-      guard let link else { return nil }
-      return RawConnection.make(link, options, loop).map { $0 }
-    } catch {
-      return .failure(.link(error))
-    }
+  private func connection(of link: any Link) -> Result<RawConnection?, AttoError> {
+    RawConnection.make(link, options, loop).map { $0 }
+  }
+
+  /// A caller that waits is told. The next one may be more fortunate.
+  func failed(_ error: AttoError) { callers.resumeFirst(.failure(error)) }
+
+  func ended(_ error: AttoError) {
+    end = error
+    callers.resumeAll(.failure(error))
   }
 
   func accept(within time: Duration, _ waiter: Waiter<RawConnection?, AttoError>) {
-    if let result = accept() { return waiter.resume(result) }
+    guard links.isEmpty else { return waiter.resume(connection(of: links.removeFirst())) }
+    if let end { return waiter.resume(.failure(end)) }
     waiter.resume(.success(nil), after: time)
     callers.append(waiter)
-    continueLater()
   }
 
   func stop() {
-    if let watch { loop.unwatch(watch) }
-    watch = nil
-    listener?.close()
-    listener = nil
-    for link in waiting { link.close() }
-    waiting = []
+    for link in links { link.close() }
+    links = []
     callers.resumeAll(.success(nil))
   }
 }

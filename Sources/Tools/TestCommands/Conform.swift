@@ -12,7 +12,7 @@ package enum ConformCommand: Command {
     "profile", "FILE", "The server's profile, to check its permissions.")
   private static let client = Option.flag("client", "Check clients that connect, not a server.")
   private static let listen = Option.text(
-    "listen", "ENDPOINT", "With --client: where to listen: unix:PATH, fd:N or le:.", kind: .place)
+    "listen", "ENDPOINT", "With --client: where to listen: unix:PATH, air:NAME, le: or fd:N.", kind: .place)
   private static let slow = Option.flag(
     "slow", "With --client: run the cases that take more than half a minute too.")
   private static let timeout = Option.seconds(
@@ -30,7 +30,8 @@ package enum ConformCommand: Command {
       to servers that offer enhanced bearers (bit 0 of Server Supported Features).
 
       With --client, each client that connects gets one case: a database, and a server that does what
-      the specification allows but clients may not expect. The client has to connect once per case.
+      the specification allows but clients may not expect. The client has to connect once per case. At
+      air: and le: the command advertises the name Atto.
 
       The exit status is 4 if a rule is broken.
       """,
@@ -44,7 +45,7 @@ package enum ConformCommand: Command {
     examples: [
       #"atto conform unix:/tmp/peer --case "read/*""#,
       "atto conform le:AA:BB:CC:DD:EE:FF --allow-writes --junit results.xml",
-      "atto conform --client --listen unix:/tmp/here",
+      "atto conform --client --listen air:Checker",
     ])
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {

@@ -79,7 +79,27 @@ import Testing
     }
   }
 
-  @Test(arguments: ["le:AA:BB:CC:DD:EE:FF", "air:Strap"])
+  /// Links that nobody asks for are bounded.
+  @Test func closesLinksThatNobodyTakes() async throws {
+    try await withDeadline {
+      let folder = TemporaryFolder()
+      let place = try Endpoint("unix:" + folder.socket())
+      let listener = try await RawListener.listen(on: place)
+      var clients: [RawConnection] = []
+      for _ in 0...RawListener.waitingLimit { clients.append(try await .connect(to: place)) }
+      // The last one ends, and the others are there in their order.
+      await #expect(throws: AttoError.self) {
+        try await clients.last?.receive(within: .seconds(10))
+      }
+      for (number, client) in clients.dropLast().enumerated() {
+        let taken = try #require(try await listener.accept(within: .seconds(10)))
+        try await client.send([0x1B, UInt8(number)])
+        #expect(try await taken.receive(within: .seconds(10)) == [0x1B, UInt8(number)])
+      }
+    }
+  }
+
+  @Test(arguments: ["le:AA:BB:CC:DD:EE:FF", "air:Strap?phy=2M"])
   func someEndpointsAreNotForListening(_ text: String) async throws {
     let place = try Endpoint(text)
     let error = await #expect(throws: AttoError.self) {

@@ -36,13 +36,15 @@ final class RawPeer: TestPeer {
     _ text: String, _ arguments: Arguments, patience: Duration, on loop: Loop
   ) async throws -> RawPeer {
     let endpoint = try Endpoint(argument: text)
-    switch endpoint {
-    case .unix, .leAny, .descriptor: break
-    case .le, .air: throw UsageError("--listen must be unix:PATH, fd:N or le: here")
+    if endpoint.isRadio {
+      throw UsageError("\(EndpointError(text: text, .notForListening))")
     }
     var options = ConnectionOptions()
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
-    let listener = try await RawListener.listen(on: endpoint, options: options, loop: loop)
+    let listener = try await RawListener.listen(
+      on: endpoint, options: options,
+      advertising: AdvertisingParameters(AdvertisingData(localName: "Atto")), loop: loop)
+    if let notice = listener.notice { Terminal.note("warning: \(notice)") }
     Terminal.note("listening on \(listener.endpoint)")
     return RawPeer(.clients(listener), patience: patience, on: loop)
   }
