@@ -49,7 +49,7 @@ def ours_as_client(server_processes) -> dict:
     handle = {it["uuid"]: it["valueHandle"] for service in found["services"]
               for it in service["characteristics"]}
     request = f"0a{handle[READ].to_bytes(2, 'little').hex()}"
-    reader = client("raw", endpoint(), *[request] * (READS + 1), "--json", "--listen", "0.01")
+    reader = client("raw", endpoint(), *[request] * (READS + 1), "--json", "--for", "0.01")
     reader.line()
     reader.line()
     start = time.monotonic()

@@ -30,8 +30,9 @@ package struct BenchPlan: Sendable {
     "The length of values that are written, notified or indicated, 4 to 512; 10 to 8192 in scenarios.",
     default: 20, shown: "20", expected: "a number from 4 to 512, or to 8192 with --scenario"
   ) { text in Int(text).flatMap { (4...8192).contains($0) ? $0 : nil } }
-  private static let seconds = Option.seconds(
-    "seconds", "How long each test takes (default: 3, without limit with --count).")
+  private static let duration = Option.seconds(
+    "for", "How long each test takes (default: 3, without limit with --count)."
+  ).formerly("seconds")
   private static let count = Option.integer(
     "count", "N", in: 1...1_000_000_000, "End each test after N operations.")
   private static let warmUp = Option.value(
@@ -49,7 +50,7 @@ package struct BenchPlan: Sendable {
   /// The options that do not apply to scenarios.
   static let notForScenarios: [any CommandOption] = [test, warmUp, handle, inFlight]
   package static let options: [any CommandOption] = [
-    test, size, seconds, count, warmUp, handle, inFlight,
+    test, size, duration, count, warmUp, handle, inFlight,
   ]
 
   package init(_ arguments: Arguments) throws(UsageError) {
@@ -57,7 +58,7 @@ package struct BenchPlan: Sendable {
     isSelective = arguments[Self.test].contains(BenchTest.selectable)
     size = arguments[Self.size]
     count = arguments[Self.count]
-    time = arguments[Self.seconds] ?? (count == nil ? .seconds(3) : nil)
+    time = arguments[Self.duration] ?? (count == nil ? .seconds(3) : nil)
     warmUp = arguments[Self.warmUp]
     handle = arguments[Self.handle]
     inFlight = arguments[Self.inFlight]

@@ -65,7 +65,7 @@ final class GATTClientCarrier: PacketCarrier {
     else {
       throw UsageError(
         "the peer has no service for --scenario (\(SpeedService.uuid))",
-        hint: "run atto bench --scenario receive --listen, or bumble-bench, as the peer")
+        hint: "run atto bench --listen ENDPOINT --scenario receive, or bumble-bench, as the peer")
     }
     toServer = to.valueHandle
     if !to.properties.contains(.writeWithoutResponse) { isAcknowledged = true }

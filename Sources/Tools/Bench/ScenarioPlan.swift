@@ -53,8 +53,9 @@ package struct ScenarioPlan: Sendable {
     "over", "CARRIER", "What carries the packets: gatt or channel (an L2CAP channel).",
     default: Carrier.gatt, shown: "gatt", expected: "gatt or channel"
   ) { Carrier(rawValue: $0) }
-  private static let listen = Option.flag(
-    "listen", "Wait at ENDPOINT for a peer that connects, instead of connecting.")
+  private static let listen = Option.text(
+    "listen", "ENDPOINT", "Wait here for a peer that connects, instead of connecting.",
+    kind: .place)
   private static let psm = Option.integer(
     "psm", "N", in: 1...255,
     "The PSM of the channel, 1 to 255 (default: 128; with --listen, any from 128 to 255).")
@@ -85,6 +86,13 @@ package struct ScenarioPlan: Sendable {
     "scenarios",
     [scenario, over, listen, psm, startDelay, `repeat`, repeatDelay, pace, linger, response])
 
+  /// The arguments with the endpoint of `--listen` in the place of the peer's.
+  package static func placed(_ arguments: Arguments) throws(UsageError) -> Arguments {
+    guard let place = arguments[listen] else { return arguments }
+    try arguments.allow(words: 0)
+    return arguments.naming(place)
+  }
+
   /// nil without `--scenario`.
   package init?(_ arguments: Arguments, _ plan: BenchPlan) throws(UsageError) {
     guard let scenario = arguments[Self.scenario] else {
@@ -94,7 +102,7 @@ package struct ScenarioPlan: Sendable {
     try arguments.forbid(BenchPlan.notForScenarios, "cannot be combined with --scenario")
     self.scenario = scenario
     carrier = arguments[Self.over]
-    listens = arguments[Self.listen]
+    listens = arguments.has(Self.listen)
     psm = arguments[Self.psm].map { UInt16($0) }
     size = plan.size
     (time, count) = (plan.time, plan.count)

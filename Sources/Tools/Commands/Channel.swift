@@ -7,7 +7,9 @@ import AttoRadio
 package enum ChannelCommand: Command {
   private static let psm = Option.integer(
     "psm", "N", in: 1...255, "The PSM on which the peer listens, 1 to 255.")
-  private static let listen = Option.flag("listen", "Wait for a peer that opens a channel.")
+  private static let listen = Option.text(
+    "listen", "ENDPOINT", "Wait at air:, air:NAME, le: or le:@hciN for a peer that opens a channel.",
+    kind: .place)
   private static let encrypted = Option.flag(
     "encrypted", "With --listen: require an encrypted link.")
   private static let close = Option.flag("close", "Close the channel at the end of standard input.")
@@ -18,11 +20,11 @@ package enum ChannelCommand: Command {
     "channel", "Open an L2CAP channel and copy standard input and output.",
     synopsis: [
       "le:ADDRESS[/random][@hciN] | air:NAME --psm N [OPTIONS]",
-      "--listen [air:[NAME] | le:[@hciN]] [OPTIONS]",
+      "--listen ENDPOINT [OPTIONS]",
     ],
     arguments: [
       ArgumentDescription(
-        name: "PEER", summary: "The peer, or the radio to listen on.", kind: .peer)
+        name: "PEER", summary: "The peer.", kind: .peer)
     ],
     details: """
       Standard input goes to the peer, and the peer's data to standard output, until either end closes
@@ -37,9 +39,9 @@ package enum ChannelCommand: Command {
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let closesAtEnd = arguments[close]
-    if arguments[listen] {
-      let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
-      let radio = try await Radios.open(endpoint, on: loop)
+    if let place = arguments[listen] {
+      try arguments.allow(words: 0)
+      let radio = try await Radios.open(Endpoint(argument: place), on: loop)
       return try await accept(radio, requiresEncryption: arguments[encrypted], closesAtEnd)
     }
     guard let psm = arguments[psm] else { throw UsageError("give either --psm N or --listen") }

@@ -5,8 +5,9 @@ import AttoPeers
 
 /// `atto raw`: PDUs given in hex.
 package enum RawCommand: Command {
-  private static let listen = Option.seconds(
-    "listen", default: 0.2, "How long to show what comes after the last PDU was sent.")
+  private static let time = Option.seconds(
+    "for", default: 0.2, "How long to show what comes after the last PDU was sent."
+  ).formerly("listen")
 
   package static let description = CommandDescription(
     "raw", "Send PDUs exactly as given, and print what comes back.",
@@ -21,10 +22,10 @@ package enum RawCommand: Command {
     details: """
       After a request, the command waits for the response, at most --timeout, before it sends the next
       PDU. It answers nothing by itself: confirm an indication with 1e. At the end it shows what arrives
-      within the time of --listen. In a session it opens a connection of its own.
+      within the time of --for. In a session it opens a connection of its own.
       """,
-    options: [listen], groups: Connecting.options, runsInSession: true,
-    examples: ["atto raw air:Strap 0a1500 0aff0f 3f00", "atto raw air:Strap 12130001 --listen 5"])
+    options: [time], groups: Connecting.options, runsInSession: true,
+    examples: ["atto raw air:Strap 0a1500 0aff0f 3f00", "atto raw air:Strap 12130001 --for 5"])
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let connecting = try Connecting(arguments)
@@ -64,7 +65,7 @@ package enum RawCommand: Command {
     }
     do throws(AttoError) {
       Activity.wait { "listening" }
-      let end = loop.now + arguments[listen].inNanoseconds
+      let end = loop.now + arguments[time].inNanoseconds
       let progress = ProgressLine(arguments).keep(on: loop) { [loop] in
         "listening for \(max(0, (end - loop.now) / 1_000_000_000) + 1) s more"
       }

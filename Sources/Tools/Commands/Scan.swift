@@ -4,7 +4,8 @@ import AttoPeers
 
 /// `atto scan`: the devices that advertise.
 package enum ScanCommand: Command {
-  private static let timeout = Option.seconds("timeout", "End after this time (default: never).")
+  private static let time = Option.seconds("for", "End after this time (default: never).")
+    .formerly("timeout")
   private static let count = Option.integer("count", "N", in: 1...Int.max, "End after N devices.")
   private static let service = Option.uuid(
     "service", .service, summary: "Only devices that advertise this service.")
@@ -21,10 +22,10 @@ package enum ScanCommand: Command {
     "scan", "Scan for advertising devices.", synopsis: ["[air: | le:[@hciN]] [OPTIONS]"],
     arguments: [.radio], details: Radios.details,
     options: [
-      timeout, count, service, name, address, rssi, duplicates, passive, CommonOptions.json,
+      time, count, service, name, address, rssi, duplicates, passive, CommonOptions.json,
     ],
-    timeLimit: .open(unless: [timeout, count]), runsInSession: true,
-    examples: ["atto scan air: --timeout 1", "atto scan le:@hci0 --service 180D --count 1 --json"])
+    timeLimit: .open(unless: [time, count]), runsInSession: true,
+    examples: ["atto scan air: --for 1", "atto scan le:@hci0 --service 180D --count 1 --json"])
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
@@ -34,7 +35,7 @@ package enum ScanCommand: Command {
         hint: "atto scan air: --name NAME and --address ADDRESS select devices")
     }
     var options = ScanOptions()
-    options.timeout = arguments[timeout]
+    options.timeout = arguments[time]
     if let uuid = arguments[service] { options.services = [uuid] }
     options.name = arguments[name]
     if let addresses = arguments[address] { options.addresses = addresses }

@@ -77,6 +77,7 @@ import Glibc
         throw FileError(message: message, hint: hint)
       }
       OutputQueue.usesThreads.store(true, ordering: .relaxed)
+      for note in arguments.notes { Terminal.note("atto \(command.description.name): \(note)") }
       Terminal.setJSON(arguments[CommonOptions.json])
       let signals = Interruption.prepare()
       let maxTime = try MaxTime(arguments, of: command.description)

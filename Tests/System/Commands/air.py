@@ -73,9 +73,9 @@ def filters(b):
                         (["--rssi", "-50"], "Near"), (["--address", ADDRESS], "Far"),
                         (["--address", ADDRESS.lower()], "Far"),
                         (["--address", f"{ADDRESS}/random"], "Far")):
-        found = b.run("scan", "--timeout", "0.3", "--json", *words).json
+        found = b.run("scan", "--for", "0.3", "--json", *words).json
         equal([f["name"] for f in found if f["event"] == "found"], [name], str(words))
-    b.refuses(4, ["found 0 of 1 devices"], "scan", "--timeout", "0.1", "--count", "1", "--name", "None")
+    b.refuses(4, ["found 0 of 1 devices"], "scan", "--for", "0.1", "--count", "1", "--name", "None")
     b.refuses(2, ["--address"], "scan", "--address", "zz")
     b.refuses(2, ["--rssi"], "scan", "--rssi", "50")
     b.refuses(2, ["--service"], "scan", "--service", "xyz")
@@ -99,9 +99,9 @@ def gone(b):
     equal(text.stop(signal.SIGTERM).code, 0)
 
 
-@test("air: scan ends after --timeout, also without any device")
+@test("air: scan ends after --for, also without any device")
 def timeout(b):
-    ended = b.run("scan", "air:", "--timeout", "0.1")
+    ended = b.run("scan", "air:", "--for", "0.1")
     equal((ended.code, ended.out, ended.err), (0, "", ""))
 
 

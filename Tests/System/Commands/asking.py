@@ -15,7 +15,7 @@ def hex_forms(b):
                         ("0x01 0x02", "0102"), (" 01  02 ", "0102"), ("", "")):
         equal(b.run("write", at, handle, text, "--json").json[-1]["value"], value, repr(text))
         equal(b.run("read", at, handle, "--json").json[0]["value"], value, repr(text))
-    equal(b.run("raw", at, "0x0a:03:00", "--json", "--listen", "0.02").json[0]["pdu"], "0a0300")
+    equal(b.run("raw", at, "0x0a:03:00", "--json", "--for", "0.02").json[0]["pdu"], "0a0300")
     equal(b.run("decode", "0x0a0300", "0a:03:00", "0a 03 00").lines, ["0a0300  Read Request 0x0003"] * 3)
     for wrong in (":::", ":", " ", "0x", "01:", ":01", "01::02", "01-02", "0", "001", "0x0x01", "01:0", "gg"):
         for words in (["write", NOBODY, "5", wrong], ["raw", NOBODY, wrong]):
@@ -48,7 +48,7 @@ def standard_input(b):
 @test("asking: raw - sends the lines of standard input as they arrive")
 def raw_lines(b):
     peer = b.peer(script(("0a0100", "0b01"), ("0a0200", "0b02")))
-    running = b.start("raw", peer.endpoint, "-", "ff", "--json", "--listen", "0.02", input=True)
+    running = b.start("raw", peer.endpoint, "-", "ff", "--json", "--for", "0.02", input=True)
     running.say("# a comment")
     running.say("")
     running.say("0a0100")

@@ -139,7 +139,7 @@ def timed(b):
             "link", *words, "--mtu", 247, "--size", 100, "--bearers", bearers, "--json").json[0]["tests"]}
         # Requests on several bearers share an event.
         expect(abs(model["write"]["rate"] - bearers * 1000 / 30) < 0.5, model)
-        for row in b.run("bench", f"air:Bench?{link}", "--mtu", 247, "--size", 100, "--seconds", 0.4,
+        for row in b.run("bench", f"air:Bench?{link}", "--mtu", 247, "--size", 100, "--for", 0.4,
                          "--warm-up", 0.1, "--test", "write,notify", "--bearers", bearers, "--json").json:
             expect(0 < row["rate"] < 1.15 * model[row["test"]]["rate"], f"{row}, {model[row['test']]}")
             equal(row["lost"], 0)

@@ -198,7 +198,7 @@ def report(b, *words, **options):
 def report_limit(b):
     b.serve("bench.json", endpoint="air:Bench")
     page, ended = report(b, "air:Bench?phy=2M&interval=15ms&dle=251", "--mtu", 247, "--size", 244,
-                         "--test", "notify,ping", "--seconds", 0.4, "--warm-up", 0.1)
+                         "--test", "notify,ping", "--for", 0.4, "--warm-up", 0.1)
     model = b.run("link", "--phy", "2M", "--interval", "15ms", "--dle", 251, "--size", 244, "--json")
     limit = {row["test"]: row for row in model.json[0]["tests"]}["notify"]["limitBytesPerSecond"]
     rates, latencies, ping, _ = page.charts
@@ -312,7 +312,7 @@ def compare_hostile(b):
 @test("bench: progress on a terminal, but not on standard output")
 def bench_progress(b):
     server, at = b.serve("bench.json")
-    shown, ended = b.on_terminal("bench", at, "--test", "read,notify", "--seconds", 0.9,
+    shown, ended = b.on_terminal("bench", at, "--test", "read,notify", "--for", 0.9,
                                  "--warm-up", 0.3)
     equal(ended.code, 0)
     equal([line.split()[0] for line in ended.lines[1:3]], ["read", "notify"])
@@ -330,7 +330,7 @@ def bench_mistakes(b):
     server, at = b.serve("bench.json")
     for words, part in [
             (["--test", "rread"], "read, write, write-command, notify"),
-            (["--size", 3], "4 to 512"), (["--count", 0], "from 1"), (["--seconds", "x"], "seconds"),
+            (["--size", 3], "4 to 512"), (["--count", 0], "from 1"), (["--for", "x"], "seconds"),
             (["--link", "phy=4M"], "1M, 2M, S2 or S8"), (["--fail-under", "x"], "a rate"),
             (["--json", "--csv"], "cannot be combined"), (["--compare", b.path("none")], "cannot read"),
             (["--compare", b.file("e.json", "{}\n")], ":1: not a result"),
@@ -361,7 +361,7 @@ def unsuitable(b):
 def dying(b):
     server, at = b.serve("bench.json")
     for name in ("read", "notify", "write-command"):
-        running = b.start("bench", at, "--test", name, "--seconds", 30, "--warm-up", 0, "--json")
+        running = b.start("bench", at, "--test", name, "--for", 30, "--warm-up", 0, "--json")
         server.line("connected")
         if name == "notify":
             server.line("subscribed")
@@ -383,7 +383,7 @@ def dying(b):
 @test("bench: Ctrl-C leaves partial results")
 def interrupted(b):
     server, at = b.serve("bench.json")
-    running = b.start("bench", at, "--test", "ping", "--seconds", 30, "--warm-up", 0, "--json")
+    running = b.start("bench", at, "--test", "ping", "--for", 30, "--warm-up", 0, "--json")
     server.line("connected")
     ended = running.stop()
     equal(ended.code, 3)
@@ -443,7 +443,7 @@ def timed(b):
         words = [f"--{part}" for part in link.split("&")]
         model = {row["test"]: row for row in
                  b.run("link", *words, "--mtu", 247, "--size", 100, "--json").json[0]["tests"]}
-        found = b.run("bench", f"air:Bench?{link}", "--mtu", 247, "--size", 100, "--seconds", 0.6,
+        found = b.run("bench", f"air:Bench?{link}", "--mtu", 247, "--size", 100, "--for", 0.6,
                       "--warm-up", 0.1, "--test", "notify,write-command,write", "--json").json
         for row in found:
             wanted = model[row["test"]]["rate"]
@@ -486,7 +486,7 @@ def single(b):
         {"uuid": "2A37", "properties": ["notify"], "value": "hex:0048",
          "behaviour": {"notifyEveryMilliseconds": 400}}]}]}
     _, at = b.serve(profile)
-    ended = b.run("bench", at, "--test", "notify", "--seconds", 0.6, "--warm-up", 0)
+    ended = b.run("bench", at, "--test", "notify", "--for", 0.6, "--warm-up", 0)
     equal(ended.code, 4)
     contains(ended.err, "the peer sent only one value of 0x")
 
@@ -494,7 +494,7 @@ def single(b):
 @test("bench: --test all leaves out what the peer has no value for")
 def all_tests(b):
     _, at = b.serve("heart-rate.json")
-    common = ["--count", 3, "--seconds", 4, "--warm-up", 0, "--json"]
+    common = ["--count", 3, "--for", 4, "--warm-up", 0, "--json"]
     ended = b.run("bench", at, "--test", "all", *common)
     equal(ended.code, 0)
     tests = [result["test"] for result in ended.json]
@@ -527,7 +527,7 @@ def limits(b):
             ("phy=2M&interval=30ms", ["--test", "notify", "--size", 20], "valueLength",
              "values of 244 octets")]:
         mtu = [] if "--mtu" in words else ["--mtu", 247]
-        row = b.run("bench", f"air:Bench?{link}", *words, *mtu, "--seconds", 0.4, "--warm-up", 0.1,
+        row = b.run("bench", f"air:Bench?{link}", *words, *mtu, "--for", 0.4, "--warm-up", 0.1,
                     "--json").json[0]
         limited, share = row["limitedBy"], row["link"]["shareOfLimit"]
         # Beside other work this machine may not keep up with the link, which is then not the limit.

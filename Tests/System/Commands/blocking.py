@@ -184,7 +184,7 @@ def outputs(b):
     _, at = b.serve(ALL)
     case = b.file("case.att", CASE)
     ways = {"junit": ["play", at, case, "--junit"],
-            "report": ["bench", at, "--test", "ping", "--seconds", "0.05", "--report"],
+            "report": ["bench", at, "--test", "ping", "--for", "0.05", "--report"],
             "c.btsnoop": ["read", at, "3", "--capture"]}
     for name, words in ways.items():
         path = fifo(b, name)
@@ -209,7 +209,7 @@ def inputs(b):
     profile = json.dumps(ALL)
     ways = {"profile": (["serve", None, "--once", "--listen", f"unix:{b.path('q')}"], profile),
             "transcript": (["play", at, None], CASE), "decoded": (["decode", None], "# c\n> 0a0300\n"),
-            "compared": (["bench", at, "--test", "ping", "--seconds", "0.05", "--compare", None], "x")}
+            "compared": (["bench", at, "--test", "ping", "--for", "0.05", "--compare", None], "x")}
     for name, (words, content) in ways.items():
         path = fifo(b, name)
         words = [path if word is None else word for word in words]
@@ -342,9 +342,9 @@ def resting_output(b):
 
 COMMANDS = ["--help", "read --help", "demo", "decode 0a1500", "decode 0a1500 --json",
             "read {at} 3", "discover {at} --json", "services {at}", "characteristics {at} 1-9",
-            "descriptors {at} 1-9", "write {at} 3 00 --json", "raw {at} 0a0300 --listen 0.05",
+            "descriptors {at} 1-9", "write {at} 3 00 --json", "raw {at} 0a0300 --for 0.05",
             "play {at} {case}", "conform --list", "fuzz {at} --catalogue list",
-            "bench {at} --test ping --seconds 0.05", "doctor", "serve {profile} --listen unix:{folder}/q",
+            "bench {at} --test ping --for 0.05", "doctor", "serve {profile} --listen unix:{folder}/q",
             "advertise air:X", "capture {at} --listen unix:{folder}/r --once"]
 
 

@@ -129,7 +129,7 @@ def others(b):
     path = b.path("serve.pcapng")
     server, at = b.serve("heart-rate.json", "--capture", path, "--once")
     own = b.path("raw.btsnoop")
-    ended = b.run("raw", at, "0a1500", "ff", "--listen", "0.02", "--capture", own, "--trace")
+    ended = b.run("raw", at, "0a1500", "ff", "--for", "0.02", "--capture", own, "--trace")
     equal(len(ended.err.splitlines()), 3)
     equal([(s, p) for s, p, _ in btsnoop(own)], [(True, "0a1500"), (False, "0b01"), (True, "ff")])
     equal(server.end().code, 0)

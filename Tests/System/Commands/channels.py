@@ -140,7 +140,7 @@ def mistakes(b):
     b.refuses(2, ["either --psm N or --listen"], "channel", "air:Strap")
     for psm in ("0", "256", "-1", "x", "0x80z"):
         b.refuses(2, ["--psm"], "channel", "air:Strap", f"--psm={psm}")
-    b.refuses(2, ["air:Other"], "channel", "--listen", "air:Strap", "air:Other")
+    b.refuses(2, ['unexpected argument "air:Other"'], "channel", "--listen", "air:Strap", "air:Other")
     b.refuses(2, [], "channel", "--psm", "128")
     b.refuses(2, ["unix:"], "channel", "unix:/tmp/x", "--psm", "128")
     b.refuses(3, ["found within 0.2 seconds"], "channel", "air:Nobody", "--psm", "128", "--timeout", "0.2")

@@ -88,6 +88,21 @@ def colour(b):
         b.environment = saved
 
 
+@test("conventions: a duration is --for; the names of earlier versions are accepted with a note")
+def former_names(b):
+    _, at = b.serve("heart-rate.json")
+    for old, new, words in (
+            ("--timeout", "--for", ["scan", "air:", "--json"]), ("--seconds", "--for", ["demo"]),
+            ("--seconds", "--for", ["bench", at, "--test", "ping", "--warm-up", "0", "--json"]),
+            ("--listen", "--for", ["raw", at, "0a1500"])):
+        note = f"atto {words[0]}: warning: {old} is called {new} now\n"
+        equal(b.run(*words, new, "0.05").err.count("is called"), 0, words)
+        for given in ([old, "0.05"], [f"{old}=0.05"]):
+            ended = b.run(*words, *given)
+            equal((ended.code, note in ended.err), (0, True), f"{words}: {ended}")
+        expect(old + " " not in b.run(words[0], "--help").out.replace("--timeout SECONDS", ""), words)
+
+
 @test("conventions: the word warning is in colour")
 def warnings(b):
     b.environment.update(NO_COLOR="", TERM="xterm")

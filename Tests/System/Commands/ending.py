@@ -35,7 +35,7 @@ def waiting(b):
             (["read", mute.endpoint, "3"], "response to Read Request (0x0A)"),
             (["subscribe", mute.endpoint, "3"], "response to Find Information Request (0x04)"),
             (["raw", mute.endpoint, "0a0300"], "response to Read Request (0x0A)"),
-            (["raw", mute.endpoint, "ff", "--listen", "60"], "listening"),
+            (["raw", mute.endpoint, "ff", "--for", "60"], "listening"),
             (["bench", mute.endpoint], "response to Read By Group Type Request (0x10)"),
             (["conform", mute.endpoint, "--timeout", "60"], "survey/database"),
             (["play", mute.endpoint, transcript], "ONE/one"),
@@ -114,11 +114,11 @@ def flooding(pdus):
     return answer
 
 
-@test("ending: raw --listen ends under a flood, with the example of its help")
+@test("ending: raw --for ends under a flood, with the example of its help")
 def flood(b):
-    contains(b.run("raw", "--help").out, "0a1500", "--listen 5")
+    contains(b.run("raw", "--help").out, "0a1500", "--for 5")
     peer = b.peer(flooding(["1b03000102"] * 64))
-    ended = b.run("raw", peer.endpoint, "0a0300", "--listen", "0.3", "--json")
+    ended = b.run("raw", peer.endpoint, "0a0300", "--for", "0.3", "--json")
     equal((ended.code, ended.err), (0, ""))
     expect(len(ended.lines) > 10, f"{len(ended.lines)} lines")
     # The response never comes: the time for it does not begin anew with each PDU.
@@ -135,7 +135,7 @@ def flood(b):
 def blocked(b):
     peer = b.peer(flooding(["1b03000102"] * 64))
     read, write = os.pipe()
-    running = b.start("raw", peer.endpoint, "0a0300", "--listen", "60", "--max-time", "0.5",
+    running = b.start("raw", peer.endpoint, "0a0300", "--for", "60", "--max-time", "0.5",
                       stdout=write)
     os.close(write)
     expect(select.select([read], [], [], PATIENCE)[0], "no output")

@@ -263,7 +263,7 @@ def client_gone(b):
     equal(peer.heard(), [f"5203{number:04x}" for number in range(50)])
     running.line("client 1 ended: the client closed its connection", where="err")
     # A client that is killed.
-    reader = b.start("raw", between, "520300", "--listen", "60")
+    reader = b.start("raw", between, "520300", "--for", "60")
     running.line("client 2 connected", where="err")
     reader.line("520300")
     peer.ended.clear()

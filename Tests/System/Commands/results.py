@@ -158,9 +158,9 @@ def writes(b):
 @test("results: raw shows both directions")
 def raw(b):
     _, at = b.serve(STRAP)
-    equal(b.run("raw", at, "0a1500", "--listen", "0.02").lines,
+    equal(b.run("raw", at, "0a1500", "--for", "0.02").lines,
           ["> 0a1500  Read Request 0x0015", "< 0b01  Read Response 01"])
-    found = b.run("raw", at, "0a1500", "0a", "ff", "--listen", "0.05", "--json").json
+    found = b.run("raw", at, "0a1500", "0a", "ff", "--for", "0.05", "--json").json
     equal([(p["direction"], p["pdu"]) for p in found], [
         ("sent", "0a1500"), ("received", "0b01"), ("sent", "0a"), ("received", "010a000004"),
         ("sent", "ff")])

@@ -12,7 +12,7 @@ TO_SERVER, TO_CLIENT = ("e789c754-41a1-45f4-a948-a0a1a90dba53", "016a2cc7-e14b-4
 
 def listen(b, scenario, *words, endpoint=None):
     endpoint = endpoint or f"unix:{b.path('peer')}"
-    running = b.start("bench", endpoint, "--scenario", scenario, "--listen", "--json", *words)
+    running = b.start("bench", "--listen", endpoint, "--scenario", scenario, "--json", *words)
     running.line("listening on", "err")
     return running, endpoint
 
@@ -100,7 +100,7 @@ def repeated(b):
     rows = server.end().json
     equal([(row["run"], row["count"]) for row in rows], [(n, 5) for n in range(3)])
     server, at = listen(b, "receive")
-    ended = b.run("bench", at, "--scenario", "send", "--seconds", 0.2, "--pace", 10)
+    ended = b.run("bench", at, "--scenario", "send", "--for", 0.2, "--pace", 10)
     equal(ended.code, 0)
     contains(ended.out, "send over gatt", "limited by the pace: --pace asks for 100.0 values a second")
     server.end()
@@ -167,15 +167,14 @@ def endless(b):
     expect(ended.code in (0, 3), ended)
     expect(1 <= len(ended.json) <= 3000, len(ended.json))
     # While it waits for a peer, and within a run of either end.
-    for words in (["--scenario", "receive", "--over", "channel", "--listen"],
-                  ["--scenario", "pong", "--listen"]):
-        waiting = b.start("bench", "air:Endless", *words)
+    for words in (["--scenario", "receive", "--over", "channel"], ["--scenario", "pong"]):
+        waiting = b.start("bench", "--listen", "air:Endless", *words)
         waiting.line("listening on", "err")
         equal(waiting.stop().code, 3, words)
     for over in ("gatt", "channel"):
         for victim in ("send", "receive"):
             server, at = listen(b, "receive", "--over", over, "--linger", endpoint="air:Endless")
-            client = b.start("bench", at, "--scenario", "send", "--over", over, "--seconds", 60, "--json")
+            client = b.start("bench", at, "--scenario", "send", "--over", over, "--for", 60, "--json")
             # A run has begun when the processes have used CPU time for a while.
             used = lambda: sum(map(int, open(f"/proc/{client.process.pid}/stat").read().split()[13:15]))
             before = used()
@@ -201,7 +200,7 @@ def mistakes(b):
             (["--scenario", "send", "--size", 9], "at least 10 octets"),
             (["--scenario", "send", "--over", "channel", "--size", 11], "at least 12 octets"),
             (["--scenario", "send", "--psm", 130], "requires --over channel"),
-            (["--scenario", "send", "--listen", "--response"], "is for a GATT client"),
+            (["--scenario", "send", "--listen", "air:Here"], 'unexpected argument "unix:'),
             (["--scenario", "send", "--test", "read"], "--test"),
             (["--scenario", "send", "--handle", "3"], "--handle"),
             (["--scenario", "send", "--size", 21], "--mtu 24"),
@@ -209,3 +208,6 @@ def mistakes(b):
             (["--size", 8193], "to 8192 with --scenario"),
             (["--size", 513, "--test", "write", "--mtu", 517], "at most 512 octets")]:
         b.refuses(2, [part], "bench", at, *words)
+    b.refuses(2, ["is for a GATT client"],
+              "bench", "--listen", "air:Here", "--scenario", "send", "--response")
+    b.refuses(2, ["--listen requires --scenario"], "bench", "--listen", "air:Here")

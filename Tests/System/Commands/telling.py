@@ -37,13 +37,13 @@ def unauthenticated(b):
 
 @test("telling: scan has no name, and says that it uses the virtual air")
 def scanning(b):
-    b.refuses(2, ["scan cannot use air:Strap", "--name NAME"], "scan", "air:Strap", "--timeout", "0.1")
-    b.refuses(2, ["scan cannot use air:"], "scan", "air:C0:00:00:00:00:01", "--timeout", "0.1")
-    if "no Bluetooth adapter" in b.run("scan", "--timeout", "0.05").err:
-        ended = b.run("scan", "--timeout", "0.05", "--json")
+    b.refuses(2, ["scan cannot use air:Strap", "--name NAME"], "scan", "air:Strap", "--for", "0.1")
+    b.refuses(2, ["scan cannot use air:"], "scan", "air:C0:00:00:00:00:01", "--for", "0.1")
+    if "no Bluetooth adapter" in b.run("scan", "--for", "0.05").err:
+        ended = b.run("scan", "--for", "0.05", "--json")
         equal((ended.out, ended.err), ("", "using the virtual air (air:): no Bluetooth adapter is powered on"
                                            + "\n"))
-    equal(b.run("scan", "air:", "--timeout", "0.05").err, "")
+    equal(b.run("scan", "air:", "--for", "0.05").err, "")
 
 
 @test("telling: adapters --watch ends where the kernel has no Bluetooth")

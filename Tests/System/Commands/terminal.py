@@ -24,7 +24,7 @@ def trace(b):
                                    ("< 03f700", "Exchange MTU Response 247"),
                                    ("> 0a1500", "Read Request 0x0015"), ("< 0b01", "Read Response"))):
         contains(line, *parts)
-    ended = b.run("raw", at, "0a1500", "--trace", "--listen", "0.02")
+    ended = b.run("raw", at, "0a1500", "--trace", "--for", "0.02")
     equal(len(ended.err.splitlines()), 2)
 
 
@@ -95,7 +95,7 @@ def closed_streams(b):
     _, at = b.serve("heart-rate.json")
     for redirect in ("<&-", "2>&-", "<&- 2>&-"):
         for words in (f"read {at} 0x0015", f"discover {at} --trace", "read", "--help",
-                      f"raw {at} 0a1500 --listen 0.01"):
+                      f"raw {at} 0a1500 --for 0.01"):
             ended = subprocess.run(
                 f"{b.atto} {words} {redirect}", shell=True, text=True, capture_output=True,
                 executable="/bin/bash", timeout=PATIENCE, env=b.environment)
@@ -170,7 +170,7 @@ def progress(b):
         equal(fuzz(*words)[0], "", f"with {words}")
 
 
-@test("terminal: long reads and writes, raw --listen and decode show their progress")
+@test("terminal: long reads and writes, raw --for and decode show their progress")
 def more_progress(b):
     def slow(pdu):
         time.sleep(0.1)
@@ -187,7 +187,7 @@ def more_progress(b):
     text, ended = b.on_terminal("write", peer.endpoint, "0x0021", "00" * 200, "--long")
     equal(ended.code, 0)
     expect(re.search(r"\r\x1b\[Kwriting 0x0021: octet \d+", text), repr(text))
-    text, ended = b.on_terminal("raw", peer.endpoint, "5200", "--listen", "0.8")
+    text, ended = b.on_terminal("raw", peer.endpoint, "5200", "--for", "0.8")
     contains(text, "listening for 1 s more")
     # A large capture, whose PDUs go elsewhere.
     record = bytes.fromhex("0240000700030004000a0300")

@@ -82,7 +82,7 @@ DIALOGUES = [
         ("1220000100", "1b120005", "13"), ("1220000000", "13")]),
     ("subscribe --indicate", ["subscribe", "0x0012", "--indicate", "--cccd", "19", "--count", "1"], [
         ("1213000200", "13", "1d120005"), ("1e",), ("1213000000", "13")]),
-    ("raw", ["raw", "0a1200", "52120001", "ff00", "--listen", "0.05"], [
+    ("raw", ["raw", "0a1200", "52120001", "ff00", "--for", "0.05"], [
         ("0a1200", "0b"), ("52120001",), ("ff00",)]),
     ("discover", ["discover"], None),
 ]
@@ -132,7 +132,7 @@ def discover(b):
 @test("wire: a command interrupted after connecting sends nothing")
 def silent(b):
     peer = b.peer(lambda pdu: [])
-    running = b.start("raw", peer.endpoint, "ff", "--listen", "10", "--json")
+    running = b.start("raw", peer.endpoint, "ff", "--for", "10", "--json")
     running.line("sent")
     ended = running.stop()
     equal((ended.code, ended.err), (0, ""))
@@ -143,7 +143,7 @@ def silent(b):
 def raw_between(b):
     peer = b.peer(script(("026400", "1b030001", "1d030002", "036400"),
                          ("0a0300", "1b030003", "0b" + "01" * 40), ("1e",)))
-    ended = b.run("raw", peer.endpoint, "--mtu", "100", "0a0300", "1e", "--listen", "0.05", "--json")
+    ended = b.run("raw", peer.endpoint, "--mtu", "100", "0a0300", "1e", "--for", "0.05", "--json")
     equal((ended.code, ended.err), (0, ""))
     equal([(p["direction"][0], p["pdu"]) for p in ended.json], [
         ("s", "026400"), ("r", "1b030001"), ("r", "1d030002"), ("r", "036400"), ("s", "0a0300"),

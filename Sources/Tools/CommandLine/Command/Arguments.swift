@@ -1,13 +1,15 @@
 /// A parsed command line: words and typed option values.
 package struct Arguments: Sendable {
   /// The arguments that are not options, in order.
-  package let words: [String]
+  package private(set) var words: [String]
   /// ``words`` after ENDPOINT, which `atto session` leaves out.
   package private(set) var operands: ArraySlice<String>
   /// What becomes of the command's lines.
   let delivery: Delivery
   /// The session that carries the command out; nil for a command of its own.
   package var place: (any SessionPlace)?
+  /// Warnings about options that have other names now.
+  package let notes: [String]
   private let values: [String: any Sendable]
 
   /// Parses the words after the command's name. Options and other arguments may be mixed, options
@@ -19,6 +21,7 @@ package struct Arguments: Sendable {
     delivery = command.delivery
     let options = command.options.flatMap(\.options)
     var (others, given): ([String], [String: [String]]) = ([], [:])
+    var notes: [String] = []
     var rest = words[...]
     while let word = rest.popFirst() {
       if word == "--" {
@@ -32,6 +35,9 @@ package struct Arguments: Sendable {
       }
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let option = try Self.option(String(parts[0]), of: options)
+      if let former = option.formerName, parts[0] == "--" + former {
+        notes.append("warning: --\(former) is called --\(option.name) now")
+      }
       if option.argument == nil {
         guard parts.count == 1 else { throw UsageError("--\(option.name) does not take a value") }
         given[option.name, default: []].append("")
@@ -50,6 +56,7 @@ package struct Arguments: Sendable {
       throw UsageError("unexpected argument \"\(others[limit])\"")
     }
     self.words = others
+    self.notes = notes
     operands = command.namesEndpoint ? others.dropFirst() : others[...]
     self.values = values
   }
@@ -64,6 +71,9 @@ package struct Arguments: Sendable {
       word.hasPrefix("--") && !name.isEmpty && $0.name.hasPrefix(name)
     }
     if let option = near.first(where: { $0.name == name }) { return option }
+    if let option = options.map(\.description).first(where: { $0.formerName == String(name) }) {
+      return option
+    }
     guard let option = near.first else {
       let names = options.map(\.description.name)
       throw UsageError(
@@ -103,6 +113,13 @@ package struct Arguments: Sendable {
     var replaced = self
     replaced.operands = ArraySlice(operands.map { $0 == "-" ? text : $0 })
     return replaced
+  }
+
+  /// The same with an endpoint in front.
+  package func naming(_ endpoint: String) -> Arguments {
+    var named = self
+    named.words.insert(endpoint, at: 0)
+    return named
   }
 
   /// For commands where the number of arguments depends on the options.

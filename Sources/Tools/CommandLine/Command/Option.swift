@@ -3,6 +3,8 @@ package struct OptionDescription: Sendable {
   package let name: String
   /// A letter that may be given for it, where another tool's users expect one.
   package var short: String?
+  /// A name that it had in an earlier version, and that is accepted with a note.
+  var formerName: String?
   /// The placeholder of the value in help; nil for a flag.
   let argument: String?
   /// A sentence. Help appends the allowed values and the default.
@@ -44,6 +46,13 @@ package struct Option<Value: Sendable>: CommandOption {
     self.description = description
     self.absent = absent
     self.parse = parse
+  }
+
+  /// The same option, which an earlier version called by another name.
+  package func formerly(_ name: String) -> Option {
+    var option = self
+    option.description.formerName = name
+    return option
   }
 
   package func read(_ texts: [String]) throws(UsageError) -> any Sendable {

@@ -23,7 +23,8 @@ enum BenchCommand: Command {
   static let description = CommandDescription(
     "bench", "Measure throughput and latency against a peer.",
     synopsis: [
-      "ENDPOINT [--test TEST] [OPTIONS]", "ENDPOINT --scenario SCENARIO [--listen] [OPTIONS]",
+      "ENDPOINT [--test TEST] [OPTIONS]", "ENDPOINT --scenario SCENARIO [OPTIONS]",
+      "--listen ENDPOINT --scenario SCENARIO [OPTIONS]",
     ], arguments: [.endpoint],
     details: """
       Measure against atto serve Fixtures/bench.json: its values are numbered, and counted by their
@@ -54,11 +55,12 @@ enum BenchCommand: Command {
       "atto bench 'air:Bench?phy=2M&interval=15ms&dle=251' --mtu 247 --test notify",
       "atto bench unix:/tmp/bench --json > before.json",
       "atto bench unix:/tmp/bench --compare before.json --report page.html",
-      "atto bench air:Bench --scenario receive --listen --over channel",
+      "atto bench --listen air:Bench --scenario receive --over channel",
       "atto bench air:Bench --scenario send --over channel --size 500",
     ])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
+    let arguments = try ScenarioPlan.placed(arguments)
     let connecting = try Connecting(arguments, isMeasured: true)
     let bench = try await Bench(arguments, connecting, on: loop)
     do {

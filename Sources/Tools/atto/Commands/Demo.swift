@@ -10,8 +10,9 @@ import Synchronization
 /// The peripheral runs on a loop of its own, so that data crosses threads through sockets, as between
 /// processes.
 enum DemoCommand: Command {
-  private static let seconds = Option.seconds(
-    "seconds", default: 1, "How long to measure the throughput.")
+  private static let time = Option.seconds(
+    "for", default: 1, "How long to measure the throughput."
+  ).formerly("seconds")
 
   static let description = CommandDescription(
     "demo", "Run a scripted demo on simulated radios.", synopsis: ["[OPTIONS]"],
@@ -20,7 +21,7 @@ enum DemoCommand: Command {
       connects, exchanges the MTU, discovers the services, reads a long value, writes one in prepared
       parts, subscribes, and measures the throughput.
       """,
-    options: [seconds, CommonOptions.trace], examples: ["atto demo"])
+    options: [time, CommonOptions.trace], examples: ["atto demo"])
 
   static func run(_ arguments: Arguments, on loop: Loop) async throws {
     // A virtual air of its own, apart from other radios of this user.
@@ -42,7 +43,7 @@ enum DemoCommand: Command {
     try await tour.readLong()
     try await tour.writePrepared()
     try await tour.subscribe()
-    try await tour.measure(strap, for: arguments[seconds])
+    try await tour.measure(strap, for: arguments[time])
 
     connection.close()
     strap.listener.stop()

@@ -17,7 +17,7 @@ advertiser = client(
     "12345678-1234-1234-1234-123456789abc", "--manufacturer", "0059:0102", "--appearance",
     "0x0341")
 check(json.loads(advertiser.line())["event"] == "advertising")
-device = scan("--name", "Kettle", "--count", "1", "--timeout", "5").objects()[0]
+device = scan("--name", "Kettle", "--count", "1", "--for", "5").objects()[0]
 check(set(device["services"]) == {"180f", "12345678-1234-1234-1234-123456789abc"}, device)
 check(device["appearance"] == 0x0341, device)
 check("05ff59000102" in device["advertisement"] + device["scanResponse"], device)
@@ -31,7 +31,7 @@ advertiser.signal(signal.SIGKILL)
 advertiser.wait()
 # The kernel removes the instance at its timeout: at most 12 s after the last refresh.
 while atto(
-    "scan", "le:@hci0", "--name", "Kettle", "--count", "1", "--timeout", "3", status=None
+    "scan", "le:@hci0", "--name", "Kettle", "--count", "1", "--for", "3", status=None
 ).status == 0:
     check(time.monotonic() - start < 16, "the advertisement has outlived its process")
 print(f"off the air {time.monotonic() - start:.1f} s after SIGKILL")
@@ -39,7 +39,7 @@ watcher.signal(signal.SIGINT)
 watcher.wait()
 
 time.sleep(max(0.0, begun + 13.5 - time.monotonic()))
-scan("--name", "Lasting", "--count", "1", "--timeout", "5")
+scan("--name", "Lasting", "--count", "1", "--for", "5")
 lasting.signal(signal.SIGINT)
 check(lasting.wait() == 0, lasting.errors)
-scan("--count", "1", "--timeout", "3", status=4)
+scan("--count", "1", "--for", "3", status=4)

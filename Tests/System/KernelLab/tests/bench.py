@@ -4,7 +4,7 @@ kinds, what the kernel tells of the link, and a link that dies under it."""
 from peers import *
 
 TESTS = ["read", "write", "write-command", "notify", "indicate", "long-read", "discover", "ping"]
-BRIEF = ["--seconds", "2", "--warm-up", "0.1"]
+BRIEF = ["--for", "2", "--warm-up", "0.1"]
 
 # It advertises by itself.
 with Server("bench", listen="le:@hci1") as server:
@@ -40,7 +40,7 @@ with Server("bench", listen="le:@hci1") as server:
 
     # The link dies in the middle: what there is so far, marked, and status 3.
     server.events("of before", quiet=0.5)
-    running = client("bench", endpoint(), "--test", "notify", "--seconds", "30", "--warm-up", "0",
+    running = client("bench", endpoint(), "--test", "notify", "--for", "30", "--warm-up", "0",
                      "--json")
     server.event("configured")
     # For values to be counted, of which nobody tells before the end.

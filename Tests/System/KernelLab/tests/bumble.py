@@ -28,9 +28,9 @@ with BumbleAir(1, "--display", host=True) as air:
     peer = air.endpoint(None, 0)
     # These controllers tell how strong a signal is, and every advertisement that they receive.
     scan = ["scan", air.listen(0), "--name", "Bumble", "--json"]
-    seen = atto(*scan, "--rssi", "-50", "--count", "1", "--timeout", "10").objects()[0]
+    seen = atto(*scan, "--rssi", "-50", "--count", "1", "--for", "10").objects()[0]
     check(seen["rssi"] == -50 and seen["address"] == air.host, seen)
-    check(not atto(*scan, "--rssi", "-49", "--timeout", "3").output, "too weak")
+    check(not atto(*scan, "--rssi", "-49", "--for", "3").output, "too weak")
     repeated = client(*scan, "--duplicates")
     repeated.expect('"seen"', 3)
     repeated.signal(signal.SIGINT)
@@ -96,7 +96,7 @@ with BumbleAir(1, "--display", host=True) as air:
     for mode, scenario, words in (
             ("l2cap-client", "send", ["--scenario", "receive", "--over", "channel"]),
             ("l2cap-client", "ping", ["--scenario", "pong", "--over", "channel"])):
-        waiting = client("bench", air.listen(0), *words, "--listen", "--json")
+        waiting = client("bench", "--listen", air.listen(0), *words, "--json")
         deadline = time.monotonic() + PATIENCE
         while "listening on PSM" not in waiting.errors:
             check(time.monotonic() < deadline, waiting.errors)

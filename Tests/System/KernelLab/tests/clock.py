@@ -41,7 +41,7 @@ with wall_clock() as put:
     with counter(), Server("bench", adapter=3) as bench:
         values = Values(client("subscribe", endpoint(), VALUE, "--json", "--time"))
         begin = time.monotonic()
-        running = client("bench", endpoint(3, 2), "--test", "notify", "--seconds", BENCH_SECONDS, "--json")
+        running = client("bench", endpoint(3, 2), "--test", "notify", "--for", BENCH_SECONDS, "--json")
         bench.event("configured")
         values.more(2)
         passed("values and a benchmark")
@@ -84,7 +84,7 @@ with wall_clock() as put:
             seen = client("capture", "hci0", "--json")
             begin = time.monotonic()
             scan = client("scan", "le:@hci2", "--json", "--duplicates", "--address", ADDRESSES[3],
-                          "--timeout", SCAN_SECONDS)
+                          "--for", SCAN_SECONDS)
             scan.expect("found")
             passed("a gateway and a scan")
             for hours in STEPS:

@@ -143,7 +143,7 @@ check(lines["capability"]["remedy"].startswith(f"sudo setcap cap_net_admin+ep {p
 check(lines["receive-buffer"]["mark"] == "warn" and "rmem_max" in lines["receive-buffer"]["remedy"],
       plain)
 check("processes of other users hold" in lines["programs"]["text"], plain)
-refused = run([*NOBODY, program, "scan", "le:@hci0", "--timeout", "1"], 3)
+refused = run([*NOBODY, program, "scan", "le:@hci0", "--for", "1"], 3)
 check("CAP_NET_ADMIN" in refused.errors and "atto doctor" in refused.errors, refused)
 held = run([*NOBODY, "--no-new-privs", program, "doctor", "--json"], 4)
 check("NoNewPrivs" in held.output and "setcap" not in held.output, held)

@@ -4,7 +4,7 @@ from peers import *
 with Server("edges") as server:
     # From the second on the link is the one before's, which the kernel keeps for a while.
     for offered, wanted in [(None, 23), (23, 23), (24, 24), (64, 64), (247, 247), (517, 517)]:
-        words = ["raw", endpoint(), "0a3500", "--json", "--listen", "0.01"]
+        words = ["raw", endpoint(), "0a3500", "--json", "--for", "0.01"]
         if offered:
             words += ["--mtu", offered]
         pdus = [bytes.fromhex(line["pdu"]) for line in atto(*words).objects()]

@@ -21,17 +21,17 @@ def serve(*words) -> Server:
 
 
 with serve() as server:
-    found = scan("--name", "Atto Strap", "--service", "180D", "--count", "1", "--timeout", "5")
+    found = scan("--name", "Atto Strap", "--service", "180D", "--count", "1", "--for", "5")
     device = found.objects()[0]
     check(device["address"] == ADDRESSES[1] and device["connectable"], device)
     check("180d" in device["services"], device)
     print(f"found by name in {found.seconds:.2f} s")
     check(found.seconds < 10, found)
     # Two scans at a time, of two processes.
-    other = client("scan", "le:@hci0", "--json", "--count", "1", "--timeout", "5")
-    scan("--count", "1", "--timeout", "5")
+    other = client("scan", "le:@hci0", "--json", "--count", "1", "--for", "5")
+    scan("--count", "1", "--for", "5")
     check(other.wait() == 0, other.errors)
-    scan("--service", "1810", "--count", "1", "--timeout", "3", status=4)
+    scan("--service", "1810", "--count", "1", "--for", "3", status=4)
 
     found = atto("discover", endpoint(), "--mtu", "517")
     print(f"discovered in {found.seconds:.2f} s")
@@ -41,10 +41,10 @@ with serve() as server:
     # emulated controller has the first one's handle, so none is made.)
     subscriber = client("subscribe", endpoint(), "0x0013", "--json")
     subscriber.line()
-    atto("scan", "le:@hci2", "--name", "Atto Strap", "--count", "1", "--timeout", "5")
+    atto("scan", "le:@hci2", "--name", "Atto Strap", "--count", "1", "--for", "5")
     server.signal(signal.SIGINT)
     check(server.wait() == 0, server.errors)
     subscriber.wait()
 reset()
 # It ended with its process.
-scan("--count", "1", "--timeout", "3", status=4)
+scan("--count", "1", "--for", "3", status=4)

@@ -77,7 +77,7 @@ with Server("heart-rate") as server:
     left.signal(signal.SIGKILL)
     left.wait()
     # One value a second, for as long as somebody takes them.
-    following = client("raw", endpoint(), "0a0300", "--json", "--listen", "3")
+    following = client("raw", endpoint(), "0a0300", "--json", "--for", "3")
     unasked, answers = [], []
     while not (unasked and answers) and (line := following.line()) is not None:
         pdu = json.loads(line)["pdu"]

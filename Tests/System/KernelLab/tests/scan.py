@@ -36,7 +36,7 @@ with on_air({1: split, 2: whole}):
         (["--service", "180D", "--name", "Split"], 1),
         (["--service", "180F", "--name", "Whole", "--address", ADDRESSES[2]], 2),
     ]:
-        found = scan(*words, "--count", 1, "--timeout", PATIENCE)[0]
+        found = scan(*words, "--count", 1, "--for", PATIENCE)[0]
         check((found["event"], found["address"]) == ("found", ADDRESSES[wanted]), words, found)
         if "--name" in words:
             services = [LONG, "180d"] if wanted == 1 else ["180f"]
@@ -48,14 +48,14 @@ with on_air({1: split, 2: whole}):
         # A strength that nobody tells is not known to be enough.
         ["--rssi", "-127"],
     ]:
-        found = scan(*words, "--timeout", 3)
+        found = scan(*words, "--for", 3)
         check(not found, words, found)
-    refused = atto("scan", "le:@hci0", "--passive", "--timeout", 1, status=3)
+    refused = atto("scan", "le:@hci0", "--passive", "--for", 1, status=3)
     check("passive scans" in refused.errors, refused)
 
     # It ends at its time, though nothing is wrong; each device is found once, and seen again only
     # with news: here the scan response.
-    ended = atto("scan", "le:@hci0", "--json", "--timeout", 3, "--address", ADDRESSES[1])
+    ended = atto("scan", "le:@hci0", "--json", "--for", 3, "--address", ADDRESSES[1])
     check(ended.seconds >= 3, ended)
     told = ended.objects()
     check([line["event"] for line in told] in (["found"], ["found", "seen"]), told)
@@ -71,7 +71,7 @@ with on_air({1: split, 2: whole}):
 # kernel's discovery is the first one's for 10.24 s.)
 first = client("scan", "le:@hci0", "--json", "--service", "1816")
 time.sleep(1)
-other = client("scan", "le:@hci0", "--json", "--name", "Late", "--count", 1, "--timeout", 5)
+other = client("scan", "le:@hci0", "--json", "--name", "Late", "--count", 1, "--for", 5)
 deadline = time.monotonic() + PATIENCE
 while other.process.poll() is None and time.monotonic() < deadline:
     # Told once each time.
