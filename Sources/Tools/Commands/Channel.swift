@@ -8,7 +8,8 @@ package enum ChannelCommand: Command {
   private static let psm = Option.integer(
     "psm", "N", in: 1...255, "The PSM on which the peer listens, 1 to 255.")
   private static let listen = Option.text(
-    "listen", "ENDPOINT", "Wait at air:, air:NAME, le: or le:@hciN for a peer that opens a channel.",
+    "listen", "ENDPOINT",
+    "Wait at air:, air:NAME, le: or le:@hciN for a peer that opens a channel.",
     kind: .place)
   private static let encrypted = Option.flag(
     "encrypted", "With --listen: require an encrypted link.")

@@ -12,7 +12,8 @@ package enum ConformCommand: Command {
     "profile", "FILE", "The server's profile, to check its permissions.")
   private static let client = Option.flag("client", "Check clients that connect, not a server.")
   private static let listen = Option.text(
-    "listen", "ENDPOINT", "With --client: where to listen: unix:PATH, air:NAME, le: or fd:N.", kind: .place)
+    "listen", "ENDPOINT", "With --client: where to listen: unix:PATH, air:NAME, le: or fd:N.",
+    kind: .place)
   private static let slow = Option.flag(
     "slow", "With --client: run the cases that take more than half a minute too.")
   private static let timeout = Option.seconds(
