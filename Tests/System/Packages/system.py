@@ -138,7 +138,8 @@ class System:
         """Runs a script of the shell, as a user in their home or as root in /tmp. Its processes and mounts
         end with it, and with this process."""
         mounts = [f'mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/run" && '
-                  'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"']
+                  'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts" && '
+                  'mkdir -p "$0/dev/shm" && mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm"']
         for inside, outside in self.folders.items():
             self.path(inside).mkdir(parents=True, exist_ok=True)
             mounts.append(f'mount --bind -o ro {shlex.quote(str(outside))} "$0{inside}"')
