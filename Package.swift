@@ -80,7 +80,7 @@ let package = Package(
       name: "AttoLinks", dependencies: ["AttoATT", "CAttoLinux"], path: "Sources/System/Links",
       swiftSettings: common),
     .target(
-      name: "AttoEventLoop", dependencies: ["CAttoLinux"], path: "Sources/System/EventLoop",
+      name: "AttoEventLoop", dependencies: ["AttoATT", "CAttoLinux"], path: "Sources/System/EventLoop",
       swiftSettings: common + inheriting),
 
     // Radio: adapters, and the model of LE link timing.

@@ -17,14 +17,7 @@
 
   /// Saturates at the ends of the clock, which are about 292 years away.
   @inlinable public static func + (instant: Instant, duration: Duration) -> Instant {
-    let parts = duration.components
-    let end = Instant(nanoseconds: duration < .zero ? .min : .max)
-    let (whole, far) = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (nanoseconds, further) = whole.addingReportingOverflow(
-      parts.attoseconds / 1_000_000_000)
-    if far || further { return end }
-    let (sum, furthest) = instant.nanoseconds.addingReportingOverflow(nanoseconds)
-    return furthest ? end : Instant(nanoseconds: sum)
+    instant.advanced(by: duration.inNanoseconds)
   }
 
   /// The instant this many nanoseconds later; saturates at the ends of the clock.
@@ -36,5 +29,16 @@
   /// The time between two instants.
   @inlinable public static func - (a: Instant, b: Instant) -> Duration {
     .nanoseconds(a.nanoseconds) - .nanoseconds(b.nanoseconds)
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds; saturates.
+  @inlinable package var inNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let farthest: Int64 = seconds < 0 ? .min : .max
+    let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (exact, isFarther) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return isFar || isFarther ? farthest : exact
   }
 }

@@ -220,7 +220,7 @@ final class KernelDiscovery {
 
   private func setSweep() {
     guard sweep == nil, let oldest = received.values.map(\.seen).min() else { return }
-    let due = oldest + Int64(Self.goneTime / .nanoseconds(1))
+    let due = oldest + Self.goneTime.inNanoseconds
     sweep = LoopTimer(after: .nanoseconds(max(0, due - loop.now)), on: loop) { [weak self] in
       self?.loseUnseen()
     }
@@ -228,7 +228,7 @@ final class KernelDiscovery {
 
   private func loseUnseen() {
     sweep = nil
-    let limit = loop.now - Int64(Self.goneTime / .nanoseconds(1))
+    let limit = loop.now - Self.goneTime.inNanoseconds
     for (address, device) in received where device.seen <= limit { lose(address) }
     setSweep()
   }

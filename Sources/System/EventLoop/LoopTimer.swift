@@ -1,3 +1,5 @@
+import AttoATT
+
 /// A timer that calls a closure once. Used on the loop's thread. ``cancel()`` releases the
 /// closure.
 public final class LoopTimer: TimerHandler {
@@ -33,16 +35,5 @@ public final class LoopTimer: TimerHandler {
     let nanoseconds = delay.inNanoseconds
     let (moment, isFar) = now.addingReportingOverflow(nanoseconds)
     return isFar ? (nanoseconds < 0 ? now : .max) : moment
-  }
-}
-
-extension Duration {
-  /// Whole nanoseconds; saturates.
-  package var inNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let farthest: Int64 = seconds < 0 ? .min : .max
-    let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (exact, isFarther) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return isFar || isFarther ? farthest : exact
   }
 }

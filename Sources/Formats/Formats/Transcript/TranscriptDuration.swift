@@ -1,3 +1,5 @@
+import AttoATT
+
 /// Durations in transcripts: a decimal number with the unit `s`, `ms` or `us`.
 enum TranscriptDuration {
   /// The longest duration: a day.
@@ -43,8 +45,7 @@ enum TranscriptDuration {
 
   /// The duration in the largest unit that gives at least 1, without trailing zeros: `30.1s`, `200ms`.
   static func text(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    let nanoseconds = duration.inNanoseconds
     guard nanoseconds != 0 else { return "0s" }
     let (name, unit) = units.last { nanoseconds >= $0.nanoseconds } ?? units[0]
     var text = "\(nanoseconds / unit)"

@@ -46,7 +46,7 @@ final class ChannelCore: ReadinessHandler {
     self.watch = nil
     handler = nil
     loop.unwatch(watch)
-    linger(until: loop.now + Int64(Self.lingerTime / .nanoseconds(1)))
+    linger(until: loop.now + Self.lingerTime.inNanoseconds)
   }
 
   /// The timer holds the channel.

@@ -55,13 +55,12 @@ final class CaseOutput {
   }
 
   private func json(_ report: CaseReport) -> JSONObject {
-    let (seconds, attoseconds) = report.duration.components
-    return [
+    [
       "case": report.name, "title": report.title, "outcome": report.word,
       "reason": report.reason, "rule": report.finding?.rule, "section": report.finding?.section,
       "happened": report.finding?.happened, "line": report.finding?.line,
       "expected": report.finding?.expected, "got": report.finding?.got.map(Shown.hex),
-      "seconds": Double(seconds) + (Double(attoseconds) / 1e15).rounded() / 1e3,
+      "seconds": (Double(report.duration.inNanoseconds) / 1e6).rounded() / 1e3,
       "exchange": report.exchange.map { pdu -> JSONObject in
         [
           "direction": pdu.isFromPeer ? "received" : "sent", "pdu": Shown.hex(pdu.octets),
