@@ -37,7 +37,7 @@ let isFuzzing = Context.environment["ATTO_FUZZING"] != nil
 extension Target {
   static var fuzzTargets: Target {
     let tested: [Dependency] = [
-      "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoRadio", "AttoVirtualRadio",
+      "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoText", "AttoRadio", "AttoVirtualRadio",
       "AttoStore", "Atto",
       "AttoLinks", "AttoLinkTiming", "AttoConformance", "AttoESPHome", "AttoGateway",
       "AttoMQTT",
@@ -80,7 +80,8 @@ let package = Package(
       name: "AttoLinks", dependencies: ["AttoATT", "CAttoLinux"], path: "Sources/System/Links",
       swiftSettings: common),
     .target(
-      name: "AttoEventLoop", dependencies: ["AttoATT", "CAttoLinux"], path: "Sources/System/EventLoop",
+      name: "AttoEventLoop", dependencies: ["AttoATT", "CAttoLinux"],
+      path: "Sources/System/EventLoop",
       swiftSettings: common + inheriting),
 
     // Radio: adapters, and the model of LE link timing.
@@ -121,9 +122,13 @@ let package = Package(
       ],
       path: "Sources/Atto/Store", swiftSettings: common),
 
-    // Formats: profiles, transcripts, captures, assigned numbers.
+    // Formats: text and JSON; profiles, transcripts, captures, assigned numbers.
     .target(
-      name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI", "CAttoTables"],
+      name: "AttoText", dependencies: ["AttoATT"], path: "Sources/Formats/Text",
+      swiftSettings: common),
+    .target(
+      name: "AttoFormats",
+      dependencies: ["AttoATT", "AttoGATT", "AttoHCI", "AttoText", "CAttoTables"],
       path: "Sources/Formats/Formats", swiftSettings: common),
     .target(
       name: "CAttoTables", path: "Sources/Formats/CTables",
@@ -152,7 +157,8 @@ let package = Package(
     .target(
       name: "AttoGateway",
       dependencies: [
-        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoLinks", "AttoRadio",
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoLinks",
+        "AttoRadio",
         "AttoStore", "AttoStreams",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
@@ -163,7 +169,8 @@ let package = Package(
     .target(
       name: "AttoMQTT",
       dependencies: [
-        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoGateway", "AttoLinks",
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoGateway",
+        "AttoLinks",
         "AttoStore", "AttoStreams", "CAttoLinux", "CAttoMosquitto",
       ],
       path: "Sources/Gateway/MQTT", swiftSettings: common + inheriting),
@@ -184,7 +191,7 @@ let package = Package(
     .executableTarget(
       name: "AttoGatewayCLI",
       dependencies: [
-        "Atto", "AttoESPHome", "AttoEventLoop", "AttoFormats", "AttoGateway", "AttoLinks",
+        "Atto", "AttoESPHome", "AttoEventLoop", "AttoText", "AttoGateway", "AttoLinks",
         "AttoMQTT", "AttoStore", "AttoStreams", "CAttoLinux",
       ],
       path: "Sources/Gateway/atto-gateway", exclude: ["Packaging"],
@@ -208,7 +215,8 @@ let package = Package(
     .target(
       name: "AttoCommandLine",
       dependencies: [
-        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoRadio", "AttoStore",
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoRadio",
+        "AttoStore",
         "AttoVirtualRadio", "CAttoLinux", "CLineEditor",
       ],
       path: "Sources/Tools/CommandLine", swiftSettings: common),
@@ -224,6 +232,7 @@ let package = Package(
       name: "AttoBench",
       dependencies: [
         "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoEventLoop", "AttoFormats",
+        "AttoText",
         "AttoGATT",
         "AttoLinkTiming", "AttoLinks", "AttoProfileServer", "AttoRadio", "CAttoLinux",
       ],
@@ -238,7 +247,8 @@ let package = Package(
     .target(
       name: "AttoSessions",
       dependencies: [
-        "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoFormats", "AttoStore", "CAttoLinux",
+        "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoFormats", "AttoText", "AttoStore",
+        "CAttoLinux",
         "CLineEditor",
       ],
       path: "Sources/Tools/Sessions", swiftSettings: common),
@@ -324,7 +334,8 @@ let package = Package(
     // The published attacks, each against both roles.
     .unitTests("AttackTests", ["AttoATT", "AttoGATT", "AttoSimulation", "Atto"]),
     .unitTests(
-      "FormatsTests", ["AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation", "CAttoTables"]),
+      "FormatsTests",
+      ["AttoFormats", "AttoText", "AttoATT", "AttoGATT", "AttoSimulation", "CAttoTables"]),
     .unitTests(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),
@@ -335,7 +346,8 @@ let package = Package(
         "AttoLinks", "AttoStore", "CAttoLinux",
       ]),
     .unitTests(
-      "MQTTTests", ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoStore", "Atto", "AttoTesting"]),
+      "MQTTTests",
+      ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoText", "AttoStore", "Atto", "AttoTesting"]),
     .unitTests(
       "CommandTests",
       [

@@ -1,5 +1,5 @@
-import AttoFormats
 import AttoMQTT
+import AttoText
 
 /// What the command line asks for.
 enum Arguments: Equatable {

@@ -1,6 +1,6 @@
 import AttoEventLoop
-import AttoFormats
 import AttoGateway
+import AttoText
 import Glibc
 import Synchronization
 

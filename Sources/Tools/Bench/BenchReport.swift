@@ -1,6 +1,6 @@
 import Atto
 import AttoCommandLine
-import AttoFormats
+import AttoText
 import Glibc
 
 /// `--report`: a self-contained page, in light and dark. The command line, the name of the host and the

@@ -1,6 +1,6 @@
 import Atto
 import AttoCommandLine
-import AttoFormats
+import AttoText
 
 /// Text and CSV.
 extension BenchResult {

@@ -1,7 +1,7 @@
 import Atto
 import AttoCommandLine
-import AttoFormats
 import AttoLinkTiming
+import AttoText
 
 /// The result of a test, in the form of `--json`.
 package struct BenchResult: Codable, Sendable {

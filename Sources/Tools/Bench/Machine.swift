@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 import Glibc
 
 /// What a measurement ran on, and how it was started.

@@ -2,6 +2,7 @@ import Atto
 import AttoATT
 import AttoCommandLine
 import AttoFormats
+import AttoText
 
 /// The commands that only sessions of text have.
 enum ScriptCommand: String, CaseIterable {

@@ -1,7 +1,7 @@
 import Atto
 import AttoCommandLine
-import AttoFormats
 import AttoPeers
+import AttoText
 
 /// The commands of a session: its own, those on a connection, and others that need neither a terminal
 /// nor standard input.

@@ -1,5 +1,6 @@
 import AttoCommandLine
 import AttoFormats
+import AttoText
 
 /// A request of a session: a command, and on which connection.
 struct SessionRequest: Sendable {

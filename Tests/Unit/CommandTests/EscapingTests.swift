@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 import FoundationEssentials
 import TestSupport
 import Testing

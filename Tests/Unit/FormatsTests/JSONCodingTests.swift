@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 import Foundation
 import TestSupport
 import Testing

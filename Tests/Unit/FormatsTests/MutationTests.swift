@@ -1,5 +1,6 @@
 import TestSupport
 import AttoATT
+import AttoText
 import Foundation
 import Testing
 

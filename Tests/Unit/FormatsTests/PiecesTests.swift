@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import AttoText
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import AttoFormats
 import AttoGateway
+import AttoText
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import AttoATT
+import AttoText
 
 /// Builds a transcript from the PDUs of a capture, so that they can be played again.
 ///

@@ -1,5 +1,6 @@
 import AttoATT
 import AttoGATT
+import AttoText
 
 /// A profile that describes a discovered server: its handles, and the values that were read.
 ///

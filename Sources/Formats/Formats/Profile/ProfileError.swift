@@ -1,3 +1,5 @@
+import AttoText
+
 /// A mistake in a profile.
 public struct ProfileError: Error, Equatable, Sendable {
   /// The name of the file; nil for bytes without a name.

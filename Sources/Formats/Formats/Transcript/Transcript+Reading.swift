@@ -1,3 +1,5 @@
+import AttoText
+
 extension Transcript {
   /// Reads a transcript file. Limits: 4 MiB, 100,000 lines, 4096 octets in a PDU.
   ///

@@ -1,4 +1,5 @@
 import AttoATT
+import AttoText
 
 /// A line of a transcript, read word by word.
 ///

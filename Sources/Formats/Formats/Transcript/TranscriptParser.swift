@@ -1,4 +1,5 @@
 import AttoATT
+import AttoText
 
 /// Parses transcripts line by line.
 ///

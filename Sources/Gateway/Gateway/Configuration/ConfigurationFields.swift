@@ -1,6 +1,7 @@
 import Atto
 import AttoATT
 import AttoFormats
+import AttoText
 import Glibc
 
 /// The forms of values in a configuration.

@@ -1,6 +1,7 @@
 import Atto
 import AttoATT
 import AttoFormats
+import AttoText
 
 extension DeviceConfiguration {
   static let keys = [

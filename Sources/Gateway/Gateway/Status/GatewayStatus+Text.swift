@@ -1,5 +1,5 @@
 import Atto
-import AttoFormats
+import AttoText
 
 /// The forms of a status.
 extension GatewayStatus {

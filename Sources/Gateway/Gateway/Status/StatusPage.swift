@@ -1,5 +1,5 @@
 import Atto
-import AttoFormats
+import AttoText
 
 extension GatewayStatus {
   /// A page for browsers, which asks for itself again every five seconds. It needs no scripts.

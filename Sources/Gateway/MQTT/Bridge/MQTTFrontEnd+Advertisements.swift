@@ -1,7 +1,7 @@
 import Atto
 import AttoATT
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// Advertisements, which are forwarded as they are. Decoding them is the subscriber's business.
 extension MQTTFrontEnd {

@@ -1,9 +1,9 @@
 import Atto
 import AttoATT
 import AttoEventLoop
-import AttoFormats
 import AttoGATT
 import AttoGateway
+import AttoText
 
 /// Devices and their values.
 extension MQTTFrontEnd {

@@ -1,7 +1,7 @@
 import Atto
 import AttoEventLoop
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// Joins the ``Fleet`` with the broker and the devices.
 extension MQTTFrontEnd {

@@ -1,5 +1,5 @@
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// Questions of devices that pair.
 extension MQTTFrontEnd {

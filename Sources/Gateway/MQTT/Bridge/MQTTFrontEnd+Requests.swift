@@ -1,8 +1,8 @@
 import Atto
 import AttoATT
 import AttoEventLoop
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// Requests of the broker's clients.
 extension MQTTFrontEnd {

@@ -1,9 +1,9 @@
 import Atto
 import AttoATT
 import AttoEventLoop
-import AttoFormats
 import AttoGateway
 import AttoStore
+import AttoText
 import Glibc
 
 /// The gateway's interface to an MQTT broker: values of devices are published, and the broker's clients

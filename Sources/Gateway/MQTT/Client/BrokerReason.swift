@@ -1,5 +1,5 @@
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// Why a broker refuses or ends a connection: a reason code of its CONNACK or DISCONNECT.
 struct BrokerReason: Equatable, Sendable {

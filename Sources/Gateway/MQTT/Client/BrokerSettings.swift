@@ -1,5 +1,5 @@
-import AttoFormats
 import AttoGateway
+import AttoText
 import CAttoMosquitto
 import Glibc
 

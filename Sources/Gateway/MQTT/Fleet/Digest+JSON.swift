@@ -1,5 +1,5 @@
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// The digest of a gateway in the topic `PREFIX/FLEET/fleet/GATEWAY`, retained:
 /// `{"gateway":"hall","free":60,"holds":["strap"],"claims":[],"heard":{"scale":-61}}`.

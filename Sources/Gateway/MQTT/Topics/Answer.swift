@@ -2,6 +2,7 @@ import Atto
 import AttoATT
 import AttoFormats
 import AttoGateway
+import AttoText
 
 /// The answer to a request: an object with the request's `id`, if it had one, and either a result or
 /// `error`, which has the form and the kinds of the command's `--json`.

@@ -1,7 +1,7 @@
 import Atto
 import AttoATT
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// Discovery messages of Home Assistant: one retained message for each decoded field that it has a
 /// class for, and one for the connection of each device.

@@ -1,5 +1,6 @@
 import AttoFormats
 import AttoGateway
+import AttoText
 
 extension JSON {
   /// The text in UTF-8.

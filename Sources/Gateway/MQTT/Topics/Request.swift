@@ -1,7 +1,7 @@
 import Atto
 import AttoATT
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// A request of the broker's clients.
 ///

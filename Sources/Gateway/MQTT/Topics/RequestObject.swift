@@ -1,7 +1,7 @@
 import Atto
 import AttoATT
-import AttoFormats
 import AttoGateway
+import AttoText
 
 /// The JSON object of a request, or of a step of it.
 struct RequestObject {

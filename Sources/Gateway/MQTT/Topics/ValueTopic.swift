@@ -2,6 +2,7 @@ import Atto
 import AttoATT
 import AttoFormats
 import AttoGateway
+import AttoText
 import Glibc
 
 /// The topic of a characteristic's values, and how they are written.

@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 
 extension CommandDescription {
   package var help: String {

@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 
 /// The hint for a word that is probably misspelled.
 package enum Suggestion {

@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 
 /// Completes a command line, from the descriptions that help is printed from.
 ///

@@ -1,6 +1,7 @@
 import Atto
 import AttoATT
 import AttoFormats
+import AttoText
 import Glibc
 
 /// Values, UUIDs and names in results.

@@ -1,6 +1,6 @@
 import Atto
 import AttoEventLoop
-import AttoFormats
+import AttoText
 import Glibc
 
 /// The lines of standard input, read on the loop.

@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 import Glibc
 
 /// The kind of a line, which decides what of it is in colour on a terminal: the headings of help, and

@@ -1,5 +1,5 @@
 import Atto
-import AttoFormats
+import AttoText
 import CAttoLinux
 import Glibc
 import Synchronization

@@ -1,5 +1,5 @@
 import Atto
-import AttoFormats
+import AttoText
 
 /// A manual page in section 1, made from the descriptions that help is printed from.
 package struct ManualPage {

@@ -1,4 +1,4 @@
-import AttoFormats
+import AttoText
 
 /// Text for man and mandoc, in the man(7) macros.
 struct Roff {

@@ -1,6 +1,6 @@
 import AttoATT
-import AttoFormats
 import AttoGateway
+import AttoText
 
 @testable import AttoMQTT
 

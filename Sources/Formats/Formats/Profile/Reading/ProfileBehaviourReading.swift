@@ -1,5 +1,6 @@
 import AttoATT
 import AttoGATT
+import AttoText
 
 extension Profile.Behaviour {
   /// Reads the behaviour of a characteristic, which must allow it.

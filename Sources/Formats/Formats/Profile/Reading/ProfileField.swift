@@ -1,4 +1,5 @@
 import AttoATT
+import AttoText
 
 /// A value of the file. Each property or function reads it as one type and throws if it has another. The
 /// configuration of the gateway is read by these too.

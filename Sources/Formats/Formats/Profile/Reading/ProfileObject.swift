@@ -1,3 +1,5 @@
+import AttoText
+
 /// An object of the file with known keys only.
 package struct ProfileObject {
   /// A key that every object may have, with a text for people.

@@ -1,3 +1,5 @@
+import AttoText
+
 extension Profile {
   /// Reads a profile file and checks its layout. Limits: 4 MiB, 32 levels.
   ///

@@ -1,5 +1,6 @@
 import AttoATT
 import AttoGATT
+import AttoText
 
 extension ProfileObject {
   /// Reads the keys of an initial value and its length limits.

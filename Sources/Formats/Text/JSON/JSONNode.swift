@@ -25,6 +25,11 @@ package struct JSONNode: Equatable, Sendable {
   package var offset: Int
   package var content: Content
 
+  package init(offset: Int, content: Content) {
+    self.offset = offset
+    self.content = content
+  }
+
   /// The value as messages describe it: `"text"`, `the number 12`, `a list`.
   package var found: String {
     switch content {

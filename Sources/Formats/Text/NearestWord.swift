@@ -35,7 +35,7 @@ package enum NearestWord {
   }
 
   /// ` (did you mean "x"?)`, or an empty text if no word is near.
-  static func hint(for word: String, among words: [String]) -> String {
+  package static func hint(for word: String, among words: [String]) -> String {
     of(word, among: words).map { " (did you mean \"\($0)\"?)" } ?? ""
   }
 }

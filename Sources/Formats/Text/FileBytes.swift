@@ -7,7 +7,7 @@
 /// Reads a small file whole. Foundation could do this too, but would add megabytes to a static binary.
 package enum FileBytes {
   /// The longest file, in bytes: 4 MiB.
-  static let limit = 4 << 20
+  package static let limit = 4 << 20
 
   /// Why a file cannot be read, as people read it.
   package struct Failure: Error, Equatable {

@@ -6,11 +6,13 @@ public struct TextPosition: Hashable, Sendable {
   public var line: Int
   /// The column, from 1.
   public var column: Int
+
+  package init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
 }
 
 extension TextPosition {
   /// The position of the byte at `offset` in a UTF-8 text; past the end, that of the end.
-  init(of offset: Int, in bytes: [UInt8]) {
+  package init(of offset: Int, in bytes: [UInt8]) {
     self.init(line: 1, column: 1)
     for byte in bytes.prefix(offset) {
       if byte == 0x0A {
