@@ -37,10 +37,9 @@ let isFuzzing = Context.environment["ATTO_FUZZING"] != nil
 extension Target {
   static var fuzzTargets: Target {
     let tested: [Dependency] = [
-      "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoText", "AttoRadio", "AttoVirtualRadio",
-      "AttoStore", "Atto",
-      "AttoLinks", "AttoLinkTiming", "AttoConformance", "AttoESPHome", "AttoGateway",
-      "AttoMQTT",
+      "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoText", "AttoRadio",
+      "AttoVirtualRadio", "AttoStore", "Atto", "AttoLinks", "AttoLinkTiming", "AttoConformance",
+      "AttoESPHome", "AttoGateway", "AttoMQTT",
     ]
     let path = "Tests/System/Fuzz"
     return isFuzzing

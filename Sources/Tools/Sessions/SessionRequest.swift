@@ -27,7 +27,7 @@ extension SessionRequest {
 
   /// Reads a JSON object such as `{"id":1,"command":"read","arguments":["0x0003"]}`.
   init(json line: String) throws(Mistake) {
-    let node: JSONNode
+    let node: JSON
     do throws(TextMistake) {
       node = try JSONParser.parse(Array(line.utf8))
     } catch {
@@ -46,7 +46,7 @@ extension SessionRequest {
     }
   }
 
-  private init(_ members: [JSONNode.Member], id: RequestID?) throws(UsageError) {
+  private init(_ members: [JSON.Member], id: RequestID?) throws(UsageError) {
     guard let id else { throw UsageError("expected \"id\" with a whole number or a text") }
     self.id = id
     var (command, connection): (String?, String?) = (nil, nil)
@@ -83,7 +83,7 @@ extension SessionRequest {
   }
 
   /// The words of an option: none for false, one for true, else the name with each value.
-  private static func words(of option: JSONNode.Member) throws(UsageError) -> [String] {
+  private static func words(of option: JSON.Member) throws(UsageError) -> [String] {
     switch option.value.content {
     case .bool(false), .null: return []
     case .bool(true): return ["--\(option.name)"]
@@ -95,7 +95,7 @@ extension SessionRequest {
     }
   }
 
-  private static func word(_ node: JSONNode, in name: String) throws(UsageError) -> String {
+  private static func word(_ node: JSON, in name: String) throws(UsageError) -> String {
     switch node.content {
     case .string(let text), .number(let text): return text
     default: throw UsageError("expected a text or a number in \"\(name)\", found \(node.found)")
@@ -104,7 +104,7 @@ extension SessionRequest {
 }
 
 extension RequestID {
-  fileprivate init?(_ node: JSONNode) {
+  fileprivate init?(_ node: JSON) {
     switch node.content {
     case .number(let text):
       guard let number = Int(text) else { return nil }

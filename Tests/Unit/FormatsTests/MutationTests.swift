@@ -60,7 +60,7 @@ import Testing
     for _ in 0..<20_000 {
       let bytes = generator.mutate(original)
       let theirs = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
-      let ours: JSONNode?
+      let ours: JSON?
       do throws(TextMistake) {
         ours = try JSONParser.parse(bytes)
       } catch {
@@ -93,7 +93,7 @@ import Testing
     #expect(accepted > 400)
   }
 
-  static func numbers(_ node: JSONNode) -> [String] {
+  static func numbers(_ node: JSON) -> [String] {
     switch node.content {
     case .number(let text): [text]
     case .array(let nodes): nodes.flatMap(numbers)
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  static func equal(_ node: JSONNode, _ value: Any) -> Bool {
+  static func equal(_ node: JSON, _ value: Any) -> Bool {
     switch node.content {
     case .null: return value is NSNull
     case .bool(let bool): return value as? Bool == bool

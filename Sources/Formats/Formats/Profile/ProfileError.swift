@@ -60,7 +60,7 @@ package struct ProfilePath: Equatable, Sendable {
   }
 
   /// The offset of the value at this path under `node`, or of its nearest ancestor if it is missing.
-  func offset(in node: JSONNode) -> Int {
+  func offset(in node: JSON) -> Int {
     var node = node
     for step in steps {
       switch (step, node.content) {

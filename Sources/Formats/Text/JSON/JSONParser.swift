@@ -11,7 +11,7 @@ package struct JSONParser {
   private var index = 0
   private var depth = 0
 
-  package static func parse(_ bytes: [UInt8]) throws(TextMistake) -> JSONNode {
+  package static func parse(_ bytes: [UInt8]) throws(TextMistake) -> JSON {
     try TextMistake.check(bytes)
     var parser = JSONParser(bytes: bytes)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
@@ -54,10 +54,10 @@ package struct JSONParser {
 
   // MARK: - Values
 
-  private mutating func value() throws(TextMistake) -> JSONNode {
+  private mutating func value() throws(TextMistake) -> JSON {
     skipSpace()
     let offset = index
-    let content: JSONNode.Content
+    let content: JSON.Content
     switch next {
     case 0x7B: content = try object()
     case 0x5B: content = try array()
@@ -68,7 +68,7 @@ package struct JSONParser {
     case 0x6E where skipWord("null"): content = .null
     default: throw unexpected("a JSON value")
     }
-    return JSONNode(offset: offset, content: content)
+    return JSON(content, offset: offset)
   }
 
   private mutating func skipWord(_ word: String) -> Bool {
@@ -87,10 +87,10 @@ package struct JSONParser {
     index += 1
   }
 
-  private mutating func array() throws(TextMistake) -> JSONNode.Content {
+  private mutating func array() throws(TextMistake) -> JSON.Content {
     try enter()
     defer { depth -= 1 }
-    var nodes: [JSONNode] = []
+    var nodes: [JSON] = []
     skipSpace()
     if skip(0x5D) { return .array(nodes) }
     while true {
@@ -101,10 +101,10 @@ package struct JSONParser {
     }
   }
 
-  private mutating func object() throws(TextMistake) -> JSONNode.Content {
+  private mutating func object() throws(TextMistake) -> JSON.Content {
     try enter()
     defer { depth -= 1 }
-    var members: [JSONNode.Member] = []
+    var members: [JSON.Member] = []
     var names: Set<String> = []
     skipSpace()
     if skip(0x7D) { return .object(members) }
@@ -119,7 +119,7 @@ package struct JSONParser {
       }
       skipSpace()
       guard skip(0x3A) else { throw unexpected("\":\"") }
-      members.append(JSONNode.Member(name: name, offset: offset, value: try value()))
+      members.append(JSON.Member(name: name, offset: offset, value: try value()))
       skipSpace()
       if skip(0x7D) { return .object(members) }
       guard skip(0x2C) else { throw unexpected("\",\" or \"}\"") }

@@ -44,7 +44,7 @@ extension Fleet.Digest {
     if gateway.isEmpty { return nil }
   }
 
-  private static func names(_ nodes: [JSONNode]) -> Set<String> {
+  private static func names(_ nodes: [JSON]) -> Set<String> {
     Set(
       nodes.compactMap { node in
         if case .string(let name) = node.content { name } else { nil }

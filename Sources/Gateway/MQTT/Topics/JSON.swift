@@ -8,19 +8,6 @@ extension JSON {
 }
 
 extension JSON {
-  /// The value of a request, to be repeated in its answer.
-  init(_ node: JSONNode) {
-    self =
-      switch node.content {
-      case .null: .null
-      case .bool(let value): .bool(value)
-      case .number(let text): .number(text)
-      case .string(let text): .string(text)
-      case .array(let nodes): .array(nodes.map { JSON($0) })
-      case .object(let members): .object(members.map { ($0.name, JSON($0.value)) })
-      }
-  }
-
   /// The content of a field of a decoded value, in the form of the command's `--json`.
   init(_ content: DecodedValue.Content) {
     self =

@@ -8,10 +8,10 @@ struct RequestObject {
   /// The ways to write a value.
   static let valueKeys = ["value", "text", "base64"]
 
-  private let members: [JSONNode.Member]
+  private let members: [JSON.Member]
 
   init(_ payload: [UInt8]) throws(Request.Mistake) {
-    let node: JSONNode
+    let node: JSON
     do throws(TextMistake) {
       node = try JSONParser.parse(payload)
     } catch {
@@ -21,19 +21,18 @@ struct RequestObject {
     try self.init(node)
   }
 
-  private init(_ node: JSONNode) throws(Request.Mistake) {
+  private init(_ node: JSON) throws(Request.Mistake) {
     guard case .object(let members) = node.content else {
       throw Request.Mistake("expected an object, found \(node.found)")
     }
     self.members = members
   }
 
-  subscript(key: String) -> JSONNode? { members.first { $0.name == key }?.value }
+  subscript(key: String) -> JSON? { members.first { $0.name == key }?.value }
 
   /// What the answer repeats; too long ones are not.
   var id: JSON? {
-    guard let node = self["id"] else { return nil }
-    let id = JSON(node)
+    guard let id = self["id"] else { return nil }
     return id.octets.count <= Request.idLimit ? id : nil
   }
 

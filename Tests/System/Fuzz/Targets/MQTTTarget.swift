@@ -58,7 +58,7 @@ enum MQTTTarget {
     let member = object(payload).first
     Failure.unless(payload.count < 2048, "an answer is short", "\(payload.count)")
     Failure.unless(
-      id == nil || member.map { $0.name == "id" && JSON($0.value) == id } ?? false,
+      id == nil || member.map { $0.name == "id" && $0.value == id } ?? false,
       "the id is repeated", String(decoding: payload, as: UTF8.self))
     switch topic {
     case .set(_, let name), .get(_, let name), .subscribe(_, let name):
@@ -102,7 +102,7 @@ enum MQTTTarget {
     Failure.unless(isWithin, "a request is within its limits", "\(action)")
   }
 
-  private static func object(_ payload: [UInt8]) -> [JSONNode.Member] {
+  private static func object(_ payload: [UInt8]) -> [JSON.Member] {
     guard case .object(let members)? = (try? JSONParser.parse(payload))?.content else {
       Failure.broken("what is published is JSON", String(decoding: payload, as: UTF8.self))
     }

@@ -170,6 +170,6 @@ extension ProfileField {
 
   /// The key as a value, so that a mistake in it is reported at its position.
   package func keyed(_ name: String) -> ProfileField {
-    ProfileField(node: JSONNode(offset: node.offset, content: .string(name)), path: path)
+    ProfileField(node: JSON(.string(name), offset: node.offset), path: path)
   }
 }

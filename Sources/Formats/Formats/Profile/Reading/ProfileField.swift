@@ -4,7 +4,7 @@ import AttoText
 /// A value of the file. Each property or function reads it as one type and throws if it has another. The
 /// configuration of the gateway is read by these too.
 package struct ProfileField {
-  var node: JSONNode
+  var node: JSON
   package var path: ProfilePath
 
   package func mistake(_ expected: String) -> ProfileError {

@@ -5,7 +5,7 @@ package struct ProfileObject {
   /// A key that every object may have, with a text for people.
   static let comment = "comment"
 
-  private let members: [JSONNode.Member]
+  private let members: [JSON.Member]
   package let path: ProfilePath
 
   /// Reads the field as an object with no other keys than these.

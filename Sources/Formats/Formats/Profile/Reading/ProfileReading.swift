@@ -21,7 +21,7 @@ extension Profile {
   /// Reads a profile that is a part of a JSON text, and checks its layout.
   ///
   /// - Throws: ``ProfileError`` for the first mistake, without its position.
-  package init(node: JSONNode) throws(ProfileError) {
+  package init(node: JSON) throws(ProfileError) {
     try self.init(ProfileField(node: node, path: ProfilePath()))
     _ = try layout()
   }
@@ -88,7 +88,7 @@ extension ProfileField {
   package static func read<Value>(
     _ bytes: [UInt8], file: String?, _ body: (ProfileField) throws(ProfileError) -> Value
   ) throws(ProfileError) -> Value {
-    let node: JSONNode
+    let node: JSON
     do throws(TextMistake) {
       node = try JSONParser.parse(bytes)
     } catch {

@@ -1,4 +1,4 @@
-extension JSONNode {
+extension JSON {
   /// Decodes a value of a type that describes its members.
   ///
   /// - Throws: `DecodingError` if a member is missing, or is of another type or too large.
@@ -8,7 +8,7 @@ extension JSONNode {
 }
 
 private struct DecodedNode: Decoder, SingleValueDecodingContainer {
-  let node: JSONNode
+  let node: JSON
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -52,7 +52,7 @@ private struct DecodedNode: Decoder, SingleValueDecodingContainer {
 
 private struct DecodedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let node: DecodedNode
-  let members: [String: JSONNode]
+  let members: [String: JSON]
   var codingPath: [any CodingKey] { [] }
   var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
 
@@ -85,13 +85,13 @@ private struct DecodedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 private struct DecodedElements: UnkeyedDecodingContainer {
-  let elements: [JSONNode]
+  let elements: [JSON]
   private(set) var currentIndex = 0
   var codingPath: [any CodingKey] { [] }
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }
 
-  init(elements: [JSONNode]) { self.elements = elements }
+  init(elements: [JSON]) { self.elements = elements }
 
   private mutating func next(_ type: Any.Type) throws -> DecodedNode {
     guard !isAtEnd else {
