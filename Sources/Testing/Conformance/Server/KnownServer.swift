@@ -45,7 +45,9 @@ struct KnownServer {
   /// The server's profile, if known.
   var layout: ProfileLayout?
 
+  /// A handle that no attribute has; nil if there is none, or if the survey failed and none is known.
   var unknownHandle: UInt16? {
+    guard !attributes.isEmpty else { return nil }
     let known = Set(attributes.map(\.handle))
     let after = attributes.last?.handle ?? 0
     if after < 0xFFFF { return after + 1 }

@@ -64,6 +64,7 @@ extension ServerCase {
       "permission/write-unknown", "unknown handles cannot be written",
       "A write to an unknown handle is refused with Invalid Handle", "Vol 3, Part F, 3.4.5.1"
     ) { bench in
+      // Without the survey's result, a handle could be one that exists.
       for handle in [0, bench.known.unknownHandle].compactMap({ $0 }) {
         for request in [[0x12] + octets(handle) + [1], [0x16] + octets(handle) + [0, 0, 1]] {
           try await bench.expectError(

@@ -6,7 +6,7 @@ extension ServerCase {
     "Vol 3, Part F, 3.4.1.1 and 3.4.4")
 
   private static func unknownHandle(_ bench: ServerBench) throws -> UInt16 {
-    try bench.require(bench.known.unknownHandle, orSkip: "all handles are in use")
+    try bench.require(bench.known.unknownHandle, orSkip: "no handle is known to be free")
   }
 
   private static func readable(
