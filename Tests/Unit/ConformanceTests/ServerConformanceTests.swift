@@ -253,6 +253,53 @@ import Testing
     #expect(finding.happened.contains("Execute Write was answered"))
   }
 
+  /// It answers every write, and stores nothing.
+  @Test func aServerThatStoresNothingIsFound() async throws {
+    let peer = try VirtualServer(Fixtures.profile("transcripts/bench.json"))
+    var first: [[UInt8]: [[UInt8]]] = [:]
+    peer.fault = { pdu, answers in
+      guard pdu.first == 0x0A else { return answers }
+      let stored = first[pdu] ?? answers
+      first[pdu] = stored
+      return stored
+    }
+    let report = try #require(try await Self.run(peer, cases: "write/stored").last)
+    #expect(report.isBroken, "\(report)")
+  }
+
+  /// One prepare queue for all clients: each Execute Write writes the parts of all.
+  @Test func aSharedQueueIsFound() async throws {
+    let peer = try VirtualServer(Fixtures.profile("transcripts/bench.json"))
+    var parts: [[UInt8]: [UInt8]] = [:]
+    var values: [[UInt8]: [UInt8]] = [:]
+    peer.fault = { pdu, answers in
+      let handle = Array(pdu.dropFirst().prefix(2))
+      switch pdu.first {
+      case 0x16: parts[handle] = Array(pdu.dropFirst(5))
+      case 0x18: values.merge(parts) { $1 }
+      case 0x12: values[handle] = Array(pdu.dropFirst(3))
+      case 0x0A: if let value = values[handle] { return [[0x0B] + value] }
+      default: break
+      }
+      return answers
+    }
+    let report = try #require(try await Self.run(peer, cases: "queue/clients").last)
+    guard case .broken(let finding) = report.outcome else {
+      Issue.record("\(report)")
+      return
+    }
+    #expect(finding.happened.contains("another client has written"))
+  }
+
+  /// A server for one client only is not accused.
+  @Test func aServerForOneClientIsNotAccused() async throws {
+    let peer = try VirtualServer(Fixtures.profile("transcripts/bench.json"))
+    // One for the survey.
+    peer.linkLimit = 2
+    let report = try #require(try await Self.run(peer, cases: "queue/clients").last)
+    #expect(report.outcome == .skipped("the server accepts only one client"))
+  }
+
   /// Nothing is known of a server whose survey failed: not even which handles it does not have.
   @Test func afterAFailedSurveyNoHandleCountsAsUnknown() async throws {
     let peer = try VirtualServer(Fixtures.profile("transcripts/bench.json"))

@@ -3,9 +3,10 @@ import AttoATT
 extension ServerCase {
   typealias Target = (handle: UInt16, octets: [UInt8])
 
-  /// Finds values that fit one PDU, accept their current value, and keep it.
+  /// Finds values that fit one PDU, accept their current value, and keep it: `count` or more, up to
+  /// `limit`.
   static func writable(
-    _ bench: ServerBench, count: Int = 1, atLeast length: Int = 1
+    _ bench: ServerBench, count: Int = 1, upTo limit: Int? = nil, atLeast length: Int = 1
   ) async throws -> [Target] {
     var found: [Target] = []
     for value in bench.known.readable where value.isWritable {
@@ -15,8 +16,9 @@ extension ServerCase {
         try await bench.read(value.handle) == [0x0B] + octets
       else { continue }
       found.append((value.handle, octets))
-      if found.count == count { return found }
+      if found.count == limit ?? count { return found }
     }
+    guard found.count < count else { return found }
     throw CaseStop.skipped(
       "fewer than \(count) values of at least \(length) octets are writable in one PDU")
   }
@@ -45,6 +47,26 @@ extension ServerCase {
         orSkip: "writing its own value to \(AttributeHandle(value.handle)) is refused: "
           + bench.summary(response))
       try await expect(value.octets, bench, value.handle, "after it was written")
+    },
+    ServerCase(
+      "write/stored", "a write changes the value",
+      "A written value is stored", "Vol 3, Part F, 3.4.5.1", writes: true
+    ) { bench in
+      // A server may judge what is written to one of its values, but hardly all of them.
+      var unchanged: (Target, response: [UInt8])?
+      for value in try await writable(bench, upTo: 4) {
+        guard try await bench.write(other(value.octets), to: value.handle) == [0x13] else {
+          continue
+        }
+        let now = try await bench.read(value.handle)
+        _ = try await bench.write(value.octets, to: value.handle)
+        guard now == [0x0B] + value.octets else { return }
+        unchanged = (value, now)
+      }
+      let (value, now) = try bench.require(unchanged, orSkip: "no value accepts another one")
+      throw bench.rule.broken(
+        "\(AttributeHandle(value.handle)) accepted another value and has its old one",
+        expected: EncodedText.hex([0x0B] + other(value.octets)), got: now)
     },
     ServerCase("write/too-long", "a value of 513 octets is too long", .valueLimit, writes: true) {
       bench in
@@ -150,6 +172,35 @@ extension ServerCase {
         now == [0x0B] + good.octets,
         "\(AttributeHandle(good.handle)) was written although Execute Write failed",
         expected: [0x0B] + good.octets, got: now)
+    },
+    ServerCase(
+      "queue/clients", "prepared parts belong to one client",
+      "Each client has a prepare queue of its own", "Vol 3, Part F, 3.4.6.1", writes: true
+    ) { bench in
+      let value = try await writable(bench)[0]
+      let wanted = other(value.octets)
+      let response = try await bench.askIfSupported(
+        [0x16] + octets(value.handle) + [0, 0] + wanted, called: "prepared writes")
+      try bench.require(response[0] == 0x17, orSkip: "a prepared write is refused")
+      bench.links.turn(to: 2)
+      let executed: [UInt8]?
+      do { executed = try await bench.tryAsking([0x18, 1]) } catch PeerError.unreachable {
+        executed = nil
+      }
+      try bench.require(executed != nil, orSkip: "the server accepts only one client")
+      bench.links.turn(to: 1)
+      let between = try await bench.read(value.handle)
+      let own = try await bench.ask([0x18, 1])
+      let after = try await bench.read(value.handle)
+      _ = try await bench.write(value.octets, to: value.handle)
+      try bench.check(
+        between == [0x0B] + value.octets,
+        "the Execute Write of another client has written this client's part",
+        expected: [0x0B] + value.octets, got: between)
+      try bench.check(
+        own == [0x19] && after == [0x0B] + wanted,
+        "this client's part was lost when another client executed its own queue",
+        expected: [0x0B] + wanted, got: after)
     },
     ServerCase(
       "queue/full", "a queue that is filled beyond its limit",
