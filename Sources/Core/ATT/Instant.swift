@@ -17,7 +17,10 @@
 
   /// Saturates at the ends of the clock, which are about 292 years away.
   @inlinable public static func + (instant: Instant, duration: Duration) -> Instant {
-    instant.advanced(by: duration.inNanoseconds)
+    let nanoseconds = duration.inNanoseconds
+    // A duration that has saturated reaches the end from everywhere.
+    guard nanoseconds != .max, nanoseconds != .min else { return Instant(nanoseconds: nanoseconds) }
+    return instant.advanced(by: nanoseconds)
   }
 
   /// The instant this many nanoseconds later; saturates at the ends of the clock.

@@ -65,8 +65,12 @@ package enum LinkCommand: Command {
       throw UsageError("--size must be at most \(min(mtu - 3, 512)) with an MTU of \(mtu)")
     }
     let count = arguments[bearers]
+    // Vol 3, Part F, 3.2.8.
+    guard count == 0 || mtu >= 64 else {
+      throw UsageError("--bearers requires an MTU of at least 64: --mtu")
+    }
     let enhanced =
-      count > 0 ? EnhancedTraffic(bearers: count, inFlight: count, mtu: max(mtu, 64)) : nil
+      count > 0 ? EnhancedTraffic(bearers: count, inFlight: count, mtu: mtu) : nil
     let rows = Throughput.Traffic.allCases.map {
       row($0, size ?? LinkParameters.longestValue($0, mtu: mtu), parameters, enhanced)
     }
@@ -133,7 +137,7 @@ package enum LinkCommand: Command {
       if arguments[encrypted] { try link.set(encrypted.description.name, to: "") }
       try link.check()
     } catch {
-      throw UsageError("--\(error)")
+      throw UsageError(error.found, for: error.parameter, expected: error.expected)
     }
     return link
   }

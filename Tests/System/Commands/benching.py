@@ -31,12 +31,12 @@ def link_table(b):
 @test("link: an invalid parameter is an error that names the valid range")
 def link_ranges(b):
     for words, part in [
-            (["--phy", "3M"], "1M, 2M, S2 or S8"), (["--interval", "300us"], "375us to 4s in steps"),
+            (["--phy", "3M"], 'invalid value "3M" for --phy: expected 1M, 2M, S2 or S8'), (["--interval", "300us"], "375us to 4s in steps"),
             (["--interval", "8.1ms"], "steps of 125us"), (["--dle", "26"], "27 to 251"),
             (["--per", "1"], "0 to 0.9"), (["--packets", "0"], "1 to 10000"),
             (["--mtu", "22"], "23 to 517"), (["--event-length", "1ms"], "2.468ms"),
             (["--phy", "S8", "--interval", "7.5ms"], "17.875ms to 4s"), (["--size", "245"], "at most 244"),
-            (["extra"], '"extra"')]:
+            (["--bearers", "5", "--mtu", "23"], "at least 64"), (["extra"], '"extra"')]:
         b.refuses(2, [part, "usage: atto link"], "link", *words)
 
 
