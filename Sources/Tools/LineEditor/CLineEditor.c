@@ -53,6 +53,8 @@ static const char *prompt;
 static const char *history;
 static clineeditor_callbacks callbacks;
 static int is_over;
+// The line that was entered, until the terminal is prepared again.
+static char *entered;
 // The completions that are being listed, and where the next one begins.
 static char *completions;
 static char *next_completion;
@@ -83,17 +85,26 @@ int32_t clineeditor_load(void) {
 
 static void removed(void);
 
+static void pass_line(void) {
+  char *line = entered;
+  if (!line) return;
+  entered = NULL;
+  callbacks.line(callbacks.context, line);
+  free(line);
+}
+
 // Both libraries allow to remove the handler here. libedit leaves the terminal unprepared until it is
 // installed again.
 static void got_line(char *line) {
+  pass_line();
   removed();
   if (!line) {
     is_over = 1;
     return;
   }
   if (history && *line && *line != ' ') library.add_history(line);
-  callbacks.line(callbacks.context, line);
-  free(line);
+  callbacks.entered(callbacks.context);
+  entered = line;
 }
 
 // The next completion that begins with a text, in memory of its own.
@@ -160,6 +171,9 @@ void clineeditor_run(const char *text, const char *file, clineeditor_callbacks g
     }
     if (waits[0].revents) library.rl_callback_read_char();
     if (!is_over && !atomic_load(&is_raw)) install();
+    // Not before: the terminal loses a Ctrl-D that is typed while it is not prepared, and whoever sees
+    // the result of the line may type one.
+    pass_line();
   }
   atomic_store(&wake, -1);
   if (atomic_load(&is_raw)) removed();

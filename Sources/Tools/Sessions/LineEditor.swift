@@ -76,10 +76,12 @@ private final class Reader: Sendable {
   func run() {
     let callbacks = clineeditor_callbacks(
       context: Unmanaged.passUnretained(self).toOpaque(),
+      entered: { context in
+        Unmanaged<Reader>.fromOpaque(context!).takeUnretainedValue().whenEntered()
+      },
       line: { context, line in
         let reader = Unmanaged<Reader>.fromOpaque(context!).takeUnretainedValue()
         guard let line else { return reader.lines.finish() }
-        reader.whenEntered()
         reader.lines.yield(String(cString: line))
       },
       completions: { context, line, start, end in

@@ -24,9 +24,12 @@ let package = Package(
       path: "Tests/Support/Simulation", swiftSettings: common),
     .target(name: "AttoHCI", path: "Sources/Core/HCI", swiftSettings: common),
     .target(
-      name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI"],
-      path: "Sources/Formats/Formats",
-      sources: ["JSON", "Layout", "Profile", "Text", "Transcript"], swiftSettings: common),
+      name: "AttoText", dependencies: ["AttoATT"], path: "Sources/Formats/Text",
+      swiftSettings: common),
+    .target(
+      name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI", "AttoText"],
+      path: "Sources/Formats/Formats", sources: ["Layout", "Profile", "Transcript"],
+      swiftSettings: common),
     .executableTarget(
       name: "witness", dependencies: ["AttoFormats", "AttoSimulation", "AttoATT", "AttoGATT"],
       path: "Sources/Witness", swiftSettings: common),

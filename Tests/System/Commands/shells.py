@@ -122,6 +122,27 @@ def between_prompts(bench, editor):
     equal(shell.end(), 0, "status")
 
 
+def end_at_once(bench, editor):
+    """A result can be seen before the prompt is there again."""
+    for _ in range(40):
+        shell = Shell(bench, editor=editor)
+        shell.shows("atto> ")
+        shell.type("echo the\\ end\r")
+        shell.shows("the end\r\n", after="\x1b[K")
+        shell.type("\x04")
+        equal(shell.end(), 0, "status")
+
+
+@test("session: Ctrl-D as soon as a result is there ends it, with libedit", needs=["libedit.so.2"])
+def ended_with_libedit(bench):
+    end_at_once(bench, "libedit.so.2")
+
+
+@test("session: Ctrl-D as soon as a result is there ends it, with readline", needs=["libreadline.so.8"])
+def ended_with_readline(bench):
+    end_at_once(bench, "libreadline.so.8")
+
+
 @test("session: at a terminal, with libedit", needs=["libedit.so.2"])
 def with_libedit(bench):
     in_shell(bench, "libedit.so.2")

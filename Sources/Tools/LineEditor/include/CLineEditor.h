@@ -10,7 +10,9 @@ int32_t clineeditor_load(void);
 // What a program does with lines. Called on the thread of clineeditor_run.
 typedef struct {
   void *context;
-  // A line without its end; NULL at the end of the input.
+  // A line was entered. The prompt is shown again next.
+  void (*entered)(void *context);
+  // The line, without its end; NULL at the end of the input.
   void (*line)(void *context, const char *line);
   // Texts that may stand between two places of the line, each ended by a line break, in memory from
   // malloc; NULL where the names of files are completed.
