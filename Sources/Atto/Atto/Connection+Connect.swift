@@ -20,18 +20,26 @@ extension Connection {
     to endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
     server: LocalServer? = nil, adapter: Adapter? = nil, loop: Loop? = nil
   ) async throws(AttoError) -> Connection {
+    let connection = try await open(
+      endpoint, options: options, server: server, adapter: adapter, loop: loop)
+    try await connection.prepare(options)
+    return connection
+  }
+
+  /// Connects to an endpoint without what ``prepare(_:)`` does.
+  package static func open(
+    _ endpoint: Endpoint, options: ConnectionOptions, server: LocalServer? = nil,
+    adapter: Adapter?, loop: Loop?
+  ) async throws(AttoError) -> Connection {
     let loop = server?.loop ?? loop ?? adapter?.loop ?? .shared
     let pairing = await PairingSource(adapter, endpoint)
-    let connection: Connection
     do throws(AttoError) {
-      connection = try await endpoint.open(options, adapter, loop) { link, peer in
+      return try await endpoint.open(options, adapter, loop) { link, peer in
         make(link, options, server, loop, pairing?.of(peer))
       }
     } catch {
       throw options.security > .low ? await pairing?.explained(error) ?? error : error
     }
-    try await connection.prepare(options)
-    return connection
   }
 
   /// Does what the options want done before the first request.

@@ -26,7 +26,11 @@ public final class Connection: Sendable {
     peerName = core.peerName
     self.pairing = pairing
     core.raising.agentCapability = pairing?.capability
-    self.core = LoopBound(core, core.loop)
+    let bound = LoopBound(core, core.loop)
+    self.core = bound
+    pairing?.observe { [loop] error in
+      loop.execute { bound.value.raising.pairingFailed(error) }
+    }
   }
 
   deinit {

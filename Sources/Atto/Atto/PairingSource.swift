@@ -12,6 +12,7 @@ final class PairingSource: Sendable {
   private let endpoint: Endpoint
   /// What the agent could do when the connection was opened; nil without an agent.
   let capability: PairingCapability?
+  private let watch: PairingWatch?
 
   init?(_ radio: Adapter?, _ endpoint: Endpoint) async {
     guard let radio else { return nil }
@@ -23,6 +24,7 @@ final class PairingSource: Sendable {
     self.radio = radio
     self.endpoint = endpoint
     capability = await radio.agentCapability
+    watch = if let peer { await radio.watchPairing(with: peer) } else { nil }
   }
 
   private init(
@@ -33,12 +35,20 @@ final class PairingSource: Sendable {
     self.endpoint = endpoint
     self.peer = peer
     self.capability = capability
+    // The virtual air ends the link when pairing fails.
+    watch = nil
   }
 
   /// The same for the peer that a name has led to; nil: for the peer of the endpoint.
   func of(_ peer: BluetoothAddress?) -> PairingSource {
     guard let peer else { return self }
     return PairingSource(radio, endpoint, peer, capability)
+  }
+
+  /// Has this called with the error for each failure to pair, on the radio's loop.
+  func observe(_ failed: @escaping @Sendable (AttoError) -> Void) {
+    let endpoint = endpoint.description
+    watch?.setHandler { failed(.pairing(peer: endpoint, $0)) }
   }
 
   /// The error itself, or the failure of pairing that caused it.

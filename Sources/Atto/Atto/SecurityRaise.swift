@@ -38,11 +38,16 @@ final class SecurityRaise {
   @exclusivity(unchecked) private(set) var isActive = false
   /// Whether the link was being raised when it ended.
   private(set) var wasActiveAtEnd = false
+  /// Whether the link asked for security when it was opened, and nobody has waited for it yet.
+  private var isOpening: Bool
+  /// A failure from that time.
+  private var earlyFailure: AttoError?
 
   init(_ link: any Link, _ options: ConnectionOptions) {
     self.link = link
     highest = options.securityOnDemand ?? .low
     stepTimeout = options.securityTimeout
+    isOpening = options.security > .low
     knownLevel = link.security.level
     waiters.whenOneLeft = { [unowned self] in update() }
   }
@@ -72,6 +77,11 @@ final class SecurityRaise {
   func raise(to level: SecurityLevel, within time: Duration, _ waiter: Waiter<Void, AttoError>) {
     do throws(AttoError) {
       if let end = core?.end { throw end }
+      if let earlyFailure {
+        core?.finish(earlyFailure)
+        throw earlyFailure
+      }
+      isOpening = false
       try begin(to: level)
     } catch {
       return waiter.resume(.failure(error))
@@ -99,6 +109,16 @@ final class SecurityRaise {
     if let demand, demand.level <= security.level { endDemand() }
     core.securityRaised()
     core.settle()
+  }
+
+  /// The radio reports that pairing has failed. The kernel keeps a link when it has found by itself
+  /// that the ends cannot pair, and its socket would wait for as long as the caller does.
+  func pairingFailed(_ error: AttoError) {
+    if isActive {
+      core?.finish(error)
+    } else if isOpening {
+      earlyFailure = error
+    }
   }
 
   /// The connection has ended. Callers that wait get its reason from the connection.

@@ -15,7 +15,7 @@ import AttoRadio
 //     initiator                          responder
 //     pair(capability, level, bond) -->  bond known, level high enough: raised
 //                                        bond unknown: failed(keyMissing)
-//                                        no agent: raised
+//                                        no agent: raised, if the initiator's agent accepts
 //                                   <--  method
 //     answer of the agent                answer of the agent
 //     confirm(passkey, new bond)    -->
@@ -176,7 +176,7 @@ extension AirLink {
 
   // MARK: Agents
 
-  private func ask(
+  func ask(
     yes: PairingStep, _ body: @escaping @Sendable (any PairingAgent) async -> Bool,
     _ accepted: @escaping (AirLink) -> Void
   ) {

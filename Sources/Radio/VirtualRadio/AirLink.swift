@@ -267,6 +267,14 @@ final class AirLink: Link {
   }
 
   private func granted(_ granted: LinkSecurity) {
+    guard pairings.agents.agent != nil, newKey == 0, !hasNamedBond else { return reached(granted) }
+    // The peer has no agent and asks nobody, but this end may refuse.
+    guard step == .nothing else { return lose(.unspecified, EPROTO) }
+    let peer = peer
+    ask(yes: .accepted, { await $0.accepts(peer) }) { $0.reached(granted) }
+  }
+
+  private func reached(_ granted: LinkSecurity) {
     guard let asked = raising else { return }
     stopRaising()
     // With an agent the key may have a higher level than was asked for.

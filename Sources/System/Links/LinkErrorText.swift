@@ -86,6 +86,9 @@ extension LinkError: CustomStringConvertible {
     case (.send, EPIPE), (.send, ECONNRESET), (.receive, ECONNRESET):
       ("the link was closed by the other end", nil)
     case (.send, EMSGSIZE): ("the PDU is longer than the socket's send buffer", nil)
+    // On the virtual air.
+    case (.raiseSecurity, EACCES):
+      ("the peer refused to pair, or an end cannot show or enter what the other requires", nil)
     default: descriptorExplanation(errno)
     }
   }

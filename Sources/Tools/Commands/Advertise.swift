@@ -57,7 +57,7 @@ package enum AdvertiseCommand: Command {
     parameters.noteShortenedName(description.name)
     let pairing = try PairingOptions(arguments)
     if pairing.isStated, !parameters.isConnectable {
-      throw UsageError("--io requires --connectable")
+      throw UsageError("--io, --yes and --refuse require --connectable")
     }
     let results = Results(arguments)
     let end = AsyncThrowingStream<Void, any Error>.makeStream()

@@ -49,6 +49,7 @@ package enum RawCommand: Command {
       to: connecting.endpoint, options: connecting.options, loop: loop)
     waiting.end()
     defer { connection.close() }
+    connecting.noteUnchecked(connecting.options.security)
     var exchange = RawExchange(
       connection: connection, timeout: arguments[CommonOptions.timeout] ?? .seconds(30),
       results: Results(arguments), loop: loop)

@@ -62,6 +62,7 @@ final class RelayCapture: Sendable {
     ) { self.happened($0, crowd, on: loop) }
     defer { relay.stop() }
     if let notice = relay.notice { Terminal.note("atto capture: warning: \(notice)") }
+    connecting.noteUnchecked(connecting.options.security)
     file?.begin()
     note("listening on \(relay.endpoint), relaying to \(connecting.endpoint)")
     // Ends with the first client for --once, else when the task is cancelled.

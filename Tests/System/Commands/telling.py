@@ -35,6 +35,30 @@ def unauthenticated(b):
             equal((ended.code, ended.out), (3, ""), f"{words} {level}: {ended}")
 
 
+@test("telling: pairing that the ends cannot agree on names the options that may help")
+def disagreeing(b):
+    b.serve(PROFILE, "--io", "display", endpoint="air:strap")
+    ended = b.run("read", "air:strap", "3", "--security", "high")
+    equal(ended.code, 3)
+    for part in ("cannot show or enter", "hint:", "--io keyboard"):
+        contains(ended.err, part)
+    equal(ended.err.count("warning"), 0, ended.err)
+    ended = b.run("pair", "air:strap", "--io", "keyboard", "--passkey", "000000")
+    # One in a million is right.
+    expect(ended.code == 3 or "paired" in ended.out, ended)
+    equal(ended.err.count("enter the six digits"), 0, ended.err)
+
+
+@test("telling: --refuse refuses also without --io")
+def refusing(b):
+    b.serve(PROFILE, "--refuse", endpoint="air:no")
+    b.serve(PROFILE, endpoint="air:yes")
+    for words in (["pair", "air:no"], ["read", "air:no", "3", "--security", "medium"],
+                  ["pair", "air:yes", "--refuse"]):
+        ended = b.run(*words)
+        equal((ended.code, ended.out), (3, ""), f"{words}: {ended}")
+
+
 @test("telling: scan has no name, and says that it uses the virtual air")
 def scanning(b):
     b.refuses(2, ["scan cannot use air:Strap", "--name NAME"], "scan", "air:Strap", "--for", "0.1")

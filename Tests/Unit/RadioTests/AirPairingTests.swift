@@ -258,12 +258,12 @@ actor PlayedAgent: PairingAgent {
     scene.advertisement.stop()
   }
 
-  /// A responder without an agent grants every level.
+  /// A responder without an agent grants every level, if the initiator accepts it.
   @Test func aResponderWithoutAgent() async throws {
     let phone = PlayedAgent(.none)
     let scene = try await scene(nil, phone)
     #expect(try await security(scene, .fips) == LinkSecurity(.fips))
-    #expect(await phone.told == [])
+    #expect(await phone.told == ["accepts"])
     scene.advertisement.stop()
   }
 

@@ -1,6 +1,7 @@
 import AttoATT
 import AttoEventLoop
 import AttoLinks
+import Synchronization
 import TestSupport
 import Testing
 
@@ -43,6 +44,20 @@ import Testing
       #expect(agents.failure(peer(number)) == .linkLost)
     }
     #expect(numbers.count { agents.failure(peer($0)) != nil } <= AgentCalls.failureLimit)
+  }
+
+  /// A watch takes what happens from its creation on, for one peer, and no earlier failure.
+  @Test func aWatchTakesFailuresOfItsPeer() {
+    let agents = AgentCalls(on: .shared)
+    agents.failed(peer(1), .keyMissing)
+    let watch = agents.watch(peer(1))
+    #expect(agents.failure(peer(1)) == nil)
+    agents.failed(peer(2), .linkLost)
+    agents.failed(peer(1), .timeout)
+    let told = Mutex<[PairingFailure]>([])
+    watch.setHandler { failure in told.withLock { $0.append(failure) } }
+    agents.failed(peer(1), .linkLost)
+    #expect(told.withLock(\.self) == [.timeout, .linkLost])
   }
 
   @Test func bondsOnTheAirAreForgotten() {

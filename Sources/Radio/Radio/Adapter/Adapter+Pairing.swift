@@ -72,4 +72,9 @@ extension Adapter {
       return nil
     }
   }
+
+  /// Watches for failures to pair with a peer, from a new attempt to connect on.
+  package func watchPairing(with peer: BluetoothAddress) -> PairingWatch {
+    backend.agents.watch(peer)
+  }
 }

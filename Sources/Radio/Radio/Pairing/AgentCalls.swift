@@ -12,6 +12,11 @@ package final class AgentCalls {
   private let loop: Loop
   private var failures: [BluetoothAddress: PairingFailure] = [:]
   private let waiters = WaiterList<BluetoothAddress, PairingFailure?, RadioError>()
+  private var watches: [WeakWatch] = []
+
+  private struct WeakWatch {
+    weak var watch: PairingWatch?
+  }
 
   package init(on loop: Loop) { self.loop = loop }
 
@@ -48,6 +53,7 @@ package final class AgentCalls {
     if failures.count >= Self.failureLimit, failures[peer] == nil { failures = [:] }
     failures[peer] = failure
     waiters.resume(.success(failure)) { $0 == peer }
+    for case let watch? in watches.map(\.watch) where watch.peer == peer { watch.failed(failure) }
     tell { await $0.failed(peer, failure) }
   }
 
@@ -60,6 +66,15 @@ package final class AgentCalls {
     if let failure = failures[peer] { return waiter.resume(.success(failure)) }
     waiters.append(waiter, for: peer)
     waiter.resume(.success(nil), after: time)
+  }
+
+  /// Watches a peer to which a connection begins: an earlier failure is forgotten.
+  func watch(_ peer: BluetoothAddress) -> PairingWatch {
+    connected(peer)
+    watches.removeAll { $0.watch == nil }
+    let watch = PairingWatch(peer)
+    watches.append(WeakWatch(watch: watch))
+    return watch
   }
 
   func close() { waiters.resumeAll(.success(nil)) }

@@ -9,7 +9,12 @@ extension AttoError {
     switch self {
     case .pairing(let peer, .keyMissing):
       "remove the bond here too, then pair again: atto unpair \(peer)"
-    case .insufficientSecurity(_, .noDisplayOrKeyboard): "state what this end can do with --io"
+    case .pairing(_, .disagreement(.nothing)), .pairing(_, .disagreement(.accepted)): pairingHint
+    case .link(let error)
+    where error.operation == .raiseSecurity && error.errno == EACCES
+      && error.endpoint.hasPrefix("air:"):
+      pairingHint
+    case .insufficientSecurity(_, .noDisplayOrKeyboard): pairingHint
     case .insufficientSecurity(_, .link(.low)): "le: and air: links can be encrypted"
     case .insufficientSecurity(_, .timeout(_, after: _, hasAgent: false)):
       "answering the kernel's questions about pairing requires CAP_NET_ADMIN"
@@ -22,6 +27,11 @@ extension AttoError {
     }
   }
 }
+
+/// For ends that could not agree how to pair.
+private let pairingHint =
+  "if the peer shows a passkey: --io keyboard; if it wants one entered: --io display; if both show a"
+  + " number: --io yes-no"
 
 extension RadioError {
   var advice: String? {

@@ -81,11 +81,12 @@ package struct Connecting: Sendable {
     let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
     let note = WaitingNote(connectingTo: endpoint, on: loop)
     defer { note.end() }
-    let connection = try await Connection.connect(
-      to: endpoint, options: showsProgress ? options.showingProgress(on: loop) : options,
-      adapter: radio, loop: loop)
+    let options = showsProgress ? options.showingProgress(on: loop) : options
+    let connection = try await Connection.open(
+      endpoint, options: options, adapter: radio, loop: loop)
     note.end()
     defer { connection.close() }
+    try await prepare(connection, options, on: loop)
     let waiting = WaitingNote(responsesOn: connection, within: options.transactionTimeout, on: loop)
     defer { waiting.end() }
     let result: Result<Value, any Error>
@@ -101,17 +102,26 @@ package struct Connecting: Sendable {
       result = .failure(error)
     }
     let security = try? await connection.security
-    if endpoint.isAir, !pairing.isStated, options.securityOnDemand != nil, let security,
-      security.level > .medium
-    {
-      noteUnchecked(security.level)
-    }
+    if let security { noteUnchecked(security.level) }
     // Even a failed command may have created a bond.
     await bonds.end(after: security, on: loop)
     return try result.get()
   }
 
-  private func noteUnchecked(_ level: SecurityLevel) {
+  /// Does what the options want before the first request, and says what it waits for.
+  private func prepare(
+    _ connection: Connection, _ options: ConnectionOptions, on loop: Loop
+  ) async throws {
+    guard options.security > .low else { return try await connection.prepare(options) }
+    let note = WaitingNote(
+      "waiting for \(endpoint) to pair", hint: "a person may have to confirm there", on: loop)
+    defer { note.end() }
+    try await connection.prepare(options)
+  }
+
+  /// Warns of a level that radios on the virtual air granted because none of them has an agent.
+  package func noteUnchecked(_ level: SecurityLevel) {
+    guard endpoint.isAir, !pairing.isStated, level > .medium else { return }
     Terminal.note(
       "warning: without --io, the virtual air grants security \(level) without pairing: a real link"
         + " reaches medium at most")
@@ -173,11 +183,7 @@ package struct Connecting: Sendable {
     let radio: Adapter
     switch endpoint {
     case .le(let address): radio = try await Adapter.kernel(address.source, loop: loop)
-    // Without --io, radios on the virtual air agree on any level.
     case .air where pairing.isStated: radio = try Adapter.virtual(loop: loop)
-    case .air where options.security > .medium:
-      noteUnchecked(options.security)
-      return nil
     default: return nil
     }
     let agent = try ConsoleAgent(arguments, on: loop) { report in

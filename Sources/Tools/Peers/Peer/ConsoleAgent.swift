@@ -33,16 +33,22 @@ package struct ConsoleAgent: PairingAgent {
 
   package func matches(_ value: UInt32, shownBy peer: BluetoothAddress) async -> Bool {
     let digits = PairingOptions.digits(value)
-    report(.question("compare", peer, "does \(peer) show \(digits)? [yes/no]", passkey: digits))
     if options.refuses { return false }
-    if options.saysYes { return true }
+    let isAnswered = options.saysYes
+    report(
+      .question(
+        "compare", peer,
+        isAnswered
+          ? "both ends show \(digits): confirmed (--yes)" : "does \(peer) show \(digits)? [yes/no]",
+        passkey: digits))
+    if isAnswered { return true }
     return await nextAnswer()?.lowercased().hasPrefix("y") ?? false
   }
 
   package func passkey(shownBy peer: BluetoothAddress) async -> UInt32? {
-    report(.question("enter", peer, "enter the six digits that \(peer) shows:"))
     if options.refuses { return nil }
     if let passkey = options.passkey { return passkey }
+    report(.question("enter", peer, "enter the six digits that \(peer) shows:"))
     return await nextAnswer().flatMap { PairingOptions.passkey($0) }
   }
 

@@ -21,10 +21,12 @@ package struct PairingOptions: Sendable {
   let passkey: UInt32?
   let saysYes: Bool
   let refuses: Bool
+  /// Whether the command says how it pairs. Without it, radios on the virtual air agree on any
+  /// level, and ask nobody.
   package let isStated: Bool
 
   package init(_ arguments: Arguments) throws(UsageError) {
-    isStated = arguments.has(Self.io)
+    isStated = arguments.has(Self.io) || arguments[Self.yes] || arguments[Self.refuse]
     capability = arguments[Self.io]
     passkey = arguments[Self.passkey]
     if passkey != nil, ![.keyboard, .keyboardDisplay].contains(capability) {
