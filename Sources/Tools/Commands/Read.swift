@@ -92,10 +92,13 @@ package struct ReadCommand: ConnectionCommand {
       let shown = ShownValue(value.octets, of: type, isCut: value.isCut)
       peer.results.print(
         (value.handle.map { "\($0)  " } ?? "") + shown.text
-          + (value.isCut ? "  (may be longer)" : ""),
+          + (value.isCut ? "  (may be longer: cut at ATT_MTU - 1)" : ""),
         json: shown.json.adding([
           "handle": value.handle.map(Shown.json), "cut": value.isCut ? true : nil,
         ]))
+    }
+    if references.count == 1, values.contains(where: \.isCut), !peer.results.isJSON {
+      Terminal.note("hint: --long reads the whole value")
     }
     if let refusal { throw AttoError.refused(refusal) }
   }
@@ -120,14 +123,15 @@ package struct ReadCommand: ConnectionCommand {
       return ([(nil, output.octets, output.mayBeCut)], nil)
     }
     let handle = handles[0]
-    let octets =
-      if isLong {
-        try await connection.readLong(handle, offset: offset ?? 0)
-      } else if let offset {
-        try await connection.perform(ReadBlob(handle, offset: offset))
-      } else {
-        try await connection.read(handle)
-      }
-    return ([(handle, octets, false)], nil)
+    if isLong {
+      return ([(handle, try await connection.readLong(handle, offset: offset ?? 0), false)], nil)
+    }
+    if let offset {
+      let read = MarkedRead(ReadBlob(handle, offset: offset), offset: Int(offset))
+      let part = try await connection.perform(read)
+      return ([(handle, part.octets, part.mayBeCut)], nil)
+    }
+    let whole = try await connection.perform(MarkedRead(ReadCharacteristicValue(handle)))
+    return ([(handle, whole.octets, whole.mayBeCut)], nil)
   }
 }

@@ -59,6 +59,37 @@ def refusing(b):
         equal((ended.code, ended.out), (3, ""), f"{words}: {ended}")
 
 
+LENGTHS = {"services": [{"uuid": "A001", "handle": "0x0020", "characteristics": [
+    {"uuid": f"B{count:03}", "handle": f"0x{0x0020 + 2 * number:04X}", "properties": ["read"],
+     "value": {"repeat": "41", "count": count}} if count else
+    {"uuid": "B000", "handle": f"0x{0x0020 + 2 * number:04X}", "properties": ["read"], "value": "hex:"}
+    for number, count in enumerate((0, 21, 22, 23, 512), 1)]}]}
+
+
+@test("telling: read marks a value that fills its response")
+def cut(b):
+    b.serve(LENGTHS, endpoint="air:long")
+
+    def marked(handle, *words):
+        text = b.run("read", "air:long", handle, *words)
+        told = json.loads(b.run("read", "air:long", handle, *words, "--json").out)
+        equal(text.code, 0)
+        is_cut = "cut at ATT_MTU - 1" in text.out
+        equal((is_cut, "hint: --long" in text.err), (told.get("cut", False),) * 2, text)
+        return len(told["value"]) // 2, is_cut
+
+    for handle, count in (("B000", 0), ("B021", 21), ("B022", 22), ("B023", 23), ("B512", 512)):
+        equal(marked(handle), (min(count, 22), count >= 22), handle)
+        equal(marked(handle, "--long"), (count, False), handle)
+        equal(marked(handle, "--mtu", "517"), (count, False), handle)
+    equal(marked("B512", "--offset", "489"), (22, True))
+    # There is nothing after the 512th octet.
+    equal(marked("B512", "--offset", "490"), (22, False))
+    equal(marked("B023", "--offset", "2"), (21, False))
+    session = b.run("session", "air:long", input="read B022\nread B021\n")
+    equal([("cut at" in line) for line in session.lines if "4141" in line], [True, False], session)
+
+
 @test("telling: scan has no name, and says that it uses the virtual air")
 def scanning(b):
     b.refuses(2, ["scan cannot use air:Strap", "--name NAME"], "scan", "air:Strap", "--for", "0.1")

@@ -37,7 +37,7 @@ DIALOGUES = [
     ("descriptors to the end of the range", ["descriptors", "0x0012-0x0013"], [
         ("0412001300", "0501120037" + "2a13000229")]),
     ("read", ["read", "0x0012"], [("0a1200", "0b01")]),
-    ("read of a full PDU", ["read", "0x0012"], [("0a1200", "0b" + "01" * 22)]),
+    ("read of a full PDU", ["read", "0x0012", "--json"], [("0a1200", "0b" + "01" * 22)]),
     ("read --offset", ["read", "0x0012", "--offset", "3"], [("0c12000300", "0d01")]),
     ("read --long of a short value", ["read", "0x0012", "--long"], [("0a1200", "0b01")]),
     ("read --long", ["read", "0x0012", "--long"], [
