@@ -65,7 +65,7 @@ package final class AirFolder: Sendable {
     let fault: RadioError.FolderFault? =
       switch clinux_fstat(opened, &status) {
       case 0 where status.st_uid != geteuid(): .foreignOwner(status.st_uid)
-      case 0 where status.st_mode & 0o077 != 0: .openToOthers(status.st_mode & 0o777)
+      case 0 where status.st_mode & 0o077 != 0: .openToOthers(status.st_mode & 0o1777)
       case 0: nil
       case let error: .system("examined", errno: -error)
       }

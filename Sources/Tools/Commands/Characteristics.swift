@@ -12,7 +12,7 @@ package struct CharacteristicsCommand: ConnectionCommand {
 
   package static let description = CommandDescription(
     "characteristics", "List characteristics in a range of handles.",
-    synopsis: ["ENDPOINT RANGE [--uuid UUID] [OPTIONS]"], arguments: [.endpoint, .range],
+    synopsis: ["ENDPOINT [RANGE] [--uuid UUID] [OPTIONS]"], arguments: [.endpoint, .range],
     details: "The command performs this one GATT procedure and sends nothing else.",
     options: [uuid], groups: Connecting.options,
     examples: ["atto characteristics air:Strap 0x0010-0x0017"])
@@ -21,7 +21,7 @@ package struct CharacteristicsCommand: ConnectionCommand {
   private let uuid: BluetoothUUID?
 
   package init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
+    range = try arguments.operands.first.map { try SearchedHandles(argument: $0) } ?? .all
     uuid = arguments[Self.uuid]
   }
 

@@ -8,7 +8,7 @@ import AttoPeers
 package struct DescriptorsCommand: ConnectionCommand {
   package static let description = CommandDescription(
     "descriptors", "List attributes in a range of handles with their types.",
-    synopsis: ["ENDPOINT RANGE [OPTIONS]"], arguments: [.endpoint, .range],
+    synopsis: ["ENDPOINT [RANGE] [OPTIONS]"], arguments: [.endpoint, .range],
     details: """
       The descriptors of a characteristic follow its value. Other attributes in the range are listed
       too. The command performs this one GATT procedure and sends nothing else.
@@ -18,7 +18,7 @@ package struct DescriptorsCommand: ConnectionCommand {
   private let range: SearchedHandles
 
   package init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
+    range = try arguments.operands.first.map { try SearchedHandles(argument: $0) } ?? .all
   }
 
   package static func access(_ arguments: Arguments) -> CommandAccess? { CommandAccess.none }

@@ -8,14 +8,14 @@ import AttoPeers
 package struct IncludesCommand: ConnectionCommand {
   package static let description = CommandDescription(
     "includes", "List included services in a range of handles.",
-    synopsis: ["ENDPOINT RANGE [OPTIONS]"], arguments: [.endpoint, .range],
+    synopsis: ["ENDPOINT [RANGE] [OPTIONS]"], arguments: [.endpoint, .range],
     details: "The command performs this one GATT procedure and sends nothing else.",
     groups: Connecting.options, examples: ["atto includes air:Strap 0x0001-0xFFFF"])
 
   private let range: SearchedHandles
 
   package init(_ arguments: Arguments, for endpoint: Endpoint) throws {
-    range = try SearchedHandles(argument: arguments.operand(0, "RANGE"))
+    range = try arguments.operands.first.map { try SearchedHandles(argument: $0) } ?? .all
   }
 
   package static func access(_ arguments: Arguments) -> CommandAccess? { CommandAccess.none }

@@ -94,10 +94,20 @@ package enum RawCommand: Command {
       let request = [
         Opcode.exchangeMTURequest.rawValue, UInt8(offered & 0xFF), UInt8(offered >> 8),
       ]
-      guard let response = try await send(request) else { return }
-      if case .exchangeMTUResponse(let response) = PDU(response.span.bytes) {
-        mtu = max(23, min(offered, Int(response.serverReceiveMTU)))
+      _ = try await send(request)
+    }
+
+    /// Takes over the ATT_MTU that a request and its response agree on. Vol 3, Part F, 3.4.2.
+    private mutating func agree(_ request: [UInt8], _ response: [UInt8]) {
+      guard case .exchangeMTURequest(let request) = PDU(request.span.bytes),
+        case .exchangeMTUResponse(let response) = PDU(response.span.bytes)
+      else { return }
+      let answered = Int(response.serverReceiveMTU)
+      if answered < 23 {
+        Terminal.note(
+          "warning: the peer answered an MTU of \(answered): the least is 23, which holds")
       }
+      mtu = max(23, min(Int(request.clientReceiveMTU), answered))
     }
 
     /// Sends a PDU. Returns the response to a request, after showing what arrived before it.
@@ -112,7 +122,10 @@ package enum RawCommand: Command {
       while let received = try await receive(until: end) {
         show("received", received)
         await Terminal.room()
-        if let first = received.first, Opcode(first).kind == .response { return received }
+        if let first = received.first, Opcode(first).kind == .response {
+          agree(pdu, received)
+          return received
+        }
       }
       throw AttoError.bearer(.transactionTimeout(opcode))
     }

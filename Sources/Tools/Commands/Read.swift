@@ -16,7 +16,7 @@ package struct ReadCommand: ConnectionCommand {
     summary: "Read all values of this type: Read By Type.")
   private static let range = Option.value(
     "range", "RANGE", "The range of handles for --uuid.", default: SearchedHandles.all,
-    shown: "0x0001-0xFFFF", expected: "a range such as 0x0001-0xFFFF"
+    shown: "0x0001-0xFFFF", expected: "START-END, the lower first, such as 0x0001-0xFFFF"
   ) { try? SearchedHandles(argument: $0) }
   private static let decode = Option.flag(
     "decode", "Ask for the types of handles first (Find Information), to decode their values.")

@@ -50,6 +50,8 @@ package struct SubscribeCommand: ConnectionCommand {
     var configuration: AttributeHandle?
     var kind: ClientCharacteristicConfiguration
     var type: BluetoothUUID?
+    /// Whether the characteristic's properties are not known: HANDLE is a handle.
+    var isAssumed = false
   }
 
   package init(_ arguments: Arguments, for endpoint: Endpoint) throws {
@@ -111,7 +113,9 @@ package struct SubscribeCommand: ConnectionCommand {
     let waiting =
       peer.place == nil
       ? WaitingNote(
-        "waiting for values of \(names): none received yet (Ctrl-C ends the command)", on: loop)
+        "waiting for values of \(names): none received yet (Ctrl-C ends the command)",
+        hint: subscriptions.contains { $0.isAssumed && $0.kind == .notification }
+          ? "a characteristic that only indicates needs --indicate" : nil, on: loop)
       : nil
     defer { waiting?.end() }
     let longest = try await connection.mtu - 3
@@ -138,6 +142,7 @@ package struct SubscribeCommand: ConnectionCommand {
     {
       subscription.kind = .indication
     }
+    subscription.isAssumed = found.properties == nil
     if isResuming || configuration != nil { return subscription }
     if let search = FindConfiguration(of: found.handle),
       let output = try await connection.perform(search)

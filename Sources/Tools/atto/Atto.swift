@@ -51,7 +51,9 @@ import Glibc
     guard let command = AllCommands.types.first(where: { $0.description.name == name }) else {
       var status = ExitStatus(UsageError("unknown command \"\(name)\""))
       let names = AllCommands.descriptions.map(\.name)
-      if let second = words.dropFirst().first, names.contains(second) {
+      if name == "version" {
+        status.hints.append("did you mean \"atto --version\"?")
+      } else if let second = words.dropFirst().first, names.contains(second) {
         status.hints.append("the command comes first: atto \(second) \(name)")
       } else if let hint = Suggestion.hint(for: name, among: names) {
         status.hints.append(hint)

@@ -139,10 +139,14 @@ def forms(b):
 
 @test("mistakes: missing arguments, too many arguments, and options that cannot be combined")
 def words(b):
-    b.refuses(2, ["missing argument RANGE", "usage:"], "includes", NOBODY)
-    b.refuses(2, ["missing argument RANGE"], "characteristics", NOBODY)
-    b.refuses(2, ["missing argument RANGE"], "descriptors", NOBODY)
+    for command in ("includes", "characteristics", "descriptors"):
+        b.refuses(2, ['invalid range "0x20-0x10": it ends before it starts', "usage:"],
+                  command, NOBODY, "0x20-0x10")
+    b.refuses(2, ["--range", "the lower first"], "read", NOBODY, "--uuid", "2A00", "--range", "9-8")
     b.refuses(2, ["missing argument HANDLE"], "subscribe", NOBODY)
+    b.refuses(2, ["did you mean 0x001F?"], "read", NOBODY, "1f")
+    b.refuses(2, ['did you mean "battery level"?'], "read", NOBODY, "batery level")
+    b.refuses(2, ["did you mean \"atto --version\"?"], "version")
     b.refuses(2, ["give either handles or --uuid"], "read", NOBODY)
     b.refuses(2, ["give either handles or --uuid"], "read", NOBODY, "5", "--uuid", "2a00")
     b.refuses(2, ["at least two handles"], "read", NOBODY, "5", "--variable")

@@ -90,6 +90,42 @@ def cut(b):
     equal([("cut at" in line) for line in session.lines if "4141" in line], [True, False], session)
 
 
+@test("telling: what a message tells to do next")
+def next_steps(b):
+    b.serve({"services": [{"uuid": "A001", "characteristics": [
+        {"uuid": uuid, "properties": ["read", "write"], "value": "hex:00", "maxLength": 512}
+        for uuid in ("2A6E", "2A6E", "2A6F")]}]}, endpoint="air:strap")
+    ended = b.run("write", "air:strap", "2A6F", "00" * 30)
+    equal(ended.code, 2)
+    contains(ended.err, "hint: --long writes it in parts; with --mtu 33 one request may hold it")
+    equal(b.run("write", "air:strap", "2A6F", "00" * 30, "--mtu", "33").code, 0)
+    contains(b.run("read", "air:strap", "2A6E").err, "give one of the handles, or the service: 2A6E@SERVICE")
+    contains(b.run("read", "air:strap", "2A6E@A001").err, "hint: give one of the handles\n")
+    # The handles of the whole peer, as with a range of all of them.
+    for command in ("characteristics", "descriptors", "includes"):
+        equal(b.run(command, "air:strap").out, b.run(command, "air:strap", "0x0001-0xFFFF").out)
+    # A folder that everybody uses is not for this user to close.
+    shared = os.path.join(b.folder, "shared")
+    os.mkdir(shared)
+    for mode, wanted in ((0o1777, "set ATTO_AIR to a folder of your own"), (0o755, "chmod 700")):
+        os.chmod(shared, mode)
+        b.environment["ATTO_AIR"] = shared
+        told = b.run("scan", "air:", "--for", "0.1").err
+        contains(told, wanted)
+        equal("chmod" in told, mode == 0o755, told)
+
+
+@test("telling: raw takes over the ATT_MTU that it agrees on")
+def raw_mtu(b):
+    b.serve(LENGTHS, endpoint="air:long")
+    whole = "0b" + "41" * 23
+    contains(b.run("raw", "air:long", "02f701", "0a2900").out, whole)
+    # An answer that is not allowed.
+    peer = b.peer(script(("02f701", "031600")))
+    ended = b.run("raw", peer.endpoint, "02f701")
+    contains(ended.err, "warning: the peer answered an MTU of 22")
+
+
 @test("telling: scan has no name, and says that it uses the virtual air")
 def scanning(b):
     b.refuses(2, ["scan cannot use air:Strap", "--name NAME"], "scan", "air:Strap", "--for", "0.1")

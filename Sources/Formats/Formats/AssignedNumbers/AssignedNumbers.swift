@@ -38,6 +38,9 @@ public enum AssignedNumbers {
     return found.map { BluetoothUUID($0) }
   }
 
+  /// All names in this role.
+  package static func names(of kind: Kind) -> [String] { kind.numbers.compactMap { names[$0] } }
+
   private static func key(_ name: String) -> [UInt8] {
     name.utf8.compactMap { byte in
       switch byte {

@@ -116,7 +116,17 @@ extension AttributeReference.Part {
     } else {
       throw UsageError(
         "invalid handle \"\(whole)\": expected 0x0000 to 0xFFFF or decimal, or a UUID such as 2A19,"
-          + " uuid:2902, \"battery level\" or 2A37@180D")
+          + " uuid:2902, \"battery level\" or 2A37@180D",
+        hint: Self.hint(for: text, among: kinds))
     }
+  }
+
+  /// What the text was probably meant to be: a handle without its `0x`, or a name with a mistake.
+  private static func hint(for text: String, among kinds: [AssignedNumbers.Kind]) -> String? {
+    if text.utf8.count <= 4, let number = UInt16(text, radix: 16) {
+      return "did you mean \(AttributeHandle(number))?"
+    }
+    let names = kinds.flatMap { AssignedNumbers.names(of: $0) }
+    return Suggestion.hint(for: text, among: names.map { $0.lowercased() })
   }
 }

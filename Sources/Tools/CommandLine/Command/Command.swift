@@ -96,5 +96,6 @@ package struct ArgumentDescription: Sendable {
     + " (\"battery level\") that only one attribute has, perhaps of a service or characteristic"
     + " (2A19@180F, uuid:2902@2A37)."
   package static let range = ArgumentDescription(
-    name: "RANGE", summary: "A range of handles, such as 0x0010-0x0017 or 16-23.")
+    name: "RANGE",
+    summary: "A range of handles, such as 0x0010-0x0017 or 16-23 (default: all handles).")
 }

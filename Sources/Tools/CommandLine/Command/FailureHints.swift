@@ -20,6 +20,9 @@ extension AttoError {
       "answering the kernel's questions about pairing requires CAP_NET_ADMIN"
     case .securityTimeout, .insufficientSecurity(_, .timeout(_, after: _, hasAgent: true)):
       "both ends need an agent to pair with, and a person may have to confirm"
+    case .misuse(.valueTooLong(let count, let limit)) where count <= ValueLimits.longest:
+      limit < ValueLimits.longest
+        ? "--long writes it in parts; with --mtu \(count + 3) one request may hold it" : nil
     case .connectTimeout: "check that the device is on, in range and connectable"
     case .radio(let error): error.advice
     case .link(let error): error.advice
@@ -42,8 +45,11 @@ extension RadioError {
     case .noAdapter(""): "endpoints that begin with air: need no adapter"
     case .noAdapter: "atto adapters lists the adapters"
     case .addressInUse: "choose another name or address"
-    case .folder(let path, .openToOthers):
-      "chmod 700 \(path), or set ATTO_AIR to another folder"
+    case .folder(let path, .openToOthers(let mode)):
+      // Others use a folder with the sticky bit too, such as /tmp.
+      mode & 0o1000 == 0
+        ? "chmod 700 \(path), or set ATTO_AIR to another folder"
+        : "set ATTO_AIR to a folder of your own, such as \(path)/air"
     case .folder: "set ATTO_AIR to another folder"
     case .poweredOff(let name): "atto adapters \(name) --power on"
     case .management(_, .notPowered, _): "atto adapters --power on"

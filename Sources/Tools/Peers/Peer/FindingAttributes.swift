@@ -66,7 +66,9 @@ extension ReferenceFailure {
       isMissing: false,
       message: "the peer has \(found.count) attributes \(Self.name(reference)): "
         + handles.joined(separator: ", ") + (found.count > 20 ? ", ..." : ""),
-      hint: "give a handle, or the service: \(reference.text)@SERVICE")
+      hint: reference.owners.isEmpty
+        ? "give one of the handles, or the service: \(reference.text)@SERVICE"
+        : "give one of the handles")
   }
 
   private static func name(_ reference: AttributeReference) -> String {

@@ -19,8 +19,11 @@ package struct SearchedHandles: Sendable {
   /// Reads `0x0001-0xFFFF` or `1-65535`.
   package init(argument text: String) throws(UsageError) {
     let parts = text.split(separator: "-", maxSplits: 1).compactMap { UInt16(argument: $0) }
-    guard parts.count == 2, parts[0] <= parts[1] else {
+    guard parts.count == 2 else {
       throw UsageError("invalid range \"\(text)\": expected START-END, such as 0x0001-0xFFFF")
+    }
+    guard parts[0] <= parts[1] else {
+      throw UsageError("invalid range \"\(text)\": it ends before it starts")
     }
     self.init(start: AttributeHandle(parts[0]), end: AttributeHandle(parts[1]))
   }
