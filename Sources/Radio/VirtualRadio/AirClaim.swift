@@ -2,6 +2,7 @@ import CAttoLinux
 import Glibc
 import AttoLinks
 import AttoRadio
+import Synchronization
 
 /// An address of the virtual air that belongs to this process until the claim is released: the FIFO
 /// that shows that the process is alive, and the socket to which centrals connect.
@@ -16,6 +17,9 @@ final class AirClaim {
   static let backlog: Int32 = 4096
   /// Attempts to get the name while other processes sweep or release it.
   private static let attemptLimit = 1000
+  /// The claims of this process, each with its folder. The lock also covers the files, so that a claim of
+  /// this process is never reported as another process's.
+  private static let held = Mutex<Set<String>>([])
 
   /// Claims the address.
   ///
@@ -48,7 +52,10 @@ final class AirClaim {
   /// Releases the address and removes its files, last the FIFO, which guards the others.
   func release() {
     guard life != nil else { return }
-    for part in AirFolder.Part.allCases { unlink(folder.entry(address, part)) }
+    Self.held.withLock { held in
+      for part in AirFolder.Part.allCases { unlink(folder.entry(address, part)) }
+      held.remove(Self.name(address, folder))
+    }
     listener = nil
     life = nil
   }
@@ -77,6 +84,10 @@ final class AirClaim {
 
   func endAdvertising() { unlink(folder.entry(address, .advertisement)) }
 
+  private static func name(_ address: BluetoothAddress, _ folder: AirFolder) -> String {
+    folder.path + "/" + address.digits
+  }
+
   private static func claimLife(
     _ address: BluetoothAddress, _ folder: AirFolder
   ) throws(RadioError) -> OwnedDescriptor {
@@ -84,6 +95,7 @@ final class AirClaim {
       .system("create a radio in \(folder.path)", errno: errno)
     }
     let name = folder.entry(address, .life)
+    let key = Self.name(address, folder)
     let temporary = folder.temporaryEntry(address)
     guard mkfifo(temporary, 0o600) == 0 else { throw failure(errno) }
     defer { unlink(temporary) }
@@ -91,12 +103,18 @@ final class AirClaim {
     guard opened >= 0 else { throw failure(-opened) }
     let life = OwnedDescriptor(owning: opened)
     for _ in 0..<attemptLimit {
-      if link(temporary, name) == 0 { return life }
-      guard errno == EEXIST else { throw failure(errno) }
+      let (result, isOwn) = held.withLock { held in
+        guard link(temporary, name) == 0 else { return (errno, held.contains(key)) }
+        held.insert(key)
+        return (0, true)
+      }
+      if result == 0 { return life }
+      guard result == EEXIST else { throw failure(result) }
       switch AirLife.state(at: name) {
       case .alive:
         let record = AirRecord.read(address, in: folder)
-        throw .addressInUse(address, name: record?.name ?? "", process: record?.process)
+        throw .addressInUse(
+          address, name: record?.name ?? "", process: isOwn ? getpid() : record?.process)
       case .dead(let other):
         if !AirLife.sweep(address, in: folder, dead: other) { sched_yield() }
       case .failed(let number): throw failure(number)

@@ -326,6 +326,33 @@ import Testing
     #expect(counts == Array(1...PeripheralHost.preferenceLimit) + [1])
   }
 
+  /// Another process has the name, and only scans: it does not advertise. Only a radio that this process
+  /// releases is waited for.
+  @Test func aNameThatIsInUse() async throws {
+    guard case .air(let name?) = Sandbox.radio() else { return }
+    let folder = try #require(ProcessInfo.processInfo.environment["ATTO_AIR"])
+    let radio = try await RadioOpening.openAirWhenReleased(name)
+    let waiting = Task<Adapter, any Error> {
+      try await RadioOpening.openAir(name, whenReleasedWithin: .seconds(3600))
+    }
+    await radio.close()
+    try await waiting.ended().close()
+
+    // What another process's radio has in the folder.
+    let stem = radio.address.digits.replacingOccurrences(of: ":", with: "").lowercased()
+    let path = "\(folder)/\(stem).life"
+    mkfifo(path, 0o600)
+    defer { unlink(path) }
+    let foreign = try #require(FileHandle(forUpdatingAtPath: path))
+    let refused = Task<Adapter, any Error> {
+      try await RadioOpening.openAir(name, whenReleasedWithin: .seconds(3600))
+    }
+    await #expect(throws: RadioError.addressInUse(radio.address, name: "", process: nil)) {
+      try await refused.ended()
+    }
+    withExtendedLifetime(foreign) {}
+  }
+
   /// Other processes of the program use all of its names.
   @Test func namesOfOneProgram() async {
     let tried = Locked<[String]>([])

@@ -96,6 +96,22 @@ import Testing
     }
   }
 
+  /// A radio that does not advertise has no record with its process.
+  @Test func theProcessOfARadioInUse() async throws {
+    let radio = try air.adapter("Strap")
+    #expect(throws: RadioError.addressInUse(radio.address, name: "", process: getpid())) {
+      try air.adapter("Strap")
+    }
+    let address = BluetoothAddress(0xC000_0000_0001, kind: .random)
+    // What another process's radio has in the folder.
+    mkfifo(air.file("c00000000001.life"), 0o600)
+    let foreign = try #require(FileHandle(forUpdatingAtPath: air.file("c00000000001.life")))
+    #expect(throws: RadioError.addressInUse(address, name: "", process: nil)) {
+      try air.adapter(address: address)
+    }
+    withExtendedLifetime((radio, foreign)) {}
+  }
+
   @Test func changesAreSeenOnce() async throws {
     let radio = try air.adapter("Strap")
     let advertisement = try await radio.advertise(strap())

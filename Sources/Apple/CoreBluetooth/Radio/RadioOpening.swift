@@ -48,13 +48,18 @@ enum RadioOpening {
   /// Opens a radio. If a manager of this process was released just now and has not closed it yet,
   /// waits for that.
   @Sendable static func openAirWhenReleased(_ name: String) async throws(RadioError) -> Adapter {
-    let end = ContinuousClock.now + releaseTime
+    try await openAir(name, whenReleasedWithin: releaseTime)
+  }
+
+  static func openAir(
+    _ name: String, whenReleasedWithin time: Duration
+  ) async throws(RadioError) -> Adapter {
+    let end = ContinuousClock.now + time
     while true {
       do throws(RadioError) {
         return try Adapter.virtual(name: name, loop: RadioLoop.loop)
       } catch {
-        // A radio without a record is being opened or closed.
-        guard case .addressInUse(_, _, let process) = error, process ?? getpid() == getpid(),
+        guard case .addressInUse(_, _, let process) = error, process == getpid(),
           ContinuousClock.now < end
         else { throw error }
         try? await Task.sleep(for: .milliseconds(10))

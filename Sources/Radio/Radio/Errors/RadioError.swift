@@ -10,7 +10,8 @@ import Glibc
   case system(String, errno: Int32)
   /// A name is empty, has more than 64 octets of UTF-8, or control characters.
   case invalidName(String)
-  /// Another radio, of this process or another, has the address.
+  /// Another radio, of this process or another, has the address. The process is nil if it is another one,
+  /// and its radio does not advertise.
   case addressInUse(BluetoothAddress, name: String, process: Int32?)
   /// A radio of the virtual air has an advertisement already.
   case alreadyAdvertising
