@@ -169,6 +169,50 @@ def test_writes_without_response_arrive_in_order(atto_server):
     assert [int.from_bytes(data) for data in written] == list(range(COMMANDS))
 
 
+def test_a_write_without_response_that_is_too_long(atto_server):
+    """It is refused, and takes no other write with it."""
+    written = []
+    atto_server(LAMP, on_write={"A004": lambda write: written.append(write.value)})
+
+    async def body():
+        async with client(await find()) as lamp:
+            for good in (b"good", bytes(182)):
+                with pytest.raises(BleakError, match=r"value too long: 183 octets \(the limit is 182\)"):
+                    await lamp.write_gatt_char("A004", bytes(183), response=False)
+                await lamp.write_gatt_char("A004", good, response=False)
+            # Answered after them.
+            await lamp.read_gatt_char("A001")
+            while len(written) < 2:
+                await asyncio.sleep(0)
+    run(body())
+    assert written == [b"good", bytes(182)]
+
+
+def test_an_error_of_an_earlier_write_without_response(atto_server, monkeypatch):
+    """It is reported to the event loop, and takes no later write with it."""
+    written = []
+    atto_server(LAMP, on_write={"A004": lambda write: written.append(write.value)})
+
+    async def body():
+        reported = asyncio.Queue()
+        asyncio.get_running_loop().set_exception_handler(
+            lambda loop, context: reported.put_nowait(context["exception"]))
+        async with client(await find()) as lamp:
+            # The command refuses what this backend lets through.
+            monkeypatch.setattr("atto.Client.mtu", 517)
+            await lamp.write_gatt_char("A004", bytes(183), response=False)
+            await lamp.write_gatt_char("A004", b"at once", response=False)
+            error = await reported.get()
+            assert isinstance(error, BleakError) and "value too long" in str(error)
+            await lamp.write_gatt_char("A004", b"later", response=False)
+            await lamp.read_gatt_char("A001")
+            while len(written) < 2:
+                await asyncio.sleep(0)
+            assert reported.empty()
+    run(body())
+    assert written == [b"at once", b"later"]
+
+
 def test_end_of_the_connection(atto_server):
     server = atto_server(LAMP)
 

@@ -17,7 +17,7 @@ from bleak.backends.service import BleakGATTService, BleakGATTServiceCollection
 from bleak.exc import BleakDeviceNotFoundError, BleakError
 
 from ..client import IO, Agent, Client, Interval, SecurityLevel, Subscription, full_uuid
-from ..errors import AttoError
+from ..errors import AttoError, LinkError, ProcessError
 from ..session import Option, Session
 from .errors import bleak_error, raising
 from .scanner import AttoScanner, chosen_radio, default_radio
@@ -49,7 +49,8 @@ class AttoClient(BaseBleakClient):
     - `options`: further options of the command's `connect`
 
     The handle of a characteristic is that of its declaration, as with bleak on BlueZ. Writes without
-    response return when they are on their way, up to 64 at a time.
+    response return when they are on their way, up to 64 at a time. A value that is too long is refused at
+    once. Any other error goes to the exception handler of the event loop, which logs it.
     """
 
     def __init__(
@@ -77,7 +78,6 @@ class AttoClient(BaseBleakClient):
         self._cache: dict[int, bytes] = {}
         self._subscriptions: dict[int, Subscription] = {}
         self._window = asyncio.Semaphore(_WINDOW)
-        self._write_error: BaseException | None = None
 
     # The connection
 
@@ -227,17 +227,18 @@ class AttoClient(BaseBleakClient):
     ) -> None:
         client = self._connected()
         handle = characteristic.obj.handle
+        value = bytes(data)
         if response:
             with raising(self.address):
-                return await client.write(handle, bytes(data))
+                return await client.write(handle, value)
+        # Its end is not waited for, so what can be known now is refused now.
+        if len(value) > (limit := client.mtu - 3):
+            raise BleakError(f"value too long: {len(value)} octets (the limit is {limit})")
         await self._window.acquire()
         try:
-            error, self._write_error = self._write_error, None
-            if isinstance(error, AttoError):
-                raise bleak_error(error, self.address) from error
             with raising(self.address):
                 request = await client._session.begin(
-                    "write", handle, bytes(data).hex(), options={"no-response": True})
+                    "write", handle, value.hex(), options={"no-response": True})
         except BaseException:
             self._window.release()
             raise
@@ -245,8 +246,12 @@ class AttoClient(BaseBleakClient):
 
     def _was_written(self, done: asyncio.Future[Any]) -> None:
         self._window.release()
-        if not done.cancelled() and (error := done.exception()):
-            self._write_error = error
+        error = None if done.cancelled() else done.exception()
+        # The end of the connection has a callback of its own.
+        if isinstance(error, AttoError) and not isinstance(error, (LinkError, ProcessError)):
+            done.get_loop().call_exception_handler({
+                "message": f"a write without response to {self.address} failed",
+                "exception": bleak_error(error, self.address)})
 
     async def write_gatt_descriptor(
         self, descriptor: BleakGATTDescriptor, data: SizedBuffer
