@@ -21,7 +21,7 @@ extension Target {
   /// A program for Apple's API.
   static func appleExample(_ name: String) -> Target {
     .executableTarget(
-      name: name, dependencies: ["CoreBluetooth"], path: "Sources/Apple/Examples/\(name)")
+      name: name, dependencies: ["AttoCoreBluetooth"], path: "Sources/Apple/Examples/\(name)")
   }
 
   /// A program for Atto's own API. Built without our settings, as applications are.
@@ -60,8 +60,8 @@ let package = Package(
     .library(name: "AttoStore", targets: ["AttoStore"]),
     .library(name: "AttoGATT", targets: ["AttoGATT"]),
     .library(name: "AttoATT", targets: ["AttoATT"]),
-    .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
-    .library(name: "os", targets: ["os", "OSLog"]),
+    .library(name: "CoreBluetooth", targets: ["AttoCoreBluetooth"]),
+    .library(name: "os", targets: ["AttoOS"]),
     .executable(name: "atto", targets: ["AttoCLI"]),
     .executable(name: "atto-gateway", targets: ["AttoGatewayCLI"]),
   ],
@@ -275,21 +275,21 @@ let package = Package(
       ],
       path: "Sources/Tools/atto", swiftSettings: common),
 
-    // Apple: Apple's API. CoreBluetooth is the one target that uses Foundation.
+    // Apple: Apple's API. AttoCoreBluetooth is the one target that uses Foundation. The modules
+    // CoreBluetooth, os and OSLog are Clang modules of CCoreBluetooth and COSLog, which re-export
+    // those in Swift. Only targets that depend on a product see them: all Swift modules of a package
+    // graph are in one folder, so a Swift module `os` would be found by targets of other packages.
     .target(
-      name: "CoreBluetooth",
+      name: "AttoCoreBluetooth",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoGATT", "AttoLinks", "AttoRadio",
         "AttoStore", "CCoreBluetooth",
       ],
       path: "Sources/Apple/CoreBluetooth", swiftSettings: common),
     .target(name: "CCoreBluetooth", path: "Sources/Apple/CCoreBluetooth"),
-    // `import os` and `import os.log`: a Clang module, which can have submodules, below a Swift
-    // module of the same name.
     .target(name: "COSLog", path: "Sources/Apple/COSLog"),
-    .target(name: "os", dependencies: ["COSLog"], path: "Sources/Apple/os", swiftSettings: common),
     .target(
-      name: "OSLog", dependencies: ["os"], path: "Sources/Apple/OSLog", swiftSettings: common),
+      name: "AttoOS", dependencies: ["COSLog"], path: "Sources/Apple/os", swiftSettings: common),
     .appleExample("HeartRatePeripheral"), .appleExample("HeartRateCentral"),
     .appleExample("TransferSender"), .appleExample("TransferReceiver"),
     .appleExample("ReconnectingLogger"), .appleExample("ChannelPublisher"),
@@ -361,10 +361,10 @@ let package = Package(
       ]),
     // Like the examples, these are built without our settings, as applications are.
     .testTarget(
-      name: "OSLogTests", dependencies: ["os", "OSLog", "CoreBluetooth", "TestSupport"],
+      name: "OSLogTests", dependencies: ["AttoOS", "AttoCoreBluetooth", "TestSupport"],
       path: "Tests/Unit/OSLogTests"),
     .testTarget(
-      name: "CoreBluetoothTests", dependencies: ["CoreBluetooth", "Atto", "TestSupport"],
+      name: "CoreBluetoothTests", dependencies: ["AttoCoreBluetooth", "Atto", "TestSupport"],
       path: "Tests/Unit/CoreBluetoothTests"),
     .testTarget(
       name: "AttoTestingTests", dependencies: ["Atto", "AttoTesting", "TestSupport"],
@@ -372,7 +372,8 @@ let package = Package(
     // Sources as tutorials for Apple's systems have them, in their language mode. They only have to
     // compile.
     .testTarget(
-      name: "TutorialSources", dependencies: ["CoreBluetooth"], path: "Tests/Unit/TutorialSources",
+      name: "TutorialSources", dependencies: ["AttoCoreBluetooth"],
+      path: "Tests/Unit/TutorialSources",
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     // Programs of the system tests.

@@ -1,7 +1,5 @@
 #define _GNU_SOURCE
 #include "os-lock.h"
-#include "os-log.h"
-#include "os-signpost.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,6 +1,4 @@
 // As on Apple's systems, `import CoreBluetooth` imports these modules too.
-// The Clang module of the same name has the submodules, as `import CoreBluetooth.CBUUID`.
-@_exported import CoreBluetooth
 @_exported import Dispatch
 @_exported import Foundation
 

@@ -1,2 +1,2 @@
-// The Clang module of the same name; `import os.log` finds its submodule.
-@_exported import os
+// The Clang module of the same name, with os_unfair_lock.
+@_exported import AttoOS

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// The extensions to Apple's API: sequences, async calls, messages.
 @Suite(.oneByOne) struct AsyncTests {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Behaviour that apps depend on, beside the calls and their callbacks.
 @Suite(.oneByOne) struct BehaviourTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// L2CAP channels as apps use them: streams in a run loop.
 @Suite(.oneByOne) struct ChannelStreamTests {

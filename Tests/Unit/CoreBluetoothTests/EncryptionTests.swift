@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Values that require encryption, where one end declines to pair.
 @Suite(.oneByOne) struct EncryptionTests {

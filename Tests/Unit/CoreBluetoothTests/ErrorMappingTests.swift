@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Each failure to open a channel has its code and its advice.
 @Suite(.oneByOne) struct ErrorMappingTests {

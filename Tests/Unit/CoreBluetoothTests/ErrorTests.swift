@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Errors as apps print, compare and cast them.
 @Suite(.oneByOne) struct ErrorTests {

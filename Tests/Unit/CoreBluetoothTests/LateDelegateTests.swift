@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Delegates that are set after the manager was created, while its queue runs.
 @Suite(.oneByOne) struct LateDelegateTests {

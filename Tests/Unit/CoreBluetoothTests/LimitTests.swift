@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// The limits of queues and tables, for apps, peers and scans that exceed them.
 @Suite(.oneByOne) struct CoreBluetoothLimitTests {

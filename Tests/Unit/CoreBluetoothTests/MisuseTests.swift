@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Each row of the documentation's table of misuse.
 @Suite(.serialized, .oneByOne) struct MisuseTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// The calls on one peripheral reach the peer in their order, writes without response too.
 @Suite(.oneByOne) struct OrderTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// A strap and a watch on the virtual air, used as in apps.
 @Suite(.oneByOne) struct PairTests {

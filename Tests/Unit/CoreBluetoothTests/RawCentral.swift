@@ -3,7 +3,7 @@ import AttoLinks
 import Foundation
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// A central that sends PDUs on the virtual air, with ATT_MTU 23.
 final class RawCentral: Sendable {

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// State that a manager with a restore identifier saves, and that the next one restores.
 @Suite(.oneByOne) struct RestorationTests {

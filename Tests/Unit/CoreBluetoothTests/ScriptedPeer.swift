@@ -1,7 +1,7 @@
 import Atto
 import Foundation
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// A peer that handles PDUs on the virtual air with a small fixed database, and vanishes at the request
 /// that a test chooses.

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Several centrals of one peripheral, and several channels and queues of one app.
 @Suite(.oneByOne) struct SeveralTests {

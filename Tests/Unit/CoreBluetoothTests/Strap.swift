@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// A peripheral as in an app: a heart rate, a control point, a long and a cached value, an inbox.
 final class Strap: NSObject, CBPeripheralManagerDelegate {

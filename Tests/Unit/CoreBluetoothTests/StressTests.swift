@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Releasing, concurrency, misuse and many peers.
 @Suite(.oneByOne) struct StressTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// The folders of the virtual air and of saved state, for this test run only.
 enum Sandbox {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// A peer that vanishes at each stage of each operation: each call has one callback, in the order of
 /// the calls and with an error if the peer did not answer in time. `didDisconnectPeripheral` is the last.

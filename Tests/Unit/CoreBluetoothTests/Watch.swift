@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// A central as in an app, which logs all callbacks.
 final class Watch: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import os
+@testable import AttoOS
 
 @Suite(.sideBySide) struct OSLogTests {
   @Test func linesAreOneLine() {

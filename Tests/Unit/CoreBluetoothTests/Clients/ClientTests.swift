@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import CoreBluetooth
+@testable import AttoCoreBluetooth
 
 /// Clients as for iOS, without any of this module's extensions, on the virtual air.
 @Suite(.serialized, .oneByOne) struct ClientTests {
