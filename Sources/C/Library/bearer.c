@@ -108,13 +108,21 @@ int atto_bearer_trim(atto_bearer *bearer) {
   LEAVE(ATTO_OK);
 }
 
-int atto_next_event(atto_bearer *bearer, atto_event *event) {
+int atto_next_event_sized(size_t event_size, atto_bearer *bearer, atto_event *event) {
+  int known = judge_size(event_size, EVENT_0_9, sizeof *event);
+  if (known < 0) return known;
   if (event == NULL) return ATTO_ERR_ARGUMENT;
   ENTER(bearer);
-  int taken = events_take(&bearer->events, event);
-  if (taken == 1 && event->type == ATTO_EVENT_INDICATION && bearer->confirms)
+  atto_event next;
+  int taken = events_take(&bearer->events, &next);
+  if (taken == 1) memcpy(event, &next, event_size);
+  if (taken == 1 && next.type == ATTO_EVENT_INDICATION && bearer->confirms)
     attocore_confirm(bearer->core);
   LEAVE(taken);
+}
+
+int(atto_next_event)(atto_bearer *bearer, atto_event *event) {
+  return atto_next_event_sized(EVENT_0_9, bearer, event);
 }
 
 int atto_confirm(atto_bearer *bearer) {

@@ -4,17 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void atto_config_init(atto_config *config) {
-  if (config == NULL) return;
-  *config = (atto_config){
-      .size = sizeof *config, .max_bearers = 16, .mtu = 517, .max_procedures = 16,
-      .max_pipelined = 16, .outbox_limit = 4096, .event_limit = 4096, .prepared_writes = 128,
-      .prepared_octets = 4096, .max_results = 4096, .transaction_timeout = 30000000000};
+static const atto_config defaults = {
+    .size = sizeof defaults, .max_bearers = 16, .mtu = 517, .max_procedures = 16,
+    .max_pipelined = 16, .outbox_limit = 4096, .event_limit = 4096, .prepared_writes = 128,
+    .prepared_octets = 4096, .max_results = 4096, .transaction_timeout = 30000000000};
+
+int atto_config_init_sized(size_t size, atto_config *config) {
+  if (config == NULL || size < CONFIG_0_9) return ATTO_ERR_ARGUMENT;
+  memset(config, 0, size);
+  memcpy(config, &defaults, size < sizeof defaults ? size : sizeof defaults);
+  config->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+  return judge_size(size, CONFIG_0_9, sizeof defaults);
 }
 
+int(atto_config_init)(atto_config *config) { return atto_config_init_sized(CONFIG_0_9, config); }
+
 static bool is_valid(const atto_config *config) {
-  return config->size == sizeof *config && config->max_bearers >= 1 &&
-         config->max_bearers <= 65535 && config->mtu >= 23 && config->mtu <= 65535 &&
+  return config->max_bearers >= 1 && config->max_bearers <= 65535 &&
+         config->mtu >= 23 && config->mtu <= 65535 &&
          config->max_procedures >= 1 && config->max_procedures <= 65535 &&
          config->max_pipelined <= 65535 && config->outbox_limit >= 1 &&
          config->outbox_limit <= 1 << 30 && config->event_limit >= 1 &&
@@ -23,10 +30,17 @@ static bool is_valid(const atto_config *config) {
          config->max_results <= 65535 && config->transaction_timeout > 0;
 }
 
+/* Whether the library knows the caller's structures. */
+static int judge_sizes(size_t row_size, size_t event_size, const atto_config *config) {
+  int result = judge_size(row_size, ROW_0_9, sizeof(atto_row));
+  if (result == ATTO_OK) result = judge_size(event_size, EVENT_0_9, sizeof(atto_event));
+  if (result < 0 || config == NULL) return result;
+  return judge_size(config->size, CONFIG_0_9, sizeof *config);
+}
+
 static int start(atto *device, const atto_config *wanted) {
-  atto_config config;
-  atto_config_init(&config);
-  if (wanted != NULL) config = *wanted;
+  atto_config config = defaults;
+  if (wanted != NULL) memcpy(&config, wanted, wanted->size);
   if (!is_valid(&config)) return ATTO_ERR_ARGUMENT;
   device->event_limit = config.event_limit;
   ENTER_DEVICE(device);
@@ -34,19 +48,30 @@ static int start(atto *device, const atto_config *wanted) {
   LEAVE(ATTO_OK);
 }
 
-int atto_create(const atto_config *config, atto **out) {
+int atto_create_sized(
+    size_t row_size, size_t event_size, const atto_config *config, atto **out) {
   if (out == NULL) return ATTO_ERR_ARGUMENT;
   *out = NULL;
+  int result = judge_sizes(row_size, event_size, config);
+  if (result < 0) return result;
   atto *device = calloc(1, sizeof *device);
   if (device == NULL) return ATTO_ERR_MEMORY;
-  int result = start(device, config);
+  result = start(device, config);
   if (result == ATTO_OK) *out = device; else free(device);
   return result;
 }
 
-int atto_create_in(const atto_config *config, void *block, size_t size, atto **out) {
+int(atto_create)(const atto_config *config, atto **out) {
+  return atto_create_sized(ROW_0_9, EVENT_0_9, config, out);
+}
+
+int atto_create_in_sized(
+    size_t row_size, size_t event_size, const atto_config *config, void *block, size_t size,
+    atto **out) {
   if (out == NULL) return ATTO_ERR_ARGUMENT;
   *out = NULL;
+  int result = judge_sizes(row_size, event_size, config);
+  if (result < 0) return result;
   if (block == NULL || (uintptr_t)block % 16 != 0) return ATTO_ERR_ARGUMENT;
   if (size < ATTO_MINIMUM) return ATTO_ERR_MEMORY;
   atto *device = block;
@@ -54,9 +79,13 @@ int atto_create_in(const atto_config *config, void *block, size_t size, atto **o
   size_t head = (sizeof *device + 15) & ~(size_t)15;
   heap_prepare(&device->heap, (char *)block + head, size - head);
   device->has_block = true;
-  int result = start(device, config);
+  result = start(device, config);
   if (result == ATTO_OK) *out = device;
   return result;
+}
+
+int(atto_create_in)(const atto_config *config, void *block, size_t size, atto **out) {
+  return atto_create_in_sized(ROW_0_9, EVENT_0_9, config, block, size, out);
 }
 
 void atto_destroy(atto *device) {
@@ -93,24 +122,37 @@ static bool is_row(const atto_row *row) {
           row->end_handle >= row->handle);
 }
 
-int atto_add_services(
-    atto *device, const atto_row *table, size_t rows, uint16_t *handles, int64_t now) {
-  if (table == NULL || rows == 0) return ATTO_ERR_ARGUMENT;
+/* The row at a place of a caller's table, whose rows have this size. */
+static atto_row row_at(const atto_row *table, size_t index, size_t size) {
+  atto_row row = {0};
+  memcpy(&row, (const char *)table + index * size, size);
+  return row;
+}
+
+int atto_add_services_sized(
+    size_t row_size, atto *device, const atto_row *table, size_t rows, uint16_t *handles,
+    int64_t now) {
+  int known = judge_size(row_size, ROW_0_9, sizeof *table);
+  if (known < 0) return known;
+  if (table == NULL || rows == 0 || rows > SIZE_MAX / row_size) return ATTO_ERR_ARGUMENT;
   for (size_t i = 0; i < rows; i++) {
-    if (!is_row(&table[i])) return ATTO_ERR_ARGUMENT;
+    atto_row row = row_at(table, i, row_size);
+    if (!is_row(&row)) return ATTO_ERR_ARGUMENT;
   }
-  if (table[0].kind > ATTO_SECONDARY_SERVICE) return ATTO_ERR_ARGUMENT;
+  if (table->kind > ATTO_SECONDARY_SERVICE) return ATTO_ERR_ARGUMENT;
   ENTER_DEVICE(device);
   volatile size_t first = 0;
   int result = ATTO_OK;
   for (size_t i = 0; result == ATTO_OK && i < rows; i++) {
-    if (table[i].kind <= ATTO_SECONDARY_SERVICE) {
+    atto_row row = row_at(table, i, row_size);
+    if (row.kind <= ATTO_SECONDARY_SERVICE) {
       first = i;
-      attocore_begin_service(device->core, &table[i]);
+      attocore_begin_service(device->core, &row);
     } else {
-      result = attocore_add_row(device->core, &table[i]);
+      result = attocore_add_row(device->core, &row);
     }
-    bool is_last = i + 1 == rows || table[i + 1].kind <= ATTO_SECONDARY_SERVICE;
+    bool is_last =
+        i + 1 == rows || row_at(table, i + 1, row_size).kind <= ATTO_SECONDARY_SERVICE;
     if (result == ATTO_OK && is_last) {
       result = attocore_end_service(device->core, handles == NULL ? NULL : handles + first);
       if (result > 0) result = ATTO_OK;
@@ -118,6 +160,11 @@ int atto_add_services(
   }
   pump(device, now);
   LEAVE(result);
+}
+
+int(atto_add_services)(
+    atto *device, const atto_row *table, size_t rows, uint16_t *handles, int64_t now) {
+  return atto_add_services_sized(ROW_0_9, device, table, rows, handles, now);
 }
 
 int atto_begin_service(atto *device, atto_uuid uuid, int kind) {
@@ -128,10 +175,18 @@ int atto_begin_service(atto *device, atto_uuid uuid, int kind) {
   LEAVE(ATTO_OK);
 }
 
-int atto_add_row(atto *device, const atto_row *row) {
-  if (row == NULL || !is_row(row) || row->kind <= ATTO_SECONDARY_SERVICE) return ATTO_ERR_ARGUMENT;
+int atto_add_row_sized(size_t row_size, atto *device, const atto_row *given) {
+  int known = judge_size(row_size, ROW_0_9, sizeof *given);
+  if (known < 0) return known;
+  if (given == NULL) return ATTO_ERR_ARGUMENT;
+  atto_row row = row_at(given, 0, row_size);
+  if (!is_row(&row) || row.kind <= ATTO_SECONDARY_SERVICE) return ATTO_ERR_ARGUMENT;
   ENTER_DEVICE(device);
-  LEAVE(attocore_add_row(device->core, row));
+  LEAVE(attocore_add_row(device->core, &row));
+}
+
+int(atto_add_row)(atto *device, const atto_row *row) {
+  return atto_add_row_sized(ROW_0_9, device, row);
 }
 
 int atto_add_characteristic(

@@ -47,6 +47,15 @@ struct atto_bearer {
     return result_;                                      \
   } while (0)
 
+/* The sizes of the structures that grow, as they were in version 0.9: the least that a caller has,
+   and all that a function without `_sized` touches. */
+enum { CONFIG_0_9 = 48, ROW_0_9 = 40, EVENT_0_9 = sizeof(void *) == 8 ? 64 : 56 };
+
+/* Whether a caller's structure has a size between the two: ATTO_OK, or the error. */
+static inline int judge_size(size_t size, size_t least, size_t most) {
+  return size < least ? ATTO_ERR_ARGUMENT : size > most ? ATTO_ERR_VERSION : ATTO_OK;
+}
+
 /* Whether a caller's value can be one: not null unless it is empty. */
 static inline bool is_value(const void *value, size_t length) {
   return (value != NULL || length == 0) && length <= 65535;

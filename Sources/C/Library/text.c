@@ -22,6 +22,7 @@ const char *atto_strerror(int result) {
     case ATTO_ERR_TIMEOUT: return "the peer did not respond in time";
     case ATTO_ERR_CANCELLED: return "cancelled";
     case ATTO_ERR_NOT_SUBSCRIBED: return "the client has not subscribed";
+    case ATTO_ERR_VERSION: return "the program needs a newer version of libatto";
     default: return result < 0 ? "unknown error" : "success";
   }
 }

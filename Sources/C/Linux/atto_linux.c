@@ -257,17 +257,22 @@ int atto_linux_drive(atto_bearer *bearer, int descriptor, int timeout) {
   return 1;
 }
 
-int atto_linux_next(atto_bearer *bearer, int descriptor, int64_t until, atto_event *event) {
-  if (event == NULL) {
+int atto_linux_next_sized(
+    size_t event_size, atto_bearer *bearer, int descriptor, int64_t until, atto_event *event) {
+  if (event == NULL || judge_size(event_size, EVENT_0_9, sizeof *event) < 0) {
     errno = EINVAL;
     return -1;
   }
   int turn;
   do {
-    if (atto_next_event(bearer, event) == 1) return 1;
+    if (atto_next_event_sized(event_size, bearer, event) == 1) return 1;
     turn = atto_linux_drive(bearer, descriptor, milliseconds_until(until));
   } while (turn > 0 && atto_linux_now() < until);
-  if (atto_next_event(bearer, event) == 1) return 1;
-  memset(event, 0, sizeof *event);
+  if (atto_next_event_sized(event_size, bearer, event) == 1) return 1;
+  memset(event, 0, event_size);
   return turn < 0 ? -1 : 0;
+}
+
+int(atto_linux_next)(atto_bearer *bearer, int descriptor, int64_t until, atto_event *event) {
+  return atto_linux_next_sized(EVENT_0_9, bearer, descriptor, until, event);
 }

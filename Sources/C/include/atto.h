@@ -19,7 +19,15 @@
  * negative results below. Every function checks its arguments and returns ATTO_ERR_ARGUMENT for a
  * null pointer, a handle of 0x0000, or a number out of its range; a bearer or device that was
  * destroyed cannot be recognized. In an `atto` that has run out of memory every function returns
- * ATTO_ERR_MEMORY; destroy it. */
+ * ATTO_ERR_MEMORY; destroy it.
+ *
+ * atto_config, atto_row and atto_event may get fields at their end in later versions. Therefore the
+ * functions that take them are also macros, which pass the sizes that the program was compiled
+ * with. A program that is older than the library works as before: the fields that it does not know
+ * have their defaults. A program that is newer gets ATTO_ERR_VERSION, first from atto_create, if one
+ * of the structures has grown. Bindings for other languages, which see no macros, call the functions
+ * with `_sized`, or the functions without, whose structures stay as they were in version 0.9. No
+ * other structure grows. */
 #ifndef ATTO_H
 #define ATTO_H
 
@@ -50,7 +58,8 @@ enum {
   ATTO_ERR_PROTOCOL = -11,      /* the peer broke the protocol */
   ATTO_ERR_TIMEOUT = -12,       /* the peer did not respond within the transaction timeout */
   ATTO_ERR_CANCELLED = -13,     /* atto_cancel */
-  ATTO_ERR_NOT_SUBSCRIBED = -14 /* the client has not configured this, or may not have it now */
+  ATTO_ERR_NOT_SUBSCRIBED = -14, /* the client has not configured this, or may not have it now */
+  ATTO_ERR_VERSION = -15 /* the program was compiled with a newer atto.h than the library */
 };
 
 /* The text of a result: lower case, no full stop. Never null. */
@@ -101,17 +110,29 @@ typedef struct {
   int64_t transaction_timeout;   /* nanoseconds: 30 s (Vol 3, Part F, 3.3.3) */
 } atto_config;
 
-void atto_config_init(atto_config *config);
+/* Writes the defaults. ATTO_ERR_VERSION: the structure is larger than that of the library, and
+ * atto_create will not take it. */
+int atto_config_init(atto_config *config);
+int atto_config_init_sized(size_t size, atto_config *config);
+#define atto_config_init(...) atto_config_init_sized(sizeof(atto_config), __VA_ARGS__)
 
 /* Creates a device whose memory comes from malloc. `config` may be null for the defaults. Results:
- * ATTO_ERR_ARGUMENT, ATTO_ERR_MEMORY. */
+ * ATTO_ERR_ARGUMENT, ATTO_ERR_MEMORY, ATTO_ERR_VERSION. */
 int atto_create(const atto_config *config, atto **device);
+int atto_create_sized(
+    size_t row_size, size_t event_size, const atto_config *config, atto **device);
+#define atto_create(...) atto_create_sized(sizeof(atto_row), sizeof(atto_event), __VA_ARGS__)
 
 /* Creates a device that uses nothing but this block, aligned to 16 octets, which the caller may
  * free after atto_destroy. When the block is full, the call returns ATTO_ERR_MEMORY and the device
  * is lost. ATTO_ERR_MEMORY also if the block has less than ATTO_MINIMUM octets. See
  * Sources/C/README.md for the memory that a connection takes. */
 int atto_create_in(const atto_config *config, void *block, size_t size, atto **device);
+int atto_create_in_sized(
+    size_t row_size, size_t event_size, const atto_config *config, void *block, size_t size,
+    atto **device);
+#define atto_create_in(...) \
+  atto_create_in_sized(sizeof(atto_row), sizeof(atto_event), __VA_ARGS__)
 #define ATTO_MINIMUM 4096
 
 /* Destroys a device with its bearers. Null is ignored. */
@@ -193,12 +214,18 @@ typedef struct {
  * ATTO_ERR_LENGTH. */
 int atto_add_services(
     atto *device, const atto_row *table, size_t rows, uint16_t *handles, int64_t now);
+int atto_add_services_sized(
+    size_t row_size, atto *device, const atto_row *table, size_t rows, uint16_t *handles,
+    int64_t now);
+#define atto_add_services(...) atto_add_services_sized(sizeof(atto_row), __VA_ARGS__)
 
 /* The same in several calls: each of the first four adds one row to the service, and
  * atto_end_service adds the service to the database. `service` may be null. ATTO_ERR_STATE if no
  * service was begun. A failed atto_end_service drops the service. */
 int atto_begin_service(atto *device, atto_uuid uuid, int kind);
 int atto_add_row(atto *device, const atto_row *row);
+int atto_add_row_sized(size_t row_size, atto *device, const atto_row *row);
+#define atto_add_row(...) atto_add_row_sized(sizeof(atto_row), __VA_ARGS__)
 int atto_add_characteristic(
     atto *device, atto_uuid uuid, int properties, int source, const void *value, size_t length);
 int atto_add_descriptor(atto *device, atto_uuid uuid, const void *value, size_t length);
@@ -327,6 +354,8 @@ typedef struct {
 
 /* Takes the next event. Returns 1, or 0 if there is none. */
 int atto_next_event(atto_bearer *bearer, atto_event *event);
+int atto_next_event_sized(size_t event_size, atto_bearer *bearer, atto_event *event);
+#define atto_next_event(...) atto_next_event_sized(sizeof(atto_event), __VA_ARGS__)
 
 /* ---- Server ---- */
 

@@ -41,8 +41,11 @@ int atto_linux_drive(atto_bearer *bearer, int descriptor, int timeout);
 /* Takes the next event of a connection, and drives the connection while there is none, until a time
  * of atto_linux_now (INT64_MAX: as long as it takes). Returns 1 with an event; 0 with event->type 0
  * at that time, or before, for example after a signal; -1 with errno as above if the bearer has
- * ended and all its events were taken. */
+ * ended and all its events were taken, or EINVAL if the event is not one of this library. */
 int atto_linux_next(atto_bearer *bearer, int descriptor, int64_t until, atto_event *event);
+int atto_linux_next_sized(
+    size_t event_size, atto_bearer *bearer, int descriptor, int64_t until, atto_event *event);
+#define atto_linux_next(...) atto_linux_next_sized(sizeof(atto_event), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,6 @@ int main(void) {
   PLACE(atto_event, data);
   PLACE(atto_event, handle);
   PLACE(atto_event, properties);
-  printf("last event %d\nlast error %d\n", ATTO_EVENT_SECURITY_WANTED, ATTO_ERR_NOT_SUBSCRIBED);
+  printf("last event %d\nlast error %d\n", ATTO_EVENT_SECURITY_WANTED, ATTO_ERR_VERSION);
   return 0;
 }

@@ -45,8 +45,10 @@ static void arguments(void) {
   for (unsigned field = 0; field < sizeof config / 4; field++) {
     atto_config_init(&config);
     memset((char *)&config + 4 * field, 0xFF, 4);
-    EXPECT(ATTO_ERR_ARGUMENT, atto_create(&config, &device) == ATTO_OK ? (atto_destroy(device),
-           field >= 10 ? ATTO_ERR_ARGUMENT : ATTO_OK) : ATTO_ERR_ARGUMENT);
+    int result = atto_create(&config, &device);
+    atto_destroy(device);
+    check(result == (field == 0 ? ATTO_ERR_VERSION : ATTO_ERR_ARGUMENT) ||
+          (field >= 10 && result == ATTO_OK), "a field of atto_config that is out of range");
   }
   EXPECT(ATTO_ERR_ARGUMENT, atto_create_in(NULL, NULL, 100000, &device));
   static _Alignas(16) char block[16384];

@@ -4,6 +4,7 @@ import copy
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 
@@ -17,7 +18,7 @@ FLAGS = ["-std=c11", "-Os", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
 
 class Target:
     def __init__(self, triple, emulator=None, sanitizes=False):
-        self.triple, self.sanitizes = triple, sanitizes
+        self.triple, self.sanitizes, self.sources = triple, sanitizes, LIBRARY
         self.name = triple.partition("-")[0] + (" with AddressSanitizer" if sanitizes else "")
         self.folder = ROOT / ".build" / "embedded" / (triple + ("-address" if sanitizes else ""))
         self.prefix = self.folder / "installed"
@@ -32,6 +33,24 @@ class Target:
         checked.name, checked.emulator = f"{self.name} with memcheck", MEMCHECK
         return checked
 
+    def of_tomorrow(self):
+        """The same processor, with a library in which each structure that grows has one more field."""
+        later = copy.copy(self)
+        later.name, later.folder = f"{self.name} of tomorrow", self.folder / "tomorrow"
+        later.prefix, later.sources = later.folder / "installed", later.folder / "Sources" / "C"
+        return later
+
+    def grow(self):
+        """Copies the sources of the library and adds the fields."""
+        shutil.copytree(LIBRARY, self.sources)
+        for name in ("Atto", "Core", "toolchain"):
+            (self.sources.parent / name).symlink_to(LIBRARY.parent / name)
+        header = self.sources / "include" / "atto.h"
+        text, count = re.subn(
+            r"^(?=\} atto_(config|row|event);)", "  uint64_t tomorrow;\n", header.read_text(), flags=re.MULTILINE)
+        assert count == 3, count
+        header.write_text(text)
+
     def missing(self):
         """The programs that the target needs and this machine lacks."""
         wanted = [f"{self.tools}gcc", *self.emulator[:1]]
@@ -41,8 +60,10 @@ class Target:
         """Builds and installs the library with these folders in PATH; its output if that fails."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.prefix.mkdir(parents=True)
+        if self.sources != LIBRARY:
+            self.grow()
         done = subprocess.run(
-            [LIBRARY / "install", "--prefix", self.prefix, "--host", self.triple,
+            [self.sources / "install", "--prefix", self.prefix, "--host", self.triple,
              "--build", self.folder / "build", *["--sanitize"][:self.sanitizes]],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | {"PATH": path})
         return None if done.returncode == 0 else done.stdout

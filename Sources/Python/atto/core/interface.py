@@ -58,6 +58,7 @@ class UUIDStructure(ctypes.Structure):
         return cls(uuid.int >> 64, uuid.int & (1 << 64) - 1)
 
 
+# The structures that may grow, as they are in 0.9, which the functions without `_sized` take.
 class Config(ctypes.Structure):
     _fields_ = [
         *((name, c_uint32) for name in (

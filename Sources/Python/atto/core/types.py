@@ -27,6 +27,7 @@ class Result(enum.IntEnum):
     TIMEOUT = -12
     CANCELLED = -13
     NOT_SUBSCRIBED = -14
+    VERSION = -15
 
 
 class EventType(enum.IntEnum):
