@@ -58,10 +58,28 @@ public final class LocalServer: Sendable {
     inline { $0.handlers.reads[handle] = .later(body) }
   }
 
-  /// Sets the handler that accepts or refuses writes to an attribute whose value the application has.
+  /// Sets the handler that accepts or refuses values that clients write to an attribute whose value the
+  /// application has.
+  ///
+  /// As ``onWrite(of:_:)``, but the parts of a long or reliable write arrive as one value. Parts that
+  /// do not begin at 0 or leave a gap are refused with Invalid Offset. A value may be shorter than the
+  /// former one, or empty, whatever its `ValueLimits` are.
+  ///
+  /// - Parameter body: gets the client and the value; returns to accept the write, or throws the code
+  ///   to refuse with, which has no effect on commands.
+  public func onWriteValue(
+    of handle: AttributeHandle,
+    _ body: @escaping @Sendable (ClientID, [UInt8]) async throws(ErrorCode) -> Void
+  ) {
+    inline { $0.handlers.writes[handle] = .whole(body) }
+  }
+
+  /// Sets the handler that accepts or refuses writes, part by part. ``onWriteValue(of:_:)`` joins the
+  /// parts.
   ///
   /// It runs in a task of its own, which is cancelled when the client disconnects. Prepared writes are
-  /// passed together, in order; other writes one by one. It is called with one request or command of a
+  /// passed together, in order: a long write of 40 octets comes as parts at 0, 18 and 36, if ATT_MTU is
+  /// 23. Other writes come one by one; their value may be shorter than the former one, or empty. It is called with one request or command of a
   /// client after another, in the order in which the client sent them. When 4096 commands wait,
   /// further ones are dropped, as ATT allows.
   ///

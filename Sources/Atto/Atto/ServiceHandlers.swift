@@ -15,6 +15,15 @@ public struct ServiceHandlers: Sendable {
     reads[uuid] = .later(body)
   }
 
+  /// As ``LocalServer/onWriteValue(of:_:)``: `body` accepts the value, or throws the code to refuse
+  /// with.
+  public mutating func onWriteValue(
+    of uuid: BluetoothUUID,
+    _ body: @escaping @Sendable (ClientID, [UInt8]) async throws(ErrorCode) -> Void
+  ) {
+    writes[uuid] = .whole(body)
+  }
+
   /// As ``LocalServer/onWrite(of:_:)``: `body` accepts, or throws the code to refuse with.
   public mutating func onWrite(
     of uuid: BluetoothUUID,

@@ -19,8 +19,8 @@ import Atto
     ) { handlers in
       // A handler may take its time: only its client waits.
       handlers.onRead(of: .bodySensorLocation) { _ in [.random(in: 0...6)] }
-      handlers.onWrite(of: .heartRateControlPoint) { (writes) throws(ErrorCode) in
-        if writes[0].value != [1] { throw ErrorCode(0x80) }
+      handlers.onWriteValue(of: .heartRateControlPoint) { (_, value) throws(ErrorCode) in
+        if value != [1] { throw ErrorCode(0x80) }
       }
     }
     var data = AdvertisingData()

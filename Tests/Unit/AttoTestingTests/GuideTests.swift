@@ -29,8 +29,8 @@ func addSetting(to server: LocalServer) async throws -> AttributeHandle {
       ]))
   let handle = layout[0x2B00].valueHandle
   server.onRead(of: handle) { _ in [1] }
-  server.onWrite(of: handle) { (writes) throws(ErrorCode) in
-    if writes.contains(where: { $0.value.count > 4 }) { throw .invalidAttributeValueLength }
+  server.onWriteValue(of: handle) { (_, value) throws(ErrorCode) in
+    if value.count > 4 { throw .invalidAttributeValueLength }
   }
   return handle
 }

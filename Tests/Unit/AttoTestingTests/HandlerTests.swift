@@ -21,8 +21,8 @@ struct HandlerTests {
     let layout = try await server.add(service) { handlers in
       handlers.onRead(of: .bodySensorLocation) { _ in [3] }
       handlers.onReadInline(of: .heartRateControlPoint) { _ in .value([4]) }
-      handlers.onWrite(of: .heartRateControlPoint) { (writes) throws(ErrorCode) in
-        if writes[0].value != [1] { throw ErrorCode(0x80) }
+      handlers.onWriteValue(of: .heartRateControlPoint) { (_, value) throws(ErrorCode) in
+        if value != [1] { throw ErrorCode(0x80) }
       }
     }
     let connection = try await Connection.pair(server: server)
@@ -34,6 +34,37 @@ struct HandlerTests {
     #expect(
       refusal
         == .refused(ErrorResponse(request: .writeRequest, handle: control, code: ErrorCode(0x80))))
+  }
+
+  @Test("A handler of values gets the parts of long and reliable writes as one")
+  func wholeValues() async throws {
+    let server = LocalServer()
+    let written = Log()
+    let layout = try await server.add(service) { handlers in
+      handlers.onRead(of: .bodySensorLocation) { _ in [3] }
+      handlers.onRead(of: .heartRateControlPoint) { _ in [4] }
+      handlers.onWriteValue(of: .heartRateControlPoint) { written.append("\($1)") }
+    }
+    let control = layout[.heartRateControlPoint].valueHandle
+    let connection = try await Connection.pair(server: server)
+    let long = (0..<40).map { UInt8($0) }
+    try await connection.write([], to: control)
+    try await connection.writeLong(long, to: control)
+    try await connection.writeReliably([
+      LongWrite(control, offset: 2, value: [7, 7]), LongWrite(control, value: [1, 2, 3]),
+    ])
+    try await connection.writeWithoutResponse([9], to: control)
+    let refused = ErrorResponse(
+      request: .executeWriteRequest, handle: control, code: .invalidOffset)
+    for gap in [
+      [LongWrite(control, offset: 1, value: [5])],
+      [LongWrite(control, value: [5]), LongWrite(control, offset: 2, value: [5])],
+    ] {
+      #expect(await failure { try await connection.writeReliably(gap) } == .refused(refused))
+    }
+    // A read comes after the handlers of earlier writes.
+    #expect(try await connection.read(control) == [4])
+    #expect(written.all == [[], long, [1, 2, 3, 7], [9]].map { "\($0)" })
   }
 
   @Test("A value without a handler is refused, and nothing is added")

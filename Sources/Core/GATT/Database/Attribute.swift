@@ -51,7 +51,9 @@ struct Attribute {
 public struct ValueLimits: Equatable, Sendable {
   /// The maximum length, 0 to 512 octets.
   public let maximumLength: Int
-  /// Whether writes keep the length. A shorter write then changes only the start of the value.
+  /// Whether writes keep the length. A shorter write, which may be empty, then changes only the start
+  /// of the value (Vol 3, Part F, 3.4.5.1). Of a value that the application holds, the server does not
+  /// know the length: writes of 0 to ``maximumLength`` octets are passed on.
   public let isFixedLength: Bool
 
   /// The maximum length of any value.
