@@ -23,6 +23,8 @@ final class ClientRecorder {
   @exclusivity(unchecked) private var revision: UInt32
   /// Nothing is stored before, so that a client that ends early does not lose its record.
   private var isRestored = false
+  /// Whether the memory knows the client as bonded.
+  @exclusivity(unchecked) private(set) var isBonded = false
   private var delay: LoopTimer?
   /// Records that are being stored, and those among them that responses wait for.
   private var storing = 0
@@ -60,6 +62,7 @@ final class ClientRecorder {
 
   /// Applies what the memory has of the client; nil if it is not bonded.
   func restore(_ remembered: RememberedClient?) {
+    isBonded = remembered != nil
     if let record = remembered?.record { server.restore(record, of: client) }
     if let remembered { useKey(of: remembered) }
     revision = client.recordRevision
@@ -70,6 +73,7 @@ final class ClientRecorder {
   func bondChanged() {
     recall { [weak connection] remembered in
       guard let connection, !connection.hasEnded, let recorder = connection.recorder else { return }
+      recorder.isBonded = remembered != nil
       if let remembered { recorder.useKey(of: remembered) }
       recorder.store(holds: false)
     }

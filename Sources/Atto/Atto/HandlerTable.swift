@@ -13,10 +13,14 @@ final class HandlerTable: Application {
 
   enum Read: Sendable { case inline(InlineRead), later(AsyncRead) }
   enum Write: Sendable { case inline(InlineWrite), later(AsyncWrite) }
+  enum Authorization: Sendable {
+    case inline(@Sendable (AuthorizationRequest) -> Bool)
+    case later(@Sendable (AuthorizationRequest) async -> Bool)
+  }
 
   @exclusivity(unchecked) var reads: [AttributeHandle: Read] = [:]
   @exclusivity(unchecked) var writes: [AttributeHandle: Write] = [:]
-  var authorization: (@Sendable (AuthorizationRequest) -> Bool)?
+  var authorization: Authorization?
   /// The core that this belongs to. Not weak, which would slow down every later count of references
   /// to the core. It exists whenever this is used, because connections and running handlers hold it.
   @exclusivity(unchecked) unowned var core: ServerCore?
@@ -40,6 +44,8 @@ final class HandlerTable: Application {
     var running = 0
     var isWriting = false
     var waiting: [Turn] = []
+    /// Where the turns of a request go that was authorized just now: before what was sent after it.
+    var continuation: Int?
 
     func mayBegin(_ turn: Turn) -> Bool { turn.isRead ? !isWriting : running == 0 }
   }
@@ -50,6 +56,9 @@ final class HandlerTable: Application {
     let question: Question?
     let body: @Sendable () async -> @Sendable (HandlerTable) -> Void
     var isRead: Bool { question?.kind == .read }
+    var authorizes: Bool {
+      question?.kind == .authorizeRead || question?.kind == .authorizeWrite
+    }
   }
 
   /// Commands of one client that may wait. ATT lets a server drop commands that it has no room for
@@ -174,7 +183,15 @@ final class HandlerTable: Application {
     let request = AuthorizationRequest(
       client: question.client, handle: question.handle,
       isWrite: question.kind == .authorizeWrite)
-    return authorization?(request) == true ? .accepted : .refused(.insufficientAuthorization)
+    switch authorization {
+    case .inline(let body) where body(request): return .accepted
+    case .later(let body) where question.canWait:
+      let isRunning = run(question) {
+        await body(request) ? .accepted : .refused(.insufficientAuthorization)
+      }
+      return isRunning ? .later : .refused(.insufficientResources)
+    default: return .refused(.insufficientAuthorization)
+    }
   }
 
   /// Removes the handlers of attributes that were removed.
@@ -239,7 +256,12 @@ final class HandlerTable: Application {
     if lane.waiting.isEmpty, lane.mayBegin(turn) { return begin(turn, of: client, in: lane) }
     // Requests are few: each bearer has one.
     guard turn.question != nil || lane.waiting.count < Self.commandLimit else { return false }
-    lane.waiting.append(turn)
+    if let index = lane.continuation {
+      lane.waiting.insert(turn, at: index)
+      lane.continuation = index + 1
+    } else {
+      lane.waiting.append(turn)
+    }
     return true
   }
 
@@ -247,6 +269,7 @@ final class HandlerTable: Application {
     let isBegun = begin(for: client) {
       let end = await turn.body()
       return { table in
+        if turn.authorizes { table.lanes[client]?.continuation = 0 }
         end(table)
         table.turnEnded(of: client)
       }
@@ -262,6 +285,7 @@ final class HandlerTable: Application {
     guard let lane = lanes[client] else { return }
     lane.running -= 1
     lane.isWriting = false
+    lane.continuation = nil
     while let next = lane.waiting.first, lane.mayBegin(next) {
       let turn = lane.waiting.removeFirst()
       if begin(turn, of: client, in: lane) { continue }

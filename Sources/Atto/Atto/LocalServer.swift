@@ -108,10 +108,19 @@ public final class LocalServer: Sendable {
     inline { $0.handlers.writes[handle] = .inline(body) }
   }
 
-  /// Sets the handler that decides at once, on the loop, who may access attributes that require
-  /// authorization. Without it, access is refused.
+  /// Sets the handler that decides who may access attributes that require authorization. Without one,
+  /// access is refused. ``peer(of:)`` describes the client.
+  ///
+  /// It runs in a task of its own, like the handlers of values. A command cannot wait for it: those to
+  /// attributes that require authorization are dropped, unless the handler is inline.
+  public func onAuthorize(_ body: @escaping @Sendable (AuthorizationRequest) async -> Bool) {
+    inline { $0.handlers.authorization = .later(body) }
+  }
+
+  /// Sets a handler that decides at once, on the loop, in place of ``onAuthorize(_:)``. While it runs,
+  /// no other client is served: it must not block. ``peerNow(of:)`` describes the client.
   public func onAuthorizeInline(_ body: @escaping @Sendable (AuthorizationRequest) -> Bool) {
-    inline { $0.handlers.authorization = body }
+    inline { $0.handlers.authorization = .inline(body) }
   }
 
   func inline(_ body: @escaping @Sendable (ServerCore) -> Void) {

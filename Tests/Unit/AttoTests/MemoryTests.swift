@@ -203,6 +203,27 @@ import Testing
     client.close()
   }
 
+  @Test func thePeerOfAClient() async throws {
+    let memory = Memory()
+    let bench = try await Bench(memory)
+    let connection = try await bench.connect(.low)
+    let client = try #require(try await bench.server.clients.first)
+    var peer = try #require(try await bench.server.peer(of: client))
+    #expect(peer.name == "the peer" && peer.address == BluetoothAddress(2))
+    #expect(!peer.isBonded && peer.security.level == .low && peer.process == nil)
+    memory.bond()
+    bench.server.bondsChanged()
+    try await connection.raiseSecurity(to: .high)
+    peer = try #require(try await bench.server.peer(of: client))
+    #expect(peer.isBonded && peer.security.level == .high)
+    connection.close()
+    try await withDeadline { try await until { try await bench.server.clients.isEmpty } }
+    let second = try await bench.connect()
+    let again = try #require(try await bench.server.clients.first)
+    #expect(try await bench.server.peer(of: again)?.isBonded == true)
+    second.close()
+  }
+
   @Test func aNewBondGetsTheRecord() async throws {
     let memory = Memory()
     let bench = try await Bench(memory)

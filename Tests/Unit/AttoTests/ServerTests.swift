@@ -220,6 +220,79 @@ import Testing
     }
   }
 
+  /// The handler may take its time, and its request stays before what the client sent after it.
+  @Test func authorizationLater() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let protected = try await bench.server.add(
+        ServiceDefinition(
+          0xA000,
+          characteristics: [
+            CharacteristicDefinition(
+              0xB000, properties: [.read, .write, .writeWithoutResponse],
+              value: .application(ValueLimits()),
+              permissions: AttributePermissions(
+                read: .requires(.init(authorization: true)),
+                write: .requires(.init(authorization: true))))
+          ]))[0xB000].valueHandle
+      let (asked, gate) = (Log<AuthorizationRequest>(), Gate())
+      let done = Log<String>()
+      bench.server.onAuthorize { request in
+        asked.append(request)
+        await gate.pass()
+        return request.isWrite || request.handle == bench.authorized
+      }
+      bench.server.onWriteValue(of: protected) { done.append("protected \($1)") }
+      bench.server.onWriteValue(of: bench.application) { done.append("command \($1)") }
+      bench.server.onRead(of: protected) { _ in [1] }
+      try await bench.settle()
+      let connection = try await bench.connect()
+      async let write: Void = connection.write([1], to: protected)
+      await asked.wait(count: 1)
+      // Not asked, because a command cannot wait.
+      try await connection.writeWithoutResponse([2], to: protected)
+      try await connection.writeWithoutResponse([3], to: bench.application)
+      gate.open()
+      try await write
+      #expect(try await connection.read(bench.authorized) == [6])
+      #expect(
+        await failure { try await connection.read(protected) }
+          == .refused(
+            ErrorResponse(
+              request: .readRequest, handle: protected, code: .insufficientAuthorization)))
+      #expect(done.all == ["protected [1]", "command [3]"])
+      #expect(asked.all.map(\.handle) == [protected, bench.authorized, protected])
+      #expect(asked.all.map(\.isWrite) == [true, false, false])
+      bench.server.onAuthorizeInline { _ in true }
+      try await bench.settle()
+      try await connection.writeWithoutResponse([4], to: protected)
+      #expect(try await connection.read(protected) == [1])
+      #expect(done.all.last == "protected [4]")
+    }
+  }
+
+  @Test func peerOfAClient() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let connection = try await bench.connect()
+      let (seen, sink) = AsyncStream<ServedPeer?>.makeStream()
+      bench.server.onReadInline(of: bench.application) { [server = bench.server] in
+        sink.yield(server.peerNow(of: $0.client))
+        return .value([])
+      }
+      try await bench.settle()
+      _ = try await connection.read(bench.application)
+      let client = try #require(try await bench.server.clients.first)
+      let peer = try #require(try await bench.server.peer(of: client))
+      #expect(peer.process?.number == getpid())
+      #expect(peer.security.level == .low && !peer.isBonded && peer.address == nil)
+      #expect(await seen.first { _ in true } == peer)
+      connection.close()
+      try await until { try await bench.server.clients.isEmpty }
+      #expect(try await bench.server.peer(of: client) == nil)
+    }
+  }
+
   @Test func commandsKeepTheirOrder() async throws {
     try await withDeadline {
       let bench = try await Bench()

@@ -25,7 +25,8 @@ extension Server {
   }
 
   func checkWrite(
-    _ index: Int, _ client: ServerClient, _ transaction: inout ServerTransaction
+    _ index: Int, _ client: ServerClient, _ transaction: inout ServerTransaction,
+    isCommand: Bool = false
   ) throws(Halt) {
     let handle = database.table[index].handle
     switch database.table[index].storage {
@@ -34,12 +35,13 @@ extension Server {
     }
     try check(
       database.table[index].permissions.write, .writeNotPermitted, .authorizeWrite, handle,
-      client, &transaction)
+      client, &transaction, canWait: !isCommand)
   }
 
   private func check(
     _ access: AttributePermissions.Access, _ denial: ErrorCode, _ kind: Question.Kind,
-    _ handle: AttributeHandle, _ client: ServerClient, _ transaction: inout ServerTransaction
+    _ handle: AttributeHandle, _ client: ServerClient, _ transaction: inout ServerTransaction,
+    canWait: Bool = true
   ) throws(Halt) {
     guard case .requires(let requirement) = access else { throw .refused(denial, handle) }
     if requirement.refusal(of: client.security) != nil {
@@ -49,7 +51,7 @@ extension Server {
     guard requirement.authorization else { return }
     let answer =
       if let given = transaction.answer(kind, handle) { given } else {
-        try ask(kind, handle, client, &transaction, keeps: true) { question in
+        try ask(kind, handle, client, &transaction, keeps: true, canWait: canWait) { question in
           self.application.authorize(question).given
         }
       }
@@ -92,10 +94,11 @@ extension Server {
   /// prepare queue would never be dropped.
   func ask(
     _ kind: Question.Kind, _ handle: AttributeHandle, _ client: ServerClient,
-    _ transaction: inout ServerTransaction, keeps: Bool,
+    _ transaction: inout ServerTransaction, keeps: Bool, canWait: Bool = true,
     _ immediate: (Question) -> LateAnswer?
   ) throws(Halt) -> LateAnswer {
-    let question = Question(id: nextQuestionID(), kind: kind, client: client.id, handle: handle)
+    let question = Question(
+      id: nextQuestionID(), kind: kind, client: client.id, handle: handle, canWait: canWait)
     let revision = database.revision
     guard let answer = immediate(question) else {
       transaction.wait(for: question)

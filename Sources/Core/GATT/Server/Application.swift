@@ -54,6 +54,9 @@ public struct Question: Equatable, Sendable {
   public let client: ClientID
   /// The attribute.
   public let handle: AttributeHandle
+  /// Whether the answer may come later. A command does not wait: an answer that comes later has no
+  /// effect.
+  public let canWait: Bool
 
   /// The kind of question.
   public enum Kind: Equatable, Sendable {

@@ -8,7 +8,7 @@ extension Server {
     _ transaction: inout ServerTransaction
   ) throws(Halt) {
     let index = try index(of: handle)
-    try checkWrite(index, client, &transaction)
+    try checkWrite(index, client, &transaction, isCommand: kind == .writeCommand)
     switch database.table[index].storage {
     case .constant, .databaseHash: throw .refused(.writeNotPermitted, handle)
     case .stored(let former, let limits):
@@ -26,7 +26,8 @@ extension Server {
         answer = given
       } else {
         let question = Question(
-          id: nextQuestionID(), kind: kind, client: client.id, handle: handle)
+          id: nextQuestionID(), kind: kind, client: client.id, handle: handle,
+          canWait: kind != .writeCommand)
         guard let given = application.write(question, value).given else {
           transaction.wait(for: question)
           throw .waits(question.id)
