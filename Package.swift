@@ -206,7 +206,9 @@ let package = Package(
       path: "Sources/Tools/Diagnosis", swiftSettings: common),
     .target(
       name: "AttoRelay",
-      dependencies: ["Atto", "AttoATT", "AttoLinks", "AttoEventLoop", "AttoRadio"],
+      dependencies: [
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoLinks", "AttoRadio",
+      ],
       path: "Sources/Tools/Relay", swiftSettings: common + inheriting),
     // Loads libedit or readline at run time; nothing links with them.
     .target(
@@ -317,7 +319,8 @@ let package = Package(
       ["AttoRadio", "AttoKernelRadio", "AttoVirtualRadio", "AttoLinkTiming"]),
     .unitTests("DiagnosisTests", ["AttoDiagnosis", "AttoKernelRadio", "AttoRadio"]),
     .unitTests(
-      "AttoTests", ["Atto", "AttoTesting", "AttoEventLoop", "AttoRelay", "AttoSimulation"]),
+      "AttoTests",
+      ["Atto", "AttoTesting", "AttoEventLoop", "AttoFormats", "AttoRelay", "AttoSimulation"]),
     // StoreTests kills this again and again while it writes records.
     .executableTarget(
       name: "StoreWorker", dependencies: ["AttoStore", "AttoLinks"], path: "Tests/Unit/StoreWorker",

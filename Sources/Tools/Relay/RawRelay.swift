@@ -1,10 +1,11 @@
 import Atto
 import AttoEventLoop
-public import AttoLinks
+import AttoFormats
+import AttoLinks
 import AttoRadio
 
 /// One of the two links that a relay joins.
-public enum RelaySide: String, Hashable, Sendable {
+package enum RelaySide: String, Hashable, Sendable {
   /// The client's link.
   case client
   /// The link that was opened to the peer.
@@ -12,7 +13,7 @@ public enum RelaySide: String, Hashable, Sendable {
 }
 
 /// How a client of a relay ended. Both links are closed by then.
-public enum RelayEnd: Equatable, Sendable {
+package enum RelayEnd: Equatable, Sendable {
   /// This side closed its link normally.
   case closed(by: RelaySide)
   /// The link of this side was lost.
@@ -26,16 +27,18 @@ public enum RelayEnd: Equatable, Sendable {
 }
 
 /// An event at a relay. Clients are numbered from 1.
-public enum RelayEvent: Sendable {
+package enum RelayEvent: Sendable {
   /// A client has connected; `from` is the name that its link gives the other end.
   case connected(client: Int, from: String)
   /// The link to the peer is open, and PDUs are passed. `addresses` are its radios'.
   case joined(client: Int, LinkAddresses?)
   /// A PDU has arrived: `sent` by the client, or `received` from the peer. It is passed on next.
   case pdu(client: Int, MonitoredPDU)
+  /// A rule has changed what is passed on in place of the PDU that was reported last.
+  case changed(client: Int, ChangedPDU)
   /// The links of a client have ended. `undelivered` counts PDUs that were reported and that the
-  /// other side had no room for, at most one for each direction. PDUs in the links' own queues are
-  /// not counted.
+  /// other side had no room for, at most one for each direction unless rules delay or repeat them.
+  /// PDUs in the links' own queues are not counted.
   case ended(client: Int, RelayEnd, undelivered: Int)
   /// A client could not be accepted.
   case refused(AttoError)
@@ -44,22 +47,22 @@ public enum RelayEvent: Sendable {
 }
 
 /// A relay between clients and a peer, for watching their dialogue. For each client a link to the
-/// peer is opened, and PDUs are passed from one to the other unchanged, valid or not. The relay
-/// ends when it is released.
+/// peer is opened, and PDUs are passed from one to the other, valid or not: unchanged, but for what
+/// rules say. The relay ends when it is released.
 ///
 /// The relay sends nothing of its own: no exchange of ATT_MTU and no responses. Each direction
 /// keeps its order, and a side that does not read holds back the other. A PDU is reported when it
 /// arrives, not when it is passed on, because it shows what the side said.
-public final class RawRelay: Sendable {
+package final class RawRelay: Sendable {
   /// The longest PDU that is passed, in octets: the greatest ATT_MTU. Vol 3, Part F, 3.2.8.
-  public static let longestPDU = 65_535
+  package static let longestPDU = 65_535
   /// Clients at a time.
-  public static let clientLimit = 64
+  package static let clientLimit = 64
 
   /// The endpoint that clients connect to, as text.
-  public let endpoint: String
+  package let endpoint: String
   /// A message for the user, see `ServerListener.notice`.
-  public let notice: String?
+  package let notice: String?
   private let listener: ServerListener
   private let core: LoopBound<RelayCore>
 
@@ -83,22 +86,23 @@ public final class RawRelay: Sendable {
   ///   - advertising: what is advertised at `air:` and `le:` endpoints.
   ///   - agent: answers when clients pair, as for `LocalServer.listen`.
   ///   - adapter: the radio for links to an `air:` peer; nil for one radio for each link.
+  ///   - changes: rules for what is passed on in place of what arrives; nil: everything as it is.
   ///   - onEvent: called on the loop. While it runs, nothing is passed.
   /// - Throws: `link` or `radio` if the relay cannot listen, `endpoint` if `place` is not an
   ///   endpoint to listen at, or `peer` not one to connect to.
-  public static func listen(
+  package static func listen(
     on place: Endpoint, to peer: Endpoint, options: ConnectionOptions = ConnectionOptions(),
     unixGroup: UInt32? = nil,
     advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
-    agent: (any PairingAgent)? = nil, adapter: Adapter? = nil, loop: Loop = .shared,
-    _ onEvent: @escaping @Sendable (RelayEvent) -> Void
+    agent: (any PairingAgent)? = nil, adapter: Adapter? = nil, changes: PDUChanges? = nil,
+    loop: Loop = .shared, _ onEvent: @escaping @Sendable (RelayEvent) -> Void
   ) async throws(AttoError) -> RawRelay {
     switch peer {
     case .air(""), .leAny:
       throw .endpoint(EndpointError(text: peer.description, .noPeer))
     case .air, .le, .unix, .descriptor: break
     }
-    let core = RelayCore(to: peer, options, adapter, on: loop, onEvent)
+    let core = RelayCore(to: peer, options, adapter, changes, on: loop, onEvent)
     let bound = LoopBound(core, loop)
     let reception = LinkReception(
       loop: loop, onFailure: { onEvent(.refused($0)) }, onEnd: { onEvent(.deaf($0)) }
@@ -111,7 +115,7 @@ public final class RawRelay: Sendable {
   }
 
   /// Accepts no more clients and closes all links.
-  public func stop() {
+  package func stop() {
     listener.stop()
     let core = core
     core.loop.inline { core.value.stop() }
@@ -124,6 +128,7 @@ private final class RelayCore {
   private let peer: Endpoint
   private let options: ConnectionOptions
   private let adapter: Adapter?
+  private let changes: PDUChanges?
   private let onEvent: @Sendable (RelayEvent) -> Void
   /// One octet more reveals a PDU that is too long.
   private let buffer = ReceiveBuffer(capacity: RawRelay.longestPDU + 1)
@@ -133,12 +138,13 @@ private final class RelayCore {
   private var isStopped = false
 
   init(
-    to peer: Endpoint, _ options: ConnectionOptions, _ adapter: Adapter?, on loop: Loop,
-    _ onEvent: @escaping @Sendable (RelayEvent) -> Void
+    to peer: Endpoint, _ options: ConnectionOptions, _ adapter: Adapter?, _ changes: PDUChanges?,
+    on loop: Loop, _ onEvent: @escaping @Sendable (RelayEvent) -> Void
   ) {
     self.peer = peer
     self.options = options
     self.adapter = adapter
+    self.changes = changes
     self.loop = loop
     self.onEvent = onEvent
   }
@@ -157,8 +163,11 @@ private final class RelayCore {
     last += 1
     let number = last
     let pair = RelayedPair(
-      number, client: link, on: loop, buffer: buffer,
-      onPDU: { [onEvent] in onEvent(.pdu(client: number, $0)) },
+      number, client: link, on: loop, buffer: buffer, changes: changes,
+      onPDU: { [onEvent] pdu, changed in
+        onEvent(.pdu(client: number, pdu))
+        if let changed { onEvent(.changed(client: number, changed)) }
+      },
       onEnd: { [unowned self] in ended(number, $0, undelivered: $1) })
     pairs[number] = pair
     onEvent(.connected(client: number, from: pair.clientName))

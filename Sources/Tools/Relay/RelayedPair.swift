@@ -1,6 +1,7 @@
 import Atto
 import AttoATT
 import AttoEventLoop
+import AttoFormats
 import AttoLinks
 import Glibc
 
@@ -11,6 +12,10 @@ import Glibc
 /// received in that direction until it is sent. So a side that does not read holds back the other by
 /// the links' own flow control, and a pair needs memory for two PDUs. (LE's fixed channel has no
 /// flow control: the kernel drops what its buffer has no room for, as it would without a relay.)
+///
+/// With rules for changes a direction may hold copies of a PDU too, and answers to what the other
+/// side sent. Then nothing is received from that side while ``heldLimit`` wait for it. A PDU that is
+/// delayed holds back what follows it.
 ///
 ///     opening --joined--> passing --a side is over--> what it left is passed --> ended
 ///        |                   |------a PDU that cannot be passed as it is------> ended
@@ -25,6 +30,8 @@ import Glibc
 final class RelayedPair {
   /// PDUs of one direction and turn, after which others have theirs.
   static let pdusPerTurn = 64
+  /// Answers that wait for a side.
+  static let heldLimit = 64
 
   let number: Int
   private let loop: Loop
@@ -32,22 +39,27 @@ final class RelayedPair {
   private var peer: RelayedLink?
   /// Shared by all pairs: it is filled and emptied within one call.
   private let buffer: ReceiveBuffer
-  private let onPDU: (MonitoredPDU) -> Void
+  private var turns: ChangeTurns?
+  private let onPDU: (MonitoredPDU, ChangedPDU?) -> Void
   private let onEnd: (RelayEnd, _ undelivered: Int) -> Void
   private var hasEnded = false
   private var isPumping = false
 
   /// - Parameters:
   ///   - buffer: one octet longer than ``RawRelay/longestPDU``.
-  ///   - onPDU: called with each PDU when it has arrived; `sent` are the client's.
+  ///   - changes: the rules for what is passed on.
+  ///   - onPDU: called with each PDU when it has arrived, and what a rule made of it; `sent` are the
+  ///     client's.
   init(
-    _ number: Int, client: any Link, on loop: Loop, buffer: ReceiveBuffer,
-    onPDU: @escaping (MonitoredPDU) -> Void, onEnd: @escaping (RelayEnd, _ undelivered: Int) -> Void
+    _ number: Int, client: any Link, on loop: Loop, buffer: ReceiveBuffer, changes: PDUChanges?,
+    onPDU: @escaping (MonitoredPDU, ChangedPDU?) -> Void,
+    onEnd: @escaping (RelayEnd, _ undelivered: Int) -> Void
   ) {
     self.number = number
     self.loop = loop
     self.client = RelayedLink(client, .client)
     self.buffer = buffer
+    turns = changes.map { ChangeTurns($0) }
     self.onPDU = onPDU
     self.onEnd = onEnd
   }
@@ -79,7 +91,7 @@ final class RelayedPair {
       if side.sendFailure != nil, other.sendFailure != nil || side.hasNothing {
         return finish(side.end ?? .lost(side.side, side.sendFailure!))
       }
-      if let end = side.end, side.held == nil { return finish(end) }
+      if let end = side.end, side.held.isEmpty { return finish(end) }
     }
   }
 
@@ -88,13 +100,17 @@ final class RelayedPair {
   ) {
     var share = Self.pdusPerTurn
     while !hasEnded, target.sendFailure == nil {
-      if let pdu = source.held {
+      if let first = source.held.first {
+        if let time = first.notBefore, time > loop.refreshNow() {
+          return source.wait(until: time, on: loop) { [weak self] in self?.pump() }
+        }
         do throws(LinkError) {
-          guard try target.link.send(pdu.span.bytes) == .sent else { return }
-          source.held = nil
+          guard try target.link.send(first.octets.span.bytes) == .sent else { return }
+          source.held.removeFirst()
+          continue
         } catch {
           guard !error.isOfThePDU else {
-            return finish(.notPassed(from: source.side, length: pdu.count, error))
+            return finish(.notPassed(from: source.side, length: first.octets.count, error))
           }
           // What it has left, and why it ended, is read in the next turn.
           target.sendFailure = error
@@ -103,13 +119,17 @@ final class RelayedPair {
       }
       guard source.end == nil else { return }
       guard share > 0 else { return source.again() }
+      // Its answers come first.
+      guard target.held.count < Self.heldLimit else { return }
       share -= 1
-      guard receive(from: source, direction) else { return }
+      guard receive(from: source, to: target, direction) else { return }
     }
   }
 
-  /// Receives the next PDU into `held`; false if there is none.
-  private func receive(from source: RelayedLink, _ direction: MonitoredPDU.Direction) -> Bool {
+  /// Receives the next PDU and holds what is passed on; false if there is none.
+  private func receive(
+    from source: RelayedLink, to target: RelayedLink, _ direction: MonitoredPDU.Direction
+  ) -> Bool {
     do throws(LinkError) {
       switch try buffer.receive(from: source.link) {
       case .pdu(let truncatedFrom):
@@ -122,11 +142,18 @@ final class RelayedPair {
           finish(.notPassed(from: source.side, length: length, error))
           return false
         }
-        source.held = pdu
+        let now = loop.refreshNow()
+        let changed = turns?.change(pdu, isFromClient: source.side == .client)
+        source.hold(changed?.passed ?? [pdu], changed?.delay.map { now + $0.inNanoseconds })
+        if let answer = changed?.answer {
+          target.hold([answer], nil)
+          // The other direction may have had its turn.
+          source.again()
+        }
         onPDU(
           MonitoredPDU(
-            direction: direction, octets: pdu, mtu: .max,
-            time: Instant(nanoseconds: loop.refreshNow())))
+            direction: direction, octets: pdu, mtu: .max, time: Instant(nanoseconds: now)),
+          changed)
         return true
       case .wouldBlock:
         source.hasNothing = source.sendFailure != nil
@@ -146,15 +173,18 @@ final class RelayedPair {
     hasEnded = true
     let sides = [client, peer].compactMap(\.self)
     for side in sides { side.close() }
-    onEnd(end, sides.count { $0.held != nil })
+    onEnd(end, sides.reduce(0) { $0 + $1.held.count })
   }
 }
 
 private final class RelayedLink: ReadinessHandler, LinkObserver {
   let link: any Link
   let side: RelaySide
-  /// A PDU from this link that the other side has no room for.
-  var held: [UInt8]?
+  /// PDUs from this link that the other side has no room for, or not yet; answers for the other
+  /// side among them.
+  var held: [(octets: [UInt8], notBefore: Int64?)] = []
+  /// Fires when the first of these may be passed on.
+  private var timer: LoopTimer?
   /// How the link ended; set after everything from it was received.
   var end: RelayEnd?
   /// Why nothing more can be sent on this link.
@@ -167,6 +197,19 @@ private final class RelayedLink: ReadinessHandler, LinkObserver {
   init(_ link: any Link, _ side: RelaySide) {
     self.link = link
     self.side = side
+  }
+
+  /// - Parameter notBefore: when the first may be passed on; nil: at once.
+  func hold(_ pdus: [[UInt8]], _ notBefore: Int64?) {
+    for pdu in pdus { held.append((pdu, notBefore)) }
+  }
+
+  func wait(until time: Int64, on loop: Loop, _ body: @escaping () -> Void) {
+    guard timer == nil else { return }
+    timer = LoopTimer(after: .nanoseconds(time - loop.now), on: loop) { [weak self] in
+      self?.timer = nil
+      body()
+    }
   }
 
   func watch(on loop: Loop, for pair: RelayedPair) throws(LoopError) {
@@ -190,6 +233,8 @@ private final class RelayedLink: ReadinessHandler, LinkObserver {
   func close() {
     if let watch { watch.loop.unwatch(watch.id) }
     watch = nil
+    timer?.cancel()
+    timer = nil
     link.close()
   }
 }

@@ -12,6 +12,7 @@ final class RelayCapture: Sendable {
   private let group: UInt32?
   private let connecting: Connecting
   private let isOnce: Bool
+  private let changes: PDUChanges?
   /// nil for Wireshark, which shows the file, and takes text on standard error for a failure.
   private let results: Results?
   private let file: CaptureFile?
@@ -44,6 +45,9 @@ final class RelayCapture: Sendable {
     }
     isOnce =
       arguments[CaptureCommand.once] || place.isDescriptor || connecting.endpoint.isDescriptor
+    changes = try arguments[CaptureCommand.change].map { path throws(TranscriptError) in
+      try PDUChanges(contentsOfFile: path)
+    }
     self.results = results
     self.file = file
   }
@@ -58,7 +62,8 @@ final class RelayCapture: Sendable {
     let crowd = CrowdLog(loop) { text, _ in self.note(text) }
     let relay = try await RawRelay.listen(
       on: place, to: connecting.endpoint, options: connecting.options, unixGroup: group,
-      agent: place.isAir && !agent.options.isStated ? nil : agent, adapter: radio, loop: loop
+      agent: place.isAir && !agent.options.isStated ? nil : agent, adapter: radio,
+      changes: changes, loop: loop
     ) { self.happened($0, crowd, on: loop) }
     defer { relay.stop() }
     if let notice = relay.notice { Terminal.note("atto capture: warning: \(notice)") }
@@ -90,6 +95,14 @@ final class RelayCapture: Sendable {
       SeenPDU(
         time: TimeOfDay.microseconds(of: pdu.time), isSent: isSent, octets: pdu.octets, text: text
       ).print("client \(client)", json: ["client": client], to: results)
+    case .changed(let client, let change):
+      guard let results else { return }
+      results.print(
+        "client \(client)  ~ \(change.text) (line \(change.line))",
+        json: [
+          "client": client, "changed": change.text, "line": change.line,
+          "passed": change.passed.map { Shown.hex($0) }, "answer": change.answer.map { Shown.hex($0) },
+        ])
     case .ended(let client, let end, let undelivered):
       endNote(client)
       exchanges.withLock { $0[client] = nil }

@@ -454,3 +454,26 @@ def mistakes(b):
     b.refuses(3, ["no such directory"], "capture", "--listen", "unix:/nowhere/x", "unix:/tmp/y")
     _, at = b.serve("heart-rate.json")
     b.refuses(3, ["another process listens there"], "capture", "--listen", at, "unix:/tmp/y")
+
+
+@test("relay: --change drops, answers and replaces, says so, and names the line of a mistake")
+def changing(b):
+    _, at = b.serve({"services": [{"uuid": "180F", "characteristics": [
+        {"uuid": "2A19", "handle": "0x0020", "properties": ["read", "write"], "value": "hex:2a"},
+        {"uuid": "2A6E", "handle": "0x0030", "properties": ["read", "write"], "value": "hex:0001"}]}]})
+    path = b.file("rules", "# A server that is not ours.\n"
+                    "> 0a 2100 : once error 05\n< 0b 2a : replace 0b 63\n"
+                    "> 12 3100 ... : answer 13   # and nothing is written\nmtu 64\n")
+    running, between = relay(b, at, "--change", path, "--json")
+    equal(b.run("read", between, "0x0021").code, 1)
+    equal(b.run("read", between, "0x0021").lines[0][:10], "0x0021  63")
+    equal(b.run("write", between, "0x0031", "ffff").code, 0)
+    contains(b.run("read", at, "0x0031").out, "0001")
+    contains(b.run("raw", between, "02f701").out, "034000")
+    running.signal(signal.SIGINT)
+    changed = [line for line in running.end().json if "changed" in line]
+    equal([line["line"] for line in changed], [2, 3, 4, 5, 5])
+    b.file("rules", "> 0a : drop\n< 1b : dorp\n")
+    b.refuses(2, [":2:8: expected drop, delay, replace, repeat, answer or error", '"dorp"'],
+              "capture", "--listen", f"unix:{b.path('x')}", at, "--change", path)
+    b.refuses(2, ["requires --listen"], "capture", "hci0", "--change", path)

@@ -1,3 +1,4 @@
+import AttoFormats
 import AttoRelay
 import TestSupport
 import Testing
@@ -50,6 +51,48 @@ extension Log where Element == RelayEvent {
       #expect(events.pdus.map(\.octets) == sent.flatMap { [$0, $0] })
       #expect(events.pdus.map(\.isSent) == sent.flatMap { _ in [true, false] })
       #expect(relay.endpoint == client.endpoint.description)
+    }
+  }
+
+  /// Rules drop, replace, repeat and answer; the order of each direction stays.
+  @Test func changesWhatItPasses() async throws {
+    try await withDeadline {
+      let (client, server, events) = (try RawPeer(), try RawPeer(), Events())
+      let rules = """
+        > 52 01 : drop
+        > 0a ... : error 05
+        > 12 ... : answer 13
+        > 52 02 : repeat 3
+        < 1b ... : replace 1b ...
+        < 1d 01 : delay 20ms
+        mtu 23
+        """
+      let relay = try await RawRelay.listen(
+        on: client.endpoint, to: server.endpoint, changes: PDUChanges(text: Array(rules.utf8))
+      ) { events.append($0) }
+      client.send([0x52, 1])
+      client.send([0x52, 2])
+      client.send([0x02, 0xF7, 1])
+      for _ in 0..<3 { await server.expect([0x52, 2]) }
+      await server.expect([0x02, 23, 0])
+      // None of many answers is lost.
+      for _ in 0..<80 {
+        client.send([0x0A, 3, 0])
+        client.send([0x12, 3, 0, 1])
+      }
+      for _ in 0..<80 {
+        await client.expect([1, 0x0A, 3, 0, 5])
+        await client.expect([0x13])
+      }
+      server.send([0x1D, 1])
+      server.send([0x1B, 7])
+      await client.expect([0x1D, 1])
+      await client.expect([0x1B, 7])
+      let changed = events.all.compactMap { event in
+        if case .changed(_, let changed) = event { changed.line } else { nil }
+      }
+      #expect(changed == [1, 4, 7] + (0..<80).flatMap { _ in [2, 3] } + [6])
+      relay.stop()
     }
   }
 

@@ -9,6 +9,31 @@ struct TranscriptLine {
   private let bytes: ArraySlice<UInt8>
   private var index: Int
 
+  /// Reads a text line by line. Limits: 4 MiB, ``TranscriptParser/lineLimit`` lines.
+  static func each(
+    of bytes: [UInt8], _ body: (inout TranscriptLine) throws(TranscriptError) -> Void
+  ) throws(TranscriptError) {
+    do throws(TextMistake) {
+      try TextMistake.check(bytes)
+    } catch {
+      throw TranscriptError(
+        position: TextPosition(of: error.offset, in: bytes), expected: error.expected,
+        found: error.found)
+    }
+    let limit = TranscriptParser.lineLimit
+    var number = 0
+    for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+      number += 1
+      guard number <= limit else {
+        throw TranscriptError(
+          position: TextPosition(line: number, column: 1), expected: "at most \(limit) lines",
+          found: "another")
+      }
+      var line = try TranscriptLine(line, number: number)
+      try body(&line)
+    }
+  }
+
   struct Word {
     var text: String
     var position: TextPosition
@@ -113,9 +138,12 @@ struct TranscriptLine {
   }
 
   /// Reads the pattern of a server's PDU.
-  mutating func pattern() throws(TranscriptError) -> Transcript.Pattern {
+  ///
+  /// - Parameter end: the word that must follow; nil for the end of the step.
+  mutating func pattern(until end: String? = nil) throws(TranscriptError) -> Transcript.Pattern {
     var pattern = Transcript.Pattern([])
     while let word = stepWord() {
+      if word.text == end { return pattern }
       guard !pattern.isOpen else { throw word.mistake("nothing after ...") }
       switch word.text {
       case "...": pattern.isOpen = true
@@ -128,6 +156,7 @@ struct TranscriptLine {
       }
       try check(pattern.octets.count, word)
     }
+    if let end { throw missing(end) }
     return pattern
   }
 

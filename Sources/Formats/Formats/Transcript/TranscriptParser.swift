@@ -27,24 +27,8 @@ struct TranscriptParser {
   private var client = 1
 
   static func parse(_ bytes: [UInt8]) throws(TranscriptError) -> Transcript {
-    do throws(TextMistake) {
-      try TextMistake.check(bytes)
-    } catch {
-      throw TranscriptError(
-        position: TextPosition(of: error.offset, in: bytes), expected: error.expected,
-        found: error.found)
-    }
     var parser = TranscriptParser()
-    var number = 0
-    for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
-      number += 1
-      guard number <= lineLimit else {
-        throw TranscriptError(
-          position: TextPosition(line: number, column: 1), expected: "at most \(lineLimit) lines",
-          found: "another")
-      }
-      try parser.parse(try TranscriptLine(line, number: number))
-    }
+    try TranscriptLine.each(of: bytes) { line throws(TranscriptError) in try parser.parse(line) }
     return parser.transcript
   }
 
