@@ -267,7 +267,11 @@ final class HandlerTable: Application {
 
   private func begin(_ turn: Turn, of client: ClientID, in lane: Lane) -> Bool {
     let isBegun = begin(for: client) {
-      let end = await turn.body()
+      #if DEBUG
+        let end = await IndicationAdvice.handling(turn.question, turn.body)
+      #else
+        let end = await turn.body()
+      #endif
       return { table in
         if turn.authorizes { table.lanes[client]?.continuation = 0 }
         end(table)

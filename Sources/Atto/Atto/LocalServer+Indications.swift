@@ -6,13 +6,25 @@ extension LocalServer {
   /// Sends a value to the clients that have subscribed to its indications, and waits for their
   /// confirmations. Vol 3, Part G, 4.11.
   ///
+  /// In a handler of a write this delays the write's response until the client has confirmed. A client
+  /// that never confirms is disconnected after 30 s. Use ``beginIndicating(_:of:to:)`` there. Debug
+  /// builds warn of it once, on standard error.
+  ///
   /// - Throws: `cancelled` if the caller's task is cancelled. Indications that have been sent by
   ///   then are still confirmed.
   @discardableResult
   public func indicate(
     _ value: [UInt8], of handle: AttributeHandle, to client: ClientID? = nil
   ) async throws(AttoError) -> Delivered {
-    try await beginIndicating(value, of: handle, to: client).confirmations()
+    #if DEBUG
+      if let writer = IndicationAdvice.writer {
+        let isAwaited = try await onLoop {
+          $0.subscribers(of: handle, .indication, client).contains(writer)
+        }
+        if isAwaited { IndicationAdvice.warn(handle) }
+      }
+    #endif
+    return try await beginIndicating(value, of: handle, to: client).confirmations()
   }
 
   /// Sends a value to the clients that have subscribed to its indications, and returns without

@@ -65,6 +65,9 @@ public final class LocalServer: Sendable {
   /// do not begin at 0 or leave a gap are refused with Invalid Offset. A value may be shorter than the
   /// former one, or empty, whatever its `ValueLimits` are.
   ///
+  /// The client's response waits for the handler. An indication to this client is sent with
+  /// ``beginIndicating(_:of:to:)`` there, which does not wait for the confirmation.
+  ///
   /// - Parameter body: gets the client and the value; returns to accept the write, or throws the code
   ///   to refuse with, which has no effect on commands.
   public func onWriteValue(
@@ -82,6 +85,8 @@ public final class LocalServer: Sendable {
   /// 23. Other writes come one by one; their value may be shorter than the former one, or empty. It is called with one request or command of a
   /// client after another, in the order in which the client sent them. When 4096 commands wait,
   /// further ones are dropped, as ATT allows.
+  ///
+  /// Indicate with ``beginIndicating(_:of:to:)`` there: see ``indicate(_:of:to:)``.
   ///
   /// - Parameter body: returns to accept the write, or throws the code to refuse with, which has no
   ///   effect on commands.

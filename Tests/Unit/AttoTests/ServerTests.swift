@@ -271,6 +271,45 @@ import Testing
     }
   }
 
+  #if DEBUG
+    /// A handler that waits for a confirmation is warned of, once; one that does not wait is not.
+    @Test func indicatingInAHandlerOfWrites() async throws {
+      try await withDeadline {
+        let bench = try await Bench()
+        let lines = Log<String>()
+        let former = IndicationAdvice.report.withLock { report in
+          defer { report = { lines.append($0) } }
+          return report
+        }
+        defer { IndicationAdvice.report.withLock { $0 = former } }
+        let connection = try await bench.connect()
+        let values = try await connection.values(of: bench.values)
+        try await connection.write([2, 0], to: bench.configuration)
+        let server = bench.server
+        let started = Log<Task<Delivered?, Never>>()
+        server.onWriteValue(of: bench.application) { _, value in
+          switch value {
+          case [1]: _ = try? await server.beginIndicating([1], of: bench.values)
+          case [2]:
+            started.append(Task { try? await server.indicate([2], of: bench.values) })
+          default: _ = try? await server.indicate(value, of: bench.values)
+          }
+        }
+        try await bench.settle()
+        try await connection.write([1], to: bench.application)
+        try await connection.write([2], to: bench.application)
+        #expect(await started.all.first?.value?.count == 1)
+        #expect(lines.all.isEmpty)
+        try await connection.write([3], to: bench.application)
+        try await connection.write([4], to: bench.application)
+        #expect(lines.count == 1)
+        #expect(lines.all.first?.contains("beginIndicating") == true)
+        var iterator = values.makeAsyncIterator()
+        for number in 1...4 { #expect(try await iterator.next()?.value == [UInt8(number)]) }
+      }
+    }
+  #endif
+
   @Test func peerOfAClient() async throws {
     try await withDeadline {
       let bench = try await Bench()
