@@ -5,7 +5,8 @@ import AttoGATT
 extension Connection {
   /// Writes a value and waits for the response. Vol 3, Part G, 4.9.3 and 4.12.3.
   ///
-  /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3.
+  /// - Throws: `refused` with the peer's code; `misuse` if the value is longer than ATT_MTU - 3:
+  ///   ``writeLong(_:to:offset:)`` writes up to 512 octets.
   public func write(_ value: [UInt8], to handle: AttributeHandle) async throws(AttoError) {
     let write = AwaitedWrite(handle, value, core)
     await write.carriedOut()

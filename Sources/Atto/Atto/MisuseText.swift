@@ -6,6 +6,7 @@ extension Misuse: CustomStringConvertible {
     switch self {
     case .valueTooLong(let count, let limit):
       "value too long: \(count) octets (the limit is \(limit))"
+        + (limit < ValueLimits.longest ? "; a long write (writeLong) takes up to 512" : "")
     case .mtuAlreadyExchanged: "the MTU was exchanged already: once per connection is allowed"
     case .mtuOutOfRange(let mtu): "invalid MTU \(mtu): expected 23 to 65535"
     case .handleCount(let count, let limit):

@@ -49,6 +49,8 @@ struct HandlerTests {
     let connection = try await Connection.pair(server: server)
     let long = (0..<40).map { UInt8($0) }
     try await connection.write([], to: control)
+    let tooLong = await failure { try await connection.write(long, to: control) }
+    #expect(tooLong.map { "\($0)" }?.contains("a long write (writeLong) takes up to 512") == true)
     try await connection.writeLong(long, to: control)
     try await connection.writeReliably([
       LongWrite(control, offset: 2, value: [7, 7]), LongWrite(control, value: [1, 2, 3]),
