@@ -125,9 +125,12 @@ struct ScriptTests {
   @Test(
     "A mistake in a script names its line",
     arguments: [
-      ("> 0a 03 00", "script:1:1"), ("# s\n> 0g", "script:2:3"),
+      (
+        "> 0a 03 00",
+        "script:1:1: expected a heading \"# NAME  title\" before the first step, found \">\""
+      ), ("# s\n> 0g", "script:2:3"),
       ("# s\n< 0b ??", "script:2"), ("# s\nprocedure read 0x0003", "script:2"), ("", "found 0"),
-      ("# a\n# b", "found 2"),
+      ("# a\n# b", "expected one heading \"# NAME  title\", found 2"),
     ])
   func mistakes(script: String, place: String) async throws {
     let error = await #expect(throws: ScriptError.self) {
