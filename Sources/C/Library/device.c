@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Less is refused at once. */
+#define LEAST_BLOCK 4096
+
 static const atto_config defaults = {
     .size = sizeof defaults, .max_bearers = 16, .mtu = 517, .max_procedures = 16,
     .max_pipelined = 16, .outbox_limit = 4096, .event_limit = 4096, .prepared_writes = 128,
@@ -73,7 +76,7 @@ int atto_create_in_sized(
   int result = judge_sizes(row_size, event_size, config);
   if (result < 0) return result;
   if (block == NULL || (uintptr_t)block % 16 != 0) return ATTO_ERR_ARGUMENT;
-  if (size < ATTO_MINIMUM) return ATTO_ERR_MEMORY;
+  if (size < LEAST_BLOCK) return ATTO_ERR_MEMORY;
   atto *device = block;
   memset(device, 0, sizeof *device);
   size_t head = (sizeof *device + 15) & ~(size_t)15;

@@ -79,7 +79,7 @@ typedef struct {
   uint64_t high, low;
 } atto_uuid;
 
-#define ATTO_UUID16(n) {(uint64_t)(n) << 32 | 0x1000u, UINT64_C(0x800000805F9B34FB)}
+#define ATTO_UUID16(n) {UINT64_C(0x100000000) * (n) | 0x1000u, UINT64_C(0x800000805F9B34FB)}
 #define ATTO_UUID128(high, low) {UINT64_C(high), UINT64_C(low)}
 /* The size of a UUID's text, with its zero. */
 #define ATTO_UUID_TEXT 37
@@ -125,15 +125,15 @@ int atto_create_sized(
 
 /* Creates a device that uses nothing but this block, aligned to 16 octets, which the caller may
  * free after atto_destroy. When the block is full, the call returns ATTO_ERR_MEMORY and the device
- * is lost. ATTO_ERR_MEMORY also if the block has less than ATTO_MINIMUM octets. See
- * Sources/C/README.md for the memory that a connection takes. */
+ * is lost. ATTO_ERR_MEMORY also if the block has less than 4096 octets. ATTO_MINIMUM is enough for
+ * atto_add_generic_services. See Sources/C/README.md for what services and connections take. */
 int atto_create_in(const atto_config *config, void *block, size_t size, atto **device);
 int atto_create_in_sized(
     size_t row_size, size_t event_size, const atto_config *config, void *block, size_t size,
     atto **device);
 #define atto_create_in(...) \
   atto_create_in_sized(sizeof(atto_row), sizeof(atto_event), __VA_ARGS__)
-#define ATTO_MINIMUM 4096
+#define ATTO_MINIMUM 6144
 
 /* Destroys a device with its bearers. Null is ignored. */
 void atto_destroy(atto *device);
@@ -314,7 +314,7 @@ int atto_set_security(atto_bearer *bearer, int level, int key_size);
 enum {
   /* Questions of the server. Answer each with `id` by one of the atto_answer functions, at once or
      later; the request waits. id 0: it was a command, and no answer is wanted. */
-  ATTO_EVENT_READ = 1,            /* handle, offset: the value from `offset` on is wanted */
+  ATTO_EVENT_READ = 1,            /* handle; offset: of the first octet that is sent */
   ATTO_EVENT_WRITE = 2,           /* handle, data */
   ATTO_EVENT_PREPARED_WRITE = 3,  /* handle, offset, data; one part of the next event. No answer */
   ATTO_EVENT_EXECUTE = 4,         /* accept or refuse all parts before it with this id */

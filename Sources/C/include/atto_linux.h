@@ -1,4 +1,4 @@
-/* Sockets of Linux for atto.h: optional, and C only.
+/* Sockets of Linux for atto.h: optional.
  *
  * Functions that fail return -1 with errno. Endpoints are written as for the command `atto`:
  *

@@ -53,7 +53,15 @@ static void arguments(void) {
   EXPECT(ATTO_ERR_ARGUMENT, atto_create_in(NULL, NULL, 100000, &device));
   static _Alignas(16) char block[16384];
   EXPECT(ATTO_ERR_ARGUMENT, atto_create_in(NULL, block + 1, 10000, &device));
-  EXPECT(ATTO_ERR_MEMORY, atto_create_in(NULL, block, ATTO_MINIMUM - 1, &device));
+  EXPECT(ATTO_ERR_MEMORY, atto_create_in(NULL, block, 4095, &device));
+  EXPECT(ATTO_OK, atto_create_in(NULL, block, ATTO_MINIMUM, &device));
+  EXPECT(ATTO_OK, atto_add_generic_services(device, "A name of a usual length", 0, 0));
+  EXPECT(ATTO_OK, atto_memory(device, NULL, &length));
+  check(length <= ATTO_MINIMUM, "ATTO_MINIMUM is enough for the generic services");
+  atto_destroy(device);
+  EXPECT(ATTO_OK, atto_create_in(NULL, block, 4096, &device));
+  EXPECT(ATTO_ERR_MEMORY, atto_add_generic_services(device, "A name of a usual length", 0, 0));
+  atto_destroy(device);
   EXPECT(ATTO_OK, atto_create(NULL, &device));
   EXPECT(ATTO_ERR_STATE, atto_memory(device, &length, &length));
   EXPECT(ATTO_ERR_ARGUMENT, atto_add_services(device, NULL, 1, NULL, 0));
@@ -310,7 +318,7 @@ static void short_memory(int rounds) {
   unsigned lost = 0, kept = 0;
   for (int round = 0; round < rounds; round++) {
     state = (uint64_t)round + 1;
-    size_t size = ATTO_MINIMUM + (size_t)round * 4099 % (round % 2 ? 16384 : LARGEST - ATTO_MINIMUM);
+    size_t size = 4096 + (size_t)round * 4099 % (round % 2 ? 16384 : LARGEST - 4096);
     memset(memory, 0x5A, sizeof memory);
     atto *device;
     int result = atto_create_in(NULL, memory + EDGE, size, &device);
