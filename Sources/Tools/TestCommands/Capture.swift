@@ -66,7 +66,10 @@ package enum CaptureCommand: Command {
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
     guard let place = arguments[listen] else {
       try arguments.forbid(
-        [ListeningGroup.option, change, once, timeout, CommonOptions.security, CommonOptions.sendBuffer]
+        [
+          ListeningGroup.option, change, once, timeout, CommonOptions.security,
+          CommonOptions.sendBuffer,
+        ]
           + PairingOptions.group.options, "requires --listen")
       return try await MonitorCapture(arguments).run(on: loop)
     }

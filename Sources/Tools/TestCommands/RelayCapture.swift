@@ -101,7 +101,8 @@ final class RelayCapture: Sendable {
         "client \(client)  ~ \(change.text) (line \(change.line))",
         json: [
           "client": client, "changed": change.text, "line": change.line,
-          "passed": change.passed.map { Shown.hex($0) }, "answer": change.answer.map { Shown.hex($0) },
+          "passed": change.passed.map { Shown.hex($0) },
+          "answer": change.answer.map { Shown.hex($0) },
         ])
     case .ended(let client, let end, let undelivered):
       endNote(client)

@@ -113,8 +113,10 @@ struct PDUChangesTests {
     var readable = 0
     for _ in 0..<3000 {
       let lines = (0..<3).map { _ in
-        let head = [pick([">", "<"]), pick(["", "0a", "02", "??"]), pick(["", "0300", "?? ??"]),
-          pick(["", "..."]), ":", pick(["", "", "once", "after 2", "every 2"])]
+        let head = [
+          pick([">", "<"]), pick(["", "0a", "02", "??"]), pick(["", "0300", "?? ??"]),
+          pick(["", "..."]), ":", pick(["", "", "once", "after 2", "every 2"]),
+        ]
         let action = pick([
           "drop", "delay 1s", "replace", "replace ?? ?? ?? ...", "replace 0b ??", "repeat 100",
           "answer", "answer 0b", "error 05", "error", "mtu 23", "drop drop",

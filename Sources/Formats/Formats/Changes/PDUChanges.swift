@@ -99,7 +99,8 @@ extension PDUChanges {
       // Either of the two lowers it, and the other must not contradict.
       let mtu = try line.argument("an ATT_MTU from 0 to 65535", { UInt16($0) })
       try line.end()
-      return [(0x02, true), (0x03, false), (0x02, false), (0x03, true)].map { opcode, isFromClient in
+      return [(0x02, true), (0x03, false), (0x02, false), (0x03, true)].map {
+        opcode, isFromClient in
         Rule(
           line: line.number, isFromClient: isFromClient,
           pattern: Transcript.Pattern([opcode, nil, nil]), turns: .all, action: .mtu(mtu))
