@@ -22,7 +22,7 @@
     var time: () -> Int64 = clinux_monotonic
     var delay: () -> Int64 = clinux_run_delay
     var report: (String) -> Void = { line in
-      let octets = Array((line + "\n").utf8)
+      let octets = Array(Self.line(line, of: CommandLine.arguments.first).utf8)
       _ = write(STDERR_FILENO, octets, octets.count)
     }
     private var reports = 0
@@ -32,6 +32,12 @@
     /// The delay before the turn and before the handler; too early by up to ``sampling``.
     private var turnDelay: Int64 = -1
     private var markDelay: Int64 = -1
+
+    /// A report with the name of its program, since several programs may share a terminal.
+    static func line(_ text: String, of path: String?) -> String {
+      let name = path?.split(separator: "/").last.map { $0 + ": " }
+      return (name ?? "") + text + "\n"
+    }
 
     mutating func turnBegins() {
       turn = time()

@@ -28,7 +28,7 @@ PATIENCE = 60
 JOBS = 3
 
 # What a debug build says of its loops on a busy machine.
-WATCHDOG = re.compile(r"^event loop .* was blocked for \d+ ms by .*\n?", re.MULTILINE)
+WATCHDOG = re.compile(r"^(?:.*: )?event loop .* was blocked for \d+ ms by .*\n?", re.MULTILINE)
 
 TESTS = []
 

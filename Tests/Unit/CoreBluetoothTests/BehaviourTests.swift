@@ -230,6 +230,73 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
+  @Test func observesPropertiesOfPeripherals() async throws {
+    let log = EventLog()
+    try await strap.log.next("advertising begun")
+    try await watch.log.next("state poweredOn")
+    watch.manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
+    try await watch.log.next("found")
+    watch.manager.stopScan()
+    let peripheral = try watch.peripheral
+    let observations = [
+      strap.manager.observe(\.isAdvertising, options: .new) { _, change in
+        log.add("advertising \(change.newValue ?? false)")
+      },
+      peripheral.observe(\.name, options: [.old, .new]) { _, change in
+        log.add("name \((change.oldValue ?? nil) ?? "-") \((change.newValue ?? nil) ?? "-")")
+      },
+      peripheral.observe(\.services) { peripheral, _ in
+        log.add("services \(peripheral.services?.count ?? -1)")
+      },
+      peripheral.observe(\.canSendWriteWithoutResponse, options: .new) { _, change in
+        log.add("room \(change.newValue ?? false)")
+      },
+      peripheral.observe(\.rssi) { peripheral, _ in
+        log.add("rssi \(peripheral.rssi ?? 0)")
+      },
+    ]
+    strap.manager.stopAdvertising()
+    try await log.next("advertising false")
+    strap.manager.startAdvertising([CBAdvertisementDataLocalNameKey: strap.name])
+    try await log.next("advertising true")
+    peripheral.delegate = watch
+    watch.manager.connect(peripheral)
+    try await log.next("room true")
+    // The Device Name of the peer is the name of its radio.
+    try await log.next("name \(strap.name) radio-")
+    peripheral.readRSSI()
+    try await log.next("rssi -50")
+    peripheral.discoverServices(nil)
+    try await log.next("services 1")
+    peripheral.discoverCharacteristics(nil, for: try #require(peripheral.services?.first))
+    try await watch.log.next("characteristics")
+    let inbox = try watch.characteristic("FF03")
+    // Nothing is sent while the loop stands still.
+    let gate = DispatchSemaphore(value: 0)
+    RadioLoop.later { gate.wait() }
+    for _ in 0..<CBPeripheral.commandLimit {
+      peripheral.writeValue(Data([1]), for: inbox, type: .withoutResponse)
+    }
+    gate.signal()
+    try await log.next("room false")
+    try await log.next("room true")
+    watch.manager.cancelPeripheralConnection(peripheral)
+    try await log.next("services -1")
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func valuesForKeys() async throws {
+    try await watch.getReady()
+    let peripheral = try watch.peripheral
+    #expect(peripheral.value(forKey: "identifier") as? UUID == peripheral.identifier)
+    #expect(peripheral.value(forKey: "state") as? Int == CBPeripheralState.connected.rawValue)
+    #expect(peripheral.value(forKey: "mtuLength") as? Int == 517)
+    #expect((peripheral.value(forKey: "mtuLength") as? NSNumber)?.intValue == 517)
+    #expect(peripheral.value(forKey: "name") as? String == peripheral.name)
+    #expect(peripheral.value(forKey: "canSendWriteWithoutResponse") as? Bool == true)
+    #expect((peripheral.value(forKey: "services") as? [CBService])?.count == 1)
+  }
+
   /// A wrapper of a manager, as in libraries.
   private final class Wrapper: NSObject {
     var manager: CBCentralManager?

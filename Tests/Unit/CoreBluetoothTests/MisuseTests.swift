@@ -28,6 +28,23 @@ import Testing
     return (Strap(radio, name: name), Watch(Sandbox.radio(), for: name))
   }
 
+  @Test func keysAndObservationsThatDoNotExist() async throws {
+    let lines = Lines()
+    let (strap, watch) = pair()
+    try await watch.getReady()
+    let peripheral = try watch.peripheral
+    #expect(peripheral.value(forKey: "connectedTransport") == nil)
+    #expect(lines.has("CBPeripheral has no value for the key \"connectedTransport\""))
+    let rate = try watch.characteristic("2A37")
+    let observations = [
+      rate.observe(\.value) { _, _ in }, rate.observe(\.isNotifying) { _, _ in },
+    ]
+    // Once, however many there are.
+    let said = lines.log.all.filter { $0.contains("observe(_:) of a CBCharacteristic") }
+    #expect(said.count == 1 && said[0].contains("implement the delegate's method"))
+    withExtendedLifetime((observations, strap)) {}
+  }
+
   @Test func commandsWhileNotPoweredOn() async throws {
     let lines = Lines()
     let (strap, watch) = pair()

@@ -49,6 +49,14 @@
       #expect(try reports([(0, -1), (400, 0)]) == [])
     }
 
+    @Test("A report names its program")
+    func program() {
+      let path = CommandLine.arguments.first
+      #expect(LoopWatchdog.line("text", of: "/usr/bin/strap") == "strap: text\n")
+      #expect(LoopWatchdog.line("text", of: nil) == "text\n")
+      #expect(LoopWatchdog.line("text", of: path).hasSuffix(": text\n"))
+    }
+
     @Test("Many short handlers in one turn are reported as a turn")
     func turns() throws {
       #expect(

@@ -13,6 +13,8 @@ open class CBAttribute: NSObject {
   }
 }
 
+extension CBAttribute: UnobservedObject {}
+
 /// A service: one that was discovered at a peer, or one of this app (``CBMutableService``).
 open class CBService: CBAttribute {
   /// The handles in the peer's database; nil for a service of this app.

@@ -68,12 +68,18 @@ extension CBPeripheral {
   /// A write without response was sent or dropped. Returns whether to tell the app that there is
   /// room.
   func commandSent() -> Bool {
-    shown.withLock { shown in
+    let (isChanged, isReady) = shown.withLock { shown in
+      let hadRoom = shown.commands < Self.commandLimit
       shown.commands = max(0, shown.commands - 1)
-      guard shown.isWaitingForRoom, shown.commands <= Self.commandLimit / 2 else { return false }
+      let isChanged = !hadRoom && shown.commands < Self.commandLimit
+      guard shown.isWaitingForRoom, shown.commands <= Self.commandLimit / 2 else {
+        return (isChanged, false)
+      }
       shown.isWaitingForRoom = false
-      return true
+      return (isChanged, true)
     }
+    if isChanged { observers.check() }
+    return isReady
   }
 
   func finishRoomCalls() {

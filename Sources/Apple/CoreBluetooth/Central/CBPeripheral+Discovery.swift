@@ -39,6 +39,7 @@ extension CBPeripheral {
     }
     services.sort { ($0.range?.start ?? .min) < ($1.range?.start ?? .min) }
     shown.withLock { $0.services = services }
+    observers.check()
     saveServices()
   }
 

@@ -61,7 +61,7 @@ extension CBPeripheral {
         "WARNING: Characteristic \(characteristic) does not specify the \"Write Without Response\""
           + " property - ignoring response-less write")
     }
-    enum Outcome { case sent, notConnected, tooLong(Int), full(Int) }
+    enum Outcome { case sent(isLast: Bool), notConnected, tooLong(Int), full(Int) }
     let outcome: Outcome = shown.withLock { shown in
       guard shown.state == .connected else { return .notConnected }
       guard data.count <= shown.commandLength else { return .tooLong(shown.commandLength) }
@@ -71,10 +71,11 @@ extension CBPeripheral {
       }
       shown.commands += 1
       if shown.commands >= Self.commandLimit { shown.isWaitingForRoom = true }
-      return .sent
+      return .sent(isLast: shown.commands == Self.commandLimit)
     }
     switch outcome {
-    case .sent:
+    case .sent(let isLast):
+      if isLast { observers.check() }
       RadioLoop.later { [remote] in remote.command(found.valueHandle, data) }
     case .notConnected: warnNotConnected()
     case .tooLong(let limit):
@@ -187,6 +188,7 @@ extension CBPeripheral {
       var strength = NSNumber(value: 127)
       if case .success(let value) = result { strength = NSNumber(value: value) }
       peripheral.shown.withLock { $0.rssi = strength }
+      peripheral.observers.check()
       peripheral.delegate?.peripheral(
         peripheral, didReadRSSI: strength, error: result.error)
     }

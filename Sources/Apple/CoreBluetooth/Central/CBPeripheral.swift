@@ -119,6 +119,18 @@ open class CBPeripheral: CBPeer {
     return shown.state == .connected ? shown.commandLength : 20
   }
 
+  open override func value(forKey key: String) -> Any? {
+    switch key {
+    case "name": name
+    case "state": NSNumber(value: state.rawValue)
+    case "services": services
+    case "canSendWriteWithoutResponse": NSNumber(value: canSendWriteWithoutResponse)
+    // Not a property of Apple's class either: ATT_MTU.
+    case "mtuLength": NSNumber(value: shown.value.mtu)
+    default: super.value(forKey: key)
+    }
+  }
+
   open override var description: String {
     "<CBPeripheral: identifier = \(identifier.uuidString), name = \(name ?? "(null)"), state = "
       + "\(state)>"
@@ -176,7 +188,10 @@ open class CBPeripheral: CBPeer {
 
   /// Removes and returns the services that overlap these handles.
   func invalidate(_ range: ClosedRange<UInt16>) -> [CBService] {
-    defer { saveServices() }
+    defer {
+      observers.check()
+      saveServices()
+    }
     return shown.withLock { shown in
       let invalid = (shown.services ?? []).filter { service in
         guard let own = service.range else { return false }

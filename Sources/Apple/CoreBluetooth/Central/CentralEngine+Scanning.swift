@@ -91,7 +91,10 @@ extension CentralEngine {
       guard let manager = object.value.object, manager.own.value.scan == scan else { return }
       let peripheral = manager.peripheral(
         identifier, discovery.address, name: discovery.data.localName)
-      if let name = discovery.data.localName { peripheral.shown.withLock { $0.name = name } }
+      if let name = discovery.data.localName {
+        peripheral.shown.withLock { $0.name = name }
+        peripheral.observers.check()
+      }
       let data = AdvertisementDictionary.make(discovery)
       let rssi = NSNumber(value: Int(discovery.rssi))
       manager.own.value.discoveries?.add(

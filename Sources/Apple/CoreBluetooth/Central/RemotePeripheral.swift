@@ -218,6 +218,7 @@ extension RemotePeripheral: LinkUser {
         return shown.name != name
       }
       guard isNew else { return }
+      peripheral.observers.check()
       peripheral.delegate?.peripheralDidUpdateName(peripheral)
     }
   }

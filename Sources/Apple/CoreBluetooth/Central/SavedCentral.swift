@@ -48,6 +48,7 @@ extension CBCentralManager {
     var request: ScanRequest?
     if let scan = saved.scan {
       let number = own.withLock { $0.beginScan() }
+      observers.check()
       let services = scan.services.compactMap { BluetoothUUID($0) }
       let solicited = scan.solicited.compactMap { BluetoothUUID($0) }
       request = ScanRequest(

@@ -95,6 +95,7 @@ extension CBPeripheral {
       shown.state = .connecting
       shown.services = saved == nil ? nil : listed
     }
+    observers.check()
   }
 
   /// The app has discovered something.

@@ -109,6 +109,7 @@ open class CBPeripheralManager: CBManager {
       own.stops += 1
       RadioLoop.later { [engine] in engine.stopAdvertising() }
     }
+    observers.check()
   }
 
   /// Asks for a fast connection or for one that saves power. On the kernel's radio this applies to the

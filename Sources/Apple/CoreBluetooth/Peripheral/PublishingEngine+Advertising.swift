@@ -34,6 +34,7 @@ extension PublishingEngine {
       manager.own.withLock { own in
         if error == nil, own.stops == stops { own.isAdvertising = true }
       }
+      manager.observers.check()
       manager.delegate?.peripheralManagerDidStartAdvertising(manager, error: error)
     }
   }

@@ -70,6 +70,7 @@ import Foundation
       manager.slot.withLock { $0.state = state }
       if state != .poweredOn { manager.own.withLock { $0.isAdvertising = false } }
       if isInvalid { manager.own.withLock { $0.services = [] } }
+      manager.observers.check()
       manager.callDelegate()
     }
     if state != .poweredOn { unpublishAll() }

@@ -105,6 +105,7 @@ extension CBPeripheralManager {
       own.services = services + own.services
       own.isAdvertising = request != nil
     }
+    observers.check()
     // Frozen before the app can change them, as in `add`.
     let publications = UncheckedBox(services.map { Publication($0) })
     (delegate as? any CBPeripheralManagerDelegate)?

@@ -45,6 +45,8 @@ public final class NSKeyValueObservation: NSObject {
 final class ObserverList: Sendable {
   /// Those of objects of the app, whose key paths lead to objects of this module.
   static let ofTheApp = ObserverList()
+  /// Whether the app knows what cannot be observed.
+  static let hasWarned = Locked(false)
 
   private let checks = Locked<[(id: ObjectIdentifier, check: () -> Void)]>([])
 
@@ -78,8 +80,25 @@ public protocol _KeyValueObservable: NSObject {
   func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation
 }
 
+/// An object of this module whose properties change without notice.
+protocol UnobservedObject: NSObject {}
+
+extension UnobservedObject {
+  /// Warns the first time in this process.
+  func warnNotObserved() {
+    let isFirst = ObserverList.hasWarned.withLock { hasWarned in
+      defer { hasWarned = true }
+      return !hasWarned
+    }
+    guard isFirst else { return }
+    Warning.log(
+      "observe(_:) of a \(type(of: self)) never calls its handler: implement the delegate's method")
+  }
+}
+
 extension NSObject: _KeyValueObservable {
   public func _observe(_ check: @escaping () -> Void) -> NSKeyValueObservation {
+    (self as? any UnobservedObject)?.warnNotObserved()
     let observers = (self as? any ObservedObject)?.observers ?? ObserverList.ofTheApp
     let observation = NSKeyValueObservation(observers)
     observers.add(observation, check)
@@ -88,9 +107,11 @@ extension NSObject: _KeyValueObservable {
 }
 
 extension _KeyValueObservable {
-  /// Calls a handler for each change of a property that changes with callbacks or calls: `state` and
-  /// `isScanning` of a manager, `state` of a peripheral, and key paths of an app's object that lead
-  /// there, as `\.manager.isScanning`. The handler runs on the thread of the change.
+  /// Calls a handler for each change of a property of a manager (`state`, `isScanning`, `isAdvertising`) or of
+  /// a peripheral (`state`, `name`, `services`, `rssi`, `canSendWriteWithoutResponse`), and of key paths of an
+  /// app's object that lead there, as `\.manager.isScanning`. The handler runs on the thread of the change.
+  ///
+  /// Services, characteristics and descriptors cannot be observed: the first attempt logs a warning.
   public func observe<Value: Equatable>(
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
     changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void

@@ -12,8 +12,12 @@ open class CBPeer: NSObject, NSCopying {
 
   open func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// Key-value coding for the only key that a peer has on Linux.
+  /// Key-value coding, which classes do not have on Linux: `identifier`, and of a ``CBPeripheral`` also `name`,
+  /// `state`, `services`, `canSendWriteWithoutResponse` and `mtuLength`. Numbers are objects, as on Apple's
+  /// systems. For any other key the value is nil, and a warning is logged.
   open func value(forKey key: String) -> Any? {
-    key == "identifier" ? identifier : nil
+    if key == "identifier" { return identifier }
+    Warning.log("API MISUSE: \(type(of: self)) has no value for the key \"\(key)\"")
+    return nil
   }
 }
