@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from .errors import LinkError, ProcessError, UsageError, error_from
-from .session import Option, Result, Session, _Closing, _Request
+from .session import Closing, Option, Request, Result, Session
 
 _BASE = "-0000-1000-8000-00805f9b34fb"
 # Values of a subscription that wait for their reader; then the oldest is dropped, and counted.
@@ -119,7 +119,7 @@ def _services(database: Result) -> list[Service]:
         for found in database["services"]]
 
 
-class Subscription(_Closing, AsyncIterator[Value]):
+class Subscription(Closing, AsyncIterator[Value]):
     """The values of a subscription, as an async iterator; leaving its `async with` ends it.
 
     Up to `QUEUE_LIMIT` values wait. Beyond, the oldest is dropped, and counted in the next one's
@@ -127,17 +127,17 @@ class Subscription(_Closing, AsyncIterator[Value]):
     """
 
     def __init__(
-        self, client: Client, receive: Callable[[Value], None] | None, limit: int
+        self, session: Session, receive: Callable[[Value], None] | None, limit: int
     ) -> None:
-        self._client = client
+        self._session = session
         self._receive = receive
         self._limit = limit
         self._values: collections.deque[Value] = collections.deque()
         self._lost = 0
         self._arrived = asyncio.Event()
-        self._request: _Request | None = None
+        self._request: Request | None = None
         #: The values that were dropped because nobody read them.
-        self.dropped = 0
+        self.dropped: int = 0
 
     def _take(self, result: Result) -> None:
         value = Value(
@@ -151,6 +151,21 @@ class Subscription(_Closing, AsyncIterator[Value]):
             self.dropped += 1
         self._values.append(value)
         self._arrived.set()
+
+    async def begin(self, handle: int, options: Mapping[str, Option]) -> None:
+        """Subscribes; `Client.subscribe` calls it. Returns when the server has accepted."""
+        request = await self._session.begin(
+            "subscribe", handle, options=options, receive=self._take)
+        self._request = request
+        request.done.add_done_callback(lambda done: self._arrived.set())
+        try:
+            # Requests begin in turn: this one when the subscription is in place, or has failed.
+            await self._session.request("mtu")
+        except asyncio.CancelledError:
+            self._session.cancel(request)
+            raise
+        if request.done.done():
+            request.done.result()
 
     async def __aenter__(self) -> Self:
         return self
@@ -179,11 +194,11 @@ class Subscription(_Closing, AsyncIterator[Value]):
         """Ends the subscription at the peer. Does nothing if it, or the connection, has ended."""
         if self._request is None or self._request.done.done():
             return
-        self._client._session.cancel(self._request)
+        self._session.cancel(self._request)
         await asyncio.wait([self._request.done])
 
 
-class Client(_Closing):
+class Client(Closing):
     """A connection to a peer, in a process of its own.
 
     >>> async with Client("air:Strap", mtu=247) as client:
@@ -372,29 +387,28 @@ class Client(_Closing):
             more["long"] = True
         await self.request("write", await self._handle(target), data.hex(), **more)
 
+    async def begin_write(
+        self, target: Target, value: bytes | bytearray | memoryview
+    ) -> asyncio.Future[list[Result]]:
+        """Writes a value without a response, and returns when it is on its way. The future has the end of the
+        write, or its error."""
+        handle = await self._handle(target)
+        request = await self._session.begin(
+            "write", handle, bytes(value).hex(), options={"no-response": True})
+        return request.done
+
     async def subscribe(
         self, target: Target, receive: Callable[[Value], None] | None = None, *,
         indicate: bool = False, limit: int = QUEUE_LIMIT,
     ) -> Subscription:
         """Subscribes to a value. `receive` is called with each value; without it, iterate over the
         subscription. Returns when the server has accepted."""
-        subscription = Subscription(self, receive, limit)
+        subscription = Subscription(self._session, receive, limit)
         options: dict[str, Option] = {"indicate": indicate}
         if isinstance(target, Characteristic) and target.configuration:
             options["cccd"] = target.configuration.handle
         handle = await self._handle(target)
         if not self._is_connected and self._session.is_running:
             raise LinkError(f"{self.endpoint} is not connected", "link")
-        request = await self._session.begin(
-            "subscribe", handle, options=options, receive=subscription._take)
-        subscription._request = request
-        request.done.add_done_callback(lambda done: subscription._arrived.set())
-        try:
-            # Requests begin in turn: this one when the subscription is in place, or has failed.
-            await self._session.request("mtu")
-        except asyncio.CancelledError:
-            self._session.cancel(request)
-            raise
-        if request.done.done():
-            request.done.result()
+        await subscription.begin(handle, options)
         return subscription

@@ -56,7 +56,7 @@ class Lines(asyncio.Protocol):
             self._rest = b""
             self._end()
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         self._end()
 
 

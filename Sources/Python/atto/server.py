@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 
 from .client import full_uuid
 from .errors import ATTError, ProcessError, UsageError
-from .session import Option, Result, Session, _Closing, _Request
+from .session import Closing, Option, Request, Result, Session
 
 # Events that wait for their reader; then the oldest is dropped.
 EVENT_LIMIT = 4096
@@ -72,7 +72,7 @@ def _names(characteristic: Mapping[str, Any], target: Target) -> bool:
     return full_uuid(characteristic.get("uuid", "")) == full_uuid(target)
 
 
-class Server(_Closing):
+class Server(Closing):
     """A server in a process of its own, from a profile: a file, or the same as a dictionary.
 
     >>> server = Server({"services": [{"uuid": "180F", "characteristics": [
@@ -99,10 +99,10 @@ class Server(_Closing):
         self._session = Session(atto=atto, environment=environment)
         self._tasks: set[asyncio.Task[None]] = set()
         self._events: collections.deque[Result] = collections.deque(maxlen=EVENT_LIMIT)
-        self._request: _Request | None = None
+        self._request: Request | None = None
         self._values: list[tuple[int, str]] = []
         #: Where the server listens, from its start on.
-        self.endpoint = ""
+        self.endpoint: str = ""
         #: The numbers of the clients that are connected.
         self.clients: set[int] = set()
         #: Called with each event: `connected`, `disconnected`, `written`, `configured` ...

@@ -16,12 +16,12 @@ import subprocess
 import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from .errors import ProcessError, error_from
 from .pipes import Lines, Writer, ends
 
-__all__ = ["Session", "find_atto", "PROTOCOL"]
+__all__ = ["Closing", "Option", "Request", "Result", "Session", "find_atto", "PROTOCOL"]
 
 # The version of the protocol.
 PROTOCOL = 1
@@ -51,7 +51,7 @@ def find_atto(path: str | os.PathLike[str] | None = None) -> str:
     return found
 
 
-class _Request:
+class Request:
     """A request in progress, and where its results go."""
 
     __slots__ = ("id", "done", "results", "receive", "stays")
@@ -60,17 +60,17 @@ class _Request:
         self, id: int, receive: Callable[[Result], None] | None, stays: bool,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self.id = id
+        self.id: int = id
         self.done: asyncio.Future[list[Result]] = loop.create_future()
         # Nobody may be waiting when the process ends.
         self.done.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.results: list[Result] = []
-        self.receive = receive
+        self.receive: Callable[[Result], None] | None = receive
         # Whether results may follow its end: questions of pairing on demand.
-        self.stays = stays
+        self.stays: bool = stays
 
 
-class _Closing:
+class Closing:
     """Is closed at the end of `async with`."""
 
     async def close(self) -> None:
@@ -83,7 +83,7 @@ class _Closing:
         await self.close()
 
 
-class Session(_Closing):
+class Session(Closing):
     """A running `atto session --json`.
 
     Use `request` for the commands of its protocol (Session.md), or the classes `Client` and `Server`.
@@ -97,7 +97,7 @@ class Session(_Closing):
         self._environment = environment
         self._owner = os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
-        self._requests: dict[int, _Request] = {}
+        self._requests: dict[int, Request] = {}
         self._next = 0
         self._end: ProcessError | None = None
         self._ends: set[str] = set()
@@ -244,8 +244,8 @@ class Session(_Closing):
         if self.on_end:
             self.on_end(error)
 
-    def _abandon(self) -> None:
-        """In a forked child: lets the parent have the process for itself."""
+    def abandon(self) -> None:
+        """In a forked child: leaves the process to the parent."""
         if self._process:
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
                 if pipe:
@@ -275,7 +275,7 @@ class Session(_Closing):
         self, command: str, *arguments: str | int, connection: str | None = None,
         options: Mapping[str, Option] | None = None,
         receive: Callable[[Result], None] | None = None, stays: bool = False, **fields: Any,
-    ) -> _Request:
+    ) -> Request:
         """Makes a request, whose future `done` has its end. `receive` gets each result as it comes."""
         self._check()
         await self._slots.acquire()
@@ -287,7 +287,7 @@ class Session(_Closing):
             self._slots.release()
             raise
         self._next += 1
-        request = _Request(self._next, receive, stays, self._loop)
+        request = Request(self._next, receive, stays, self._loop)
         request.done.add_done_callback(lambda done: self._slots.release())
         self._requests[request.id] = request
         message: dict[str, Any] = {"id": request.id, "command": command, **fields}
@@ -302,7 +302,7 @@ class Session(_Closing):
         self._write(message)
         return request
 
-    def cancel(self, request: _Request) -> None:
+    def cancel(self, request: Request) -> None:
         """Ends a request, without waiting for its end."""
         if request.id not in self._requests or self._end is not None:
             return
@@ -325,11 +325,12 @@ class Session(_Closing):
 
     def _read(self, line: bytes) -> None:
         try:
-            answer = json.loads(line)
+            found = json.loads(line)
         except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
+            found = None
+        if not isinstance(found, dict):
             return self._fail(ProcessError(f"atto printed no JSON object: {line[:80]!r}"))
+        answer = cast(Result, found)
         if "session" in answer:
             return self._greet(answer)
         request = self._requests.get(answer["id"]) if isinstance(answer.get("id"), int) else None
@@ -381,7 +382,7 @@ class Session(_Closing):
 
 def _forked() -> None:
     for session in list(_live):
-        session._abandon()
+        session.abandon()
     _live.clear()
 
 

@@ -9,7 +9,7 @@ import asyncio
 import concurrent.futures
 import threading
 import uuid as uuids
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -34,14 +34,24 @@ class _Thread:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
     def call(self, body: Coroutine[Any, Any, _T], timeout: float | None = None) -> _T:
         """Runs a coroutine to its end. Ctrl-C cancels it."""
-        if not self._thread.is_alive():
+        if not self.is_alive:
             body.close()
             raise ProcessError("it was closed, or belongs to the process that was forked")
         future = asyncio.run_coroutine_threadsafe(body, self.loop)
         try:
             return future.result(timeout)
+        except TimeoutError as error:
+            if future.done():
+                # It ended at the last moment, or failed with a timeout that says more.
+                return future.result()
+            future.cancel()
+            raise TimeoutError(f"nothing came within {timeout:g} s") from error
         except concurrent.futures.CancelledError:
             raise ProcessError("it was closed") from None
         except BaseException:
@@ -57,7 +67,9 @@ class _Thread:
 class _Synchronous:
     _thread: _Thread | None = None
 
-    def _call(self, body: Coroutine[Any, Any, _T], timeout: float | None = None) -> _T:
+    def call(self, body: Coroutine[Any, Any, _T], timeout: float | None = None) -> _T:
+        """Runs a coroutine of the object that this one wraps. Raises `TimeoutError` if it takes longer than
+        `timeout` seconds."""
         if self._thread is None:
             body.close()
             raise ProcessError("it is not open")
@@ -77,7 +89,7 @@ class _Synchronous:
     def close(self) -> None:
         """Closes it, with its process and its thread. Never raises."""
         thread, self._thread = self._thread, None
-        if thread is not None and thread._thread.is_alive():
+        if thread is not None and thread.is_alive:
             try:
                 thread.call(self._close())
             finally:
@@ -119,34 +131,34 @@ class Client(_Synchronous):
 
     def exchange_mtu(self) -> int:
         """See `atto.Client.exchange_mtu`."""
-        return self._call(self._client.exchange_mtu())
+        return self.call(self._client.exchange_mtu())
 
     def security(self, level: SecurityLevel | None = None) -> str:
         """See `atto.Client.security`."""
-        return self._call(self._client.security(level))
+        return self.call(self._client.security(level))
 
     def discover(self) -> list[Service]:
         """See `atto.Client.discover`."""
-        return self._call(self._client.discover())
+        return self.call(self._client.discover())
 
     def find(self, uuid: str | int | uuids.UUID) -> Characteristic:
         """See `atto.Client.find`."""
-        return self._call(self._client.find(uuid))
+        return self.call(self._client.find(uuid))
 
     def read(self, target: _client.Target, *, long: bool = True) -> bytes:
         """See `atto.Client.read`."""
-        return self._call(self._client.read(target, long=long))
+        return self.call(self._client.read(target, long=long))
 
     def write(self, target: _client.Target, value: bytes, *, response: bool = True) -> None:
         """See `atto.Client.write`."""
-        self._call(self._client.write(target, value, response=response))
+        self.call(self._client.write(target, value, response=response))
 
     def subscribe(
         self, target: _client.Target, *, indicate: bool = False, limit: int = _client.QUEUE_LIMIT
     ) -> Subscription:
         """Subscribes to a value. Iterate over the subscription, and close it (`with` does)."""
         return Subscription(
-            self, self._call(self._client.subscribe(target, indicate=indicate, limit=limit)))
+            self, self.call(self._client.subscribe(target, indicate=indicate, limit=limit)))
 
 
 class Subscription(Iterator[Value]):
@@ -169,14 +181,14 @@ class Subscription(Iterator[Value]):
 
     def next(self, timeout: float | None = None) -> Value:
         """The next value; raises `TimeoutError` if none comes within `timeout` seconds."""
-        return self._client._call(self._next(), timeout)
+        return self._client.call(self._next(), timeout)
 
     async def _next(self) -> Value:
         return await self._values.__anext__()
 
     def close(self) -> None:
         """Ends the subscription."""
-        self._client._call(self._values.close())
+        self._client.call(self._values.close())
 
     def __enter__(self) -> Self:
         return self
@@ -197,9 +209,6 @@ class Server(_Synchronous):
         self, profile: _server.Profile, listen: str | None = None, **options: Any
     ) -> None:
         self._server = _server.Server(profile, listen, **options)
-        self.on_read = self._server.on_read
-        self.on_write = self._server.on_write
-        self.handle = self._server.handle
 
     def __enter__(self) -> Self:
         self._open(self._server.start())
@@ -207,6 +216,22 @@ class Server(_Synchronous):
 
     def _close(self) -> Coroutine[Any, Any, None]:
         return self._server.close()
+
+    def on_read(
+        self, target: _server.Target
+    ) -> Callable[[_server.ReadHandler], _server.ReadHandler]:
+        """See `atto.Server.on_read`."""
+        return self._server.on_read(target)
+
+    def on_write(
+        self, target: _server.Target
+    ) -> Callable[[_server.WriteHandler], _server.WriteHandler]:
+        """See `atto.Server.on_write`."""
+        return self._server.on_write(target)
+
+    def handle(self, target: _server.Target) -> int:
+        """See `atto.Server.handle`."""
+        return self._server.handle(target)
 
     @property
     def endpoint(self) -> str:
@@ -220,20 +245,20 @@ class Server(_Synchronous):
 
     def event(self, timeout: float | None = None) -> Result:
         """The next event; raises `TimeoutError` if none comes within `timeout` seconds."""
-        return self._call(anext(self._server.events()), timeout)  # type: ignore[arg-type]
+        return self.call(anext(self._server.events()), timeout)  # type: ignore[arg-type]
 
     def set(self, target: _server.Target, value: bytes) -> None:
         """See `atto.Server.set`."""
-        self._call(self._server.set(target, value))
+        self.call(self._server.set(target, value))
 
     def notify(self, target: _server.Target, value: bytes, *, client: int | None = None) -> int:
         """See `atto.Server.notify`."""
-        return self._call(self._server.notify(target, value, client=client))
+        return self.call(self._server.notify(target, value, client=client))
 
     def indicate(self, target: _server.Target, value: bytes, *, client: int | None = None) -> int:
         """See `atto.Server.indicate`."""
-        return self._call(self._server.indicate(target, value, client=client))
+        return self.call(self._server.indicate(target, value, client=client))
 
     def disconnect_clients(self) -> None:
         """See `atto.Server.disconnect_clients`."""
-        self._call(self._server.disconnect_clients())
+        self.call(self._server.disconnect_clients())

@@ -233,7 +233,7 @@ def test_absent_devices(atto_server):
     async def body():
         device = await find()
         await asyncio.to_thread(server.close)
-        with pytest.raises(TimeoutError):
+        with pytest.raises(TimeoutError, match=f"no connection to {device.address} within 0.2 s"):
             async with client(device, timeout=0.2):
                 pass
         with pytest.raises(BleakDeviceNotFoundError):

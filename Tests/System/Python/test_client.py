@@ -105,8 +105,9 @@ def test_without_asyncio(strap):
         assert len(client.discover()) == 5
         with pytest.raises(atto.ATTError):
             client.write(18, b"")
-        with client.subscribe("2A19") as silent, pytest.raises(TimeoutError):
-            silent.next(timeout=0.01)
+        with client.subscribe("2A19") as silent:
+            with pytest.raises(TimeoutError, match="nothing came within 0.01 s"):
+                silent.next(timeout=0.01)
     with pytest.raises(atto.ProcessError):
         client.read(3)
 

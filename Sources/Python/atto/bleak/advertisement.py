@@ -10,7 +10,7 @@ from ..session import Result
 
 def _structures(data: bytes) -> list[tuple[int, bytes]]:
     """The AD structures of advertising data; what is malformed ends them."""
-    found = []
+    found: list[tuple[int, bytes]] = []
     while data and data[0]:
         length = data[0]
         if len(data) <= length:

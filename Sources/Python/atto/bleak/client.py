@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any
+from typing import Any, cast
 
 from bleak import BleakScanner
 from bleak.args import SizedBuffer
@@ -16,7 +16,7 @@ from bleak.backends.device import BLEDevice
 from bleak.backends.service import BleakGATTService, BleakGATTServiceCollection
 from bleak.exc import BleakDeviceNotFoundError, BleakError
 
-from ..client import IO, Agent, Client, Interval, SecurityLevel, Subscription, full_uuid
+from ..client import IO, Agent, Characteristic, Client, Interval, SecurityLevel, Subscription, full_uuid
 from ..errors import AttoError, LinkError, ProcessError
 from ..session import Option, Session
 from .errors import bleak_error, raising
@@ -61,7 +61,7 @@ class AttoClient(BaseBleakClient):
         atto: str | None = None, options: dict[str, Option] | None = None, **kwargs: Any,
     ) -> None:
         super().__init__(address_or_ble_device, **kwargs)
-        self._bluez = bluez or {}
+        self._bluez: dict[str, Any] = bluez or {}
         self._radio = chosen_radio(self._bluez, radio)
         self._device = (
             address_or_ble_device if isinstance(address_or_ble_device, BLEDevice) else None)
@@ -109,7 +109,8 @@ class AttoClient(BaseBleakClient):
                 raise BleakDeviceNotFoundError(
                     self.address, f"Device with address {self.address} was not found.")
             self._name = self._device.name
-        details = self._device.details if isinstance(self._device.details, dict) else {}
+        known: object = self._device.details
+        details = cast(dict[str, Any], known) if isinstance(known, dict) else {}
         radio = details.get("radio") or self._radio
         if radio is None:
             async with Session(atto=self._atto) as session:
@@ -135,20 +136,24 @@ class AttoClient(BaseBleakClient):
                 endpoint, security=self._security, on_disconnect=self._disconnected, **arguments)
             self._client = client
             self._cache.clear()
+            limit = asyncio.timeout(timeout)
             try:
-                async with asyncio.timeout(timeout):
+                async with limit:
                     await client.connect()
                     if pair:
                         await self.pair()
                     await self._discover(client)
-            except BaseException:
+            except BaseException as error:
                 self._client = None
                 await client.close()
+                if limit.expired():
+                    raise TimeoutError(
+                        f"no connection to {self.address} within {timeout:g} s") from error
                 raise
 
     async def _discover(self, client: Client) -> None:
         collection = BleakGATTServiceCollection()
-        names = []
+        names: list[Characteristic] = []
         for service in await client.discover():
             names += [it for it in service.characteristics if it.uuid == full_uuid(0x2A00)]
             if self._requested and service.uuid not in self._requested:
@@ -156,7 +161,7 @@ class AttoClient(BaseBleakClient):
             found = BleakGATTService(service, service.handle, service.uuid)
             collection.add_service(found)
             for characteristic in service.characteristics:
-                properties = [
+                properties: list[CharacteristicPropertyName] = [
                     name for key, name in _PROPERTIES.items() if key in characteristic.properties]
                 added = BleakGATTCharacteristic(
                     characteristic, characteristic.declaration, characteristic.uuid, properties,
@@ -237,12 +242,11 @@ class AttoClient(BaseBleakClient):
         await self._window.acquire()
         try:
             with raising(self.address):
-                request = await client._session.begin(
-                    "write", handle, value.hex(), options={"no-response": True})
+                done = await client.begin_write(handle, value)
         except BaseException:
             self._window.release()
             raise
-        request.done.add_done_callback(self._was_written)
+        done.add_done_callback(self._was_written)
 
     def _was_written(self, done: asyncio.Future[Any]) -> None:
         self._window.release()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any, Literal
 
-from bleak.backends.scanner import AdvertisementDataCallback, BaseBleakScanner
+from bleak.backends.device import BLEDevice
+from bleak.backends.scanner import AdvertisementData, AdvertisementDataCallback, BaseBleakScanner
 from bleak.exc import BleakError
 
 from ..client import full_uuid
 from ..errors import AttoError
-from ..session import Option, Result, Session, _Request
+from ..session import Option, Request, Result, Session
 from .advertisement import advertisement
 from .errors import raising
 
@@ -58,12 +59,12 @@ class AttoScanner(BaseBleakScanner):
         self._is_passive = scanning_mode == "passive"
         self._atto = atto
         self._session: Session | None = None
-        self._scan: _Request | None = None
+        self._scan: Request | None = None
 
     async def start(self) -> None:
         if self._session is not None:
             raise BleakError("Scanner is already started")
-        self.seen_devices = {}
+        self.seen_devices: dict[str, tuple[BLEDevice, AdvertisementData]] = {}
         session = Session(atto=self._atto)
         options: dict[str, Option] = {"duplicates": True, "passive": self._is_passive}
         try:

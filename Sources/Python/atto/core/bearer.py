@@ -31,11 +31,11 @@ class Bearer(Pointed):
         if result < 0:
             raise CoreError("bearer_create", result)
         self._pointer = pointer
-        device._bearers.add(self)
+        device.open_bearers.add(self)
 
     def close(self) -> None:
         """Destroys the bearer, after its link has ended."""
-        self._device._bearers.discard(self)
+        self._device.open_bearers.discard(self)
         if self._pointer is not None:
             library().atto_bearer_destroy(self._pointer)
             self._pointer = None

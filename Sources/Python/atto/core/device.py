@@ -21,7 +21,7 @@ class Device(Pointed):
 
     def __init__(self, **limits: int) -> None:
         self._pointer = None
-        self._bearers: set[Bearer] = set()
+        self.open_bearers: set[Bearer] = set()
         config = Config()
         library().atto_config_init(byref(config))
         types = {field[0]: field[1] for field in Config._fields_[1:]}
@@ -37,7 +37,7 @@ class Device(Pointed):
 
     def close(self) -> None:
         """Destroys the device and its bearers."""
-        for bearer in list(self._bearers):
+        for bearer in list(self.open_bearers):
             bearer.close()
         if self._pointer is not None:
             library().atto_destroy(self._pointer)

@@ -25,7 +25,7 @@ class CoreError(AttoError):
     def __init__(self, call: str, result: int) -> None:
         text = library().atto_strerror(result).decode()
         super().__init__(f"{call}: {text}", "usage" if result == Result.ARGUMENT else "system")
-        self.result = Result(result)
+        self.result: Result = Result(result)
 
 
 def fitting(type: Any, number: int) -> int:
