@@ -129,6 +129,10 @@ let package = Package(
       name: "AttoFormats",
       dependencies: ["AttoATT", "AttoGATT", "AttoHCI", "AttoText", "CAttoTables"],
       path: "Sources/Formats/Formats", swiftSettings: common),
+    // Sensor readings in advertisements.
+    .target(
+      name: "AttoSensors", dependencies: ["AttoATT", "AttoGATT", "AttoLinks", "AttoRadio"],
+      path: "Sources/Formats/Sensors", swiftSettings: common),
     .target(
       name: "CAttoTables", path: "Sources/Formats/CTables",
       exclude: ["formats.txt", "generate.py", "names.txt"]),
@@ -226,7 +230,7 @@ let package = Package(
       dependencies: [
         "AttoCommandLine", "Atto", "AttoATT", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
         "AttoGATT",
-        "AttoKernelRadio", "AttoLinks", "AttoRadio", "AttoStore",
+        "AttoKernelRadio", "AttoLinks", "AttoRadio", "AttoSensors", "AttoStore",
       ],
       path: "Sources/Tools/Peers", swiftSettings: common),
     .target(
@@ -258,14 +262,16 @@ let package = Package(
       dependencies: [
         "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoEventLoop", "AttoFormats",
         "AttoGATT",
-        "AttoKernelRadio", "AttoLinkTiming", "AttoProfileServer", "AttoRadio", "AttoStore",
+        "AttoKernelRadio", "AttoLinkTiming", "AttoProfileServer", "AttoRadio", "AttoSensors",
+        "AttoStore",
       ],
       path: "Sources/Tools/Commands", swiftSettings: common),
     .target(
       name: "AttoTestCommands",
       dependencies: [
         "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoConformance", "AttoDiagnosis",
-        "AttoFormats", "AttoFuzzing", "AttoGATT", "AttoLinks", "AttoRelay",
+        "AttoFormats", "AttoFuzzing", "AttoGATT", "AttoLinks", "AttoRadio", "AttoRelay",
+        "AttoSensors",
       ],
       path: "Sources/Tools/TestCommands", swiftSettings: common),
     .executableTarget(
@@ -338,6 +344,7 @@ let package = Package(
     .unitTests(
       "FormatsTests",
       ["AttoFormats", "AttoText", "AttoATT", "AttoGATT", "AttoSimulation", "CAttoTables"]),
+    .unitTests("SensorsTests", ["AttoSensors", "AttoATT", "AttoLinks", "AttoRadio"]),
     .unitTests(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),

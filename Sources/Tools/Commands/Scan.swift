@@ -1,6 +1,7 @@
 import Atto
 import AttoCommandLine
 import AttoPeers
+import AttoSensors
 
 /// `atto scan`: the devices that advertise.
 package enum ScanCommand: Command {
@@ -16,16 +17,22 @@ package enum ScanCommand: Command {
     "rssi", "DBM", in: -127...20, "Only devices received at least this strong.")
   private static let duplicates = Option.flag(
     "duplicates", "Print every advertisement instead of the changes.")
+  private static let decode = Option.flag(
+    "decode", "Decode the advertisements of sensors: BTHome, Ruuvi, Xiaomi, Govee and others.")
   private static let passive = Option.flag("passive", "Do not request scan responses.")
 
   package static let description = CommandDescription(
     "scan", "Scan for advertising devices.", synopsis: ["[air: | le:[@hciN]] [OPTIONS]"],
     arguments: [.radio], details: Radios.details,
     options: [
-      time, count, service, name, address, rssi, duplicates, passive, CommonOptions.json,
+      time, count, service, name, address, rssi, duplicates, passive, decode, SensorOptions.keys,
+      CommonOptions.json,
     ],
     timeLimit: .open(unless: [time, count]), runsInSession: true,
-    examples: ["atto scan air: --for 1", "atto scan le:@hci0 --service 180D --count 1 --json"])
+    examples: [
+      "atto scan air: --for 1", "atto scan le:@hci0 --service 180D --count 1 --json",
+      "atto scan --decode --bind-key A4:C1:38:11:22:33=231d39c1d7cc1ab1aee224cd096db932",
+    ])
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
@@ -44,6 +51,8 @@ package enum ScanCommand: Command {
     options.isActive = !arguments[passive]
     let limit = arguments[count]
     let results = Results(arguments)
+    if !arguments[decode] { try arguments.forbid([SensorOptions.keys], "requires --decode") }
+    let sensors = arguments[decode] ? SensorDecoder(arguments) : nil
 
     let adapter = try await Radios.open(endpoint, on: loop)
     var found = 0
@@ -53,7 +62,7 @@ package enum ScanCommand: Command {
     await arguments.place?.begun()
     for try await event in adapter.scan(options) {
       waiting.end()
-      show(event, results)
+      show(event, results, sensors)
       await Terminal.room()
       if case .found = event { found += 1 }
       if found == limit { break }
@@ -64,10 +73,10 @@ package enum ScanCommand: Command {
     }
   }
 
-  private static func show(_ event: ScanEvent, _ results: Results) {
+  private static func show(_ event: ScanEvent, _ results: Results, _ sensors: SensorDecoder?) {
     switch event {
-    case .found(let discovery): show(discovery, "found", results)
-    case .seen(let discovery): show(discovery, "seen", results)
+    case .found(let discovery): show(discovery, "found", results, sensors)
+    case .seen(let discovery): show(discovery, "seen", results, sensors)
     case .gone(let address):
       results.print("\(address)  gone", json: ["event": "gone", "address": address.description])
     case .missed(let count):
@@ -75,14 +84,18 @@ package enum ScanCommand: Command {
     }
   }
 
-  private static func show(_ discovery: Discovery, _ event: String, _ results: Results) {
+  private static func show(
+    _ discovery: Discovery, _ event: String, _ results: Results, _ sensors: SensorDecoder?
+  ) {
     let data = discovery.data
+    let sensor = sensors?.decode(data, from: discovery.address)
     let services = data.serviceUUIDs.map { Shown.named($0, .service) }.joined(separator: ", ")
     results.print(
       "\(discovery.address)  " + (discovery.rssi == 127 ? "? dBm  " : "\(discovery.rssi) dBm  ")
         + (data.localName.map { Shown.name($0) } ?? "(no name)")
         + (services.isEmpty ? "" : "  [\(services)]")
-        + (discovery.isConnectable ? "" : "  not connectable"),
+        + (discovery.isConnectable ? "" : "  not connectable")
+        + (sensor.map { "  \($0.text)" } ?? ""),
       json: [
         "event": event, "address": discovery.address.description,
         "rssi": discovery.rssi == 127 ? nil : Int(discovery.rssi),
@@ -90,7 +103,7 @@ package enum ScanCommand: Command {
         "services": data.serviceUUIDs.map { Shown.json($0) },
         "txPower": data.txPower.map { Int($0) }, "appearance": data.appearance.map { Int($0) },
         "advertisement": Shown.hex(discovery.advertisement),
-        "scanResponse": Shown.hex(discovery.scanResponse),
+        "scanResponse": Shown.hex(discovery.scanResponse), "sensor": sensor?.json,
       ])
   }
 }

@@ -2,6 +2,7 @@ import Atto
 import AttoCommandLine
 import AttoConformance
 import AttoFormats
+import AttoPeers
 import Glibc
 
 /// `atto decode`: PDUs from the command line, a capture or a transcript.
@@ -23,11 +24,17 @@ package enum DecodeCommand: Command {
   private static let type = Option.uuid(
     "as", .characteristic, .descriptor,
     summary: "HEX are values of this characteristic or descriptor.")
+  private static let advertisement = Option.flag(
+    "advertisement",
+    "HEX are advertising data of sensors, each perhaps after the device's address and a space.")
   private static let check = Option.flag("check", "Exit with status 4 if a PDU breaks a rule.")
 
   package static let description = CommandDescription(
     "decode", "Decode PDUs and capture files.",
-    synopsis: ["HEX... [OPTIONS]", "--as UUID HEX... [OPTIONS]", "FILE [OPTIONS]", "- [OPTIONS]"],
+    synopsis: [
+      "HEX... [OPTIONS]", "--as UUID HEX... [OPTIONS]", "--advertisement HEX... [OPTIONS]",
+      "FILE [OPTIONS]", "- [OPTIONS]",
+    ],
     arguments: [
       ArgumentDescription(
         name: "HEX...",
@@ -59,10 +66,15 @@ package enum DecodeCommand: Command {
       a client, responses, notifications and indications from a server. Each connection makes one case
       per side that acts as a client.
       """,
-    options: [type, mtu, connection, channels, transcript, profile, check, CommonOptions.json],
+    options: [
+      type, advertisement, SensorOptions.keys, mtu, connection, channels, transcript, profile,
+      check,
+      CommonOptions.json,
+    ],
     timeLimit: .unlimited,
     examples: [
       "atto decode 0a1500 \"01 0a 15 00 0a\"", "atto decode --as 2A37 0048 --json",
+      "atto decode --advertisement 0a16d2fc4002ca0903bf13",
       "atto decode btsnoop_hci.log --connection 0x0040",
       "atto decode capture.pcapng --json", "sudo btmon -w /dev/stdout | atto decode -",
       "atto decode capture.btsnoop --transcript > again.att",
@@ -78,7 +90,12 @@ package enum DecodeCommand: Command {
       throw UsageError("--transcript cannot be combined with --json")
     }
     let mtu = arguments[mtu]
-    if let type = arguments[type] {
+    if !arguments[advertisement] {
+      try arguments.forbid([SensorOptions.keys], "requires --advertisement")
+    }
+    if arguments[advertisement] {
+      try await showAdvertisements(arguments, &output, on: loop)
+    } else if let type = arguments[type] {
       try showValues(arguments, of: type)
     } else if let pdus = try pdus(arguments.words) {
       try forbidCaptureOptions(arguments, "PDUs in hex")
@@ -114,6 +131,20 @@ package enum DecodeCommand: Command {
       let value = ShownValue(try octets(argument: word), of: type)
       results.print(value.text, json: value.json)
     }
+  }
+
+  private static func showAdvertisements(
+    _ arguments: Arguments, _ output: inout DecodeOutput, on loop: Loop
+  ) async throws {
+    try forbidCaptureOptions(arguments, "advertisements")
+    try arguments.forbid([type, mtu, profile, check], "cannot be combined with --advertisement")
+    let decoding = AdvertisementDecoding(arguments)
+    guard arguments.words != ["-"] else {
+      let input = InputFile(on: loop)
+      var lines = LineDecoding(mtu: nil, advertisements: decoding)
+      return try await lines.run(input, try await input.next(), &output)
+    }
+    for word in arguments.words { try decoding.show(word[...]) }
   }
 
   private static func progress(_ arguments: Arguments) -> ProgressLine {

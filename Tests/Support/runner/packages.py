@@ -57,7 +57,7 @@ PACKAGES = [
     ("g++", command("g++"), ["release"]),
     ("git", command("git"), ["architecture", "dependents", "changes", "environments"]),
     ("patch", command("patch"), ["broken"]),
-    ("python3-venv", has_venv, ["interoperability", "conformance", *LAB, "gateway", "python", "site"]),
+    ("python3-venv", has_venv, ["interoperability", "conformance", *LAB, "gateway", "python", "sensors", "site"]),
     ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", *LAB, "snippets", "thread", "gateway"]),
     ("libsodium23", library("libsodium.so.23"), ["test", "thread", "fuzz", "gateway"]),
     ("libseccomp2", library("libseccomp.so.2"), ["gateway"]),

@@ -323,6 +323,12 @@ def interoperability():
     run(SYSTEM / "Interoperability" / "run", atto())
 
 
+@step(300, after=["release"])
+def sensors():
+    """Readings in advertisements, against the decoders of Home Assistant."""
+    run(SYSTEM / "Sensors" / "run", atto())
+
+
 @step(1200, after=["release"], load=0.75)
 def gateway():
     """The gateway: as a service, with Home Assistant's Bluetooth clients, and with MQTT."""

@@ -99,6 +99,17 @@ def gone(b):
     equal(text.stop(signal.SIGTERM).code, 0)
 
 
+@test("air: scan --decode shows readings of sensors")
+def decoded(b):
+    advertise(b, "air:Tag", "--manufacturer", "0499:0512fc5394c37c0004fffc040cac364200cdcbb8334c884f")
+    line = b.run("scan", "--count", 1, "--decode").lines[0]
+    contains(line, "  Ruuvi 5, RuuviTag: temperature 24.3 °C, humidity 53.49 %")
+    found = b.run("scan", "--count", 1, "--decode", "--json").json[0]
+    equal((found["sensor"]["decoded"]["voltage"], found["sensor"]["units"]["pressure"]), (2.977, "hPa"))
+    equal("sensor" in b.run("scan", "--count", 1, "--json").json[0], False)
+    b.refuses(2, ["requires --decode"], "scan", "--bind-key", f"{ADDRESS}={'00' * 16}")
+
+
 @test("air: scan ends after --for, also without any device")
 def timeout(b):
     ended = b.run("scan", "air:", "--for", "0.1")

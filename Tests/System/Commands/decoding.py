@@ -62,6 +62,32 @@ def hexes(b):
     equal(b.run("decode", "0a1500", "3f00", "--check").code, 0)
 
 
+@test("decode: advertisements of sensors, with keys and without")
+def advertisements(b):
+    plain = "0a16d2fc4002ca0903bf13"
+    text = "BTHome v2: temperature 25.06 °C, humidity 50.55 %"
+    ended = b.run("decode", "--advertisement", plain, "0201", "020a04")
+    equal((ended.code, ended.err, ended.lines), (0, "", [
+        text, "no sensor format: the structure at offset 0 counts 2 octets, but 1 are left", "no sensor format"]))
+    found = b.run("decode", "--advertisement", plain, "--json").json[0]
+    equal(found, {
+        "advertisement": plain, "format": "BTHome v2", "encrypted": False, "text": text,
+        "decoded": {"temperature": 25.06, "humidity": 50.55}, "units": {"temperature": "°C", "humidity": "%"}})
+    sealed = "54:48:E6:8F:80:A5 1216d2fc41a47266c95f730011223378237214"
+    key = "54:48:E6:8F:80:A5=231d39c1d7cc1ab1aee224cd096db932"
+    equal(b.run("decode", "--advertisement", sealed).lines, ["BTHome v2: (encrypted, and no key is given)"])
+    equal(b.run("decode", "--advertisement", sealed, "--bind-key", key).lines, [text])
+    ended = b.run("decode", "--advertisement", "-", "--bind-key", key, "--json", input=f"{sealed}\nzz\n")
+    equal((ended.code, ended.json[0]["line"], ended.json[0]["text"]), (2, 1, text))
+    contains(ended.err, "line 2: ")
+    # A text of the sensor cannot reach the terminal as it is.
+    contains(b.run("decode", "--advertisement", "0a16d2fc405304611b5b6d").out, "a\\u{1B}[m")
+    b.refuses(2, ["requires --advertisement"], "decode", "0a1500", "--bind-key", key)
+    b.refuses(2, ["for --bind-key: expected an address"], "decode", "--advertisement", plain, "--bind-key", "00")
+    b.refuses(2, ["cannot be combined with --advertisement"], "decode", "--advertisement", plain, "--mtu", "50")
+    b.refuses(2, ["zz"], "decode", "--advertisement", "zz")
+
+
 @test("decode: lines on standard input, valid and invalid")
 def lines(b):
     ended = b.run("decode", "-", input="> 0a1500\n\n# a comment\n< 0b 01\n(empty)\n  1e\n")

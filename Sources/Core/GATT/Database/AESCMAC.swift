@@ -60,9 +60,9 @@ struct AESCMAC {
 }
 
 /// The forward cipher of AES with a 128-bit key. FIPS 197.
-enum AES128 {
-  /// The 11 round keys.
-  static func expand(_ key: [UInt8]) -> [UInt8] {
+package enum AES128 {
+  /// The 11 round keys. The key has 16 octets.
+  package static func expand(_ key: [UInt8]) -> [UInt8] {
     precondition(key.count == 16)
     var words = key
     words.reserveCapacity(176)
@@ -86,7 +86,8 @@ enum AES128 {
     return words
   }
 
-  static func encrypt(_ state: inout [UInt8], _ schedule: [UInt8]) {
+  /// Encrypts a block of 16 octets with the round keys.
+  package static func encrypt(_ state: inout [UInt8], _ schedule: [UInt8]) {
     var shifted = [UInt8](repeating: 0, count: 16)
     for i in 0..<16 { state[i] ^= schedule[i] }
     for round in 1...10 {

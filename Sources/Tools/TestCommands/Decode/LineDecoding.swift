@@ -1,9 +1,10 @@
 import Atto
 import AttoCommandLine
 
-/// `decode -`: lines of hex on standard input, each a PDU.
+/// `decode -`: lines of hex on standard input, each a PDU or an advertisement.
 struct LineDecoding {
   private let mtu: Int?
+  private let advertisements: AdvertisementDecoding?
   private var line: [UInt8] = []
   private var number = 1
   private var isTooLong = false
@@ -13,7 +14,11 @@ struct LineDecoding {
   /// Bytes in a line. A longer one is skipped as a whole.
   static let limit = 262_144
 
-  init(mtu: Int?) { self.mtu = mtu }
+  /// - Parameter advertisements: how lines are decoded that are not PDUs.
+  init(mtu: Int?, advertisements: AdvertisementDecoding? = nil) {
+    self.mtu = mtu
+    self.advertisements = advertisements
+  }
 
   /// Decodes the lines as they arrive.
   ///
@@ -55,6 +60,7 @@ struct LineDecoding {
       var text = String(decoding: line, as: UTF8.self)[...].drop { $0.isWhitespace }
       while text.last?.isWhitespace ?? false { text.removeLast() }
       guard !text.isEmpty, text.first != "#" else { return }
+      if let advertisements { return try advertisements.show(text, line: number) }
       var mark = ""
       if let first = text.first, first == ">" || first == "<" {
         mark = "\(first) "

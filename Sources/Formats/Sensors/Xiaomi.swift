@@ -1,0 +1,126 @@
+/// Xiaomi's MiBeacon, versions 2 to 5: measurements and states. Versions 4 and 5 are decrypted;
+/// encrypted ones of version 2 and 3 (remote controls) are not, and neither are buttons and locks.
+enum Xiaomi {
+  static func decode(_ device: SensorDevice) -> SensorAdvertisement? {
+    guard let data = device.serviceData(0xFE95), data.count >= 5 else { return nil }
+    let control = data.unsigned(0, 2)
+    let version = control >> 12
+    // A mesh device, or a version without objects.
+    guard control & 0x80 == 0, version >= 2 else { return nil }
+    let model = models[UInt16(data.unsigned(2, 2))]
+    var result = SensorAdvertisement(
+      "MiBeacon v\(version)", model: model, manufacturer: model == nil ? nil : "Xiaomi")
+    result.counter = UInt32(data[4])
+    var position = 5
+    if control & 0x10 != 0 {
+      guard data.part(5, 6).elementsEqual(device.addressOctets.reversed()) else { return nil }
+      position += 6
+    }
+    if control & 0x20 != 0 { position += data[position] & 0x20 == 0 ? 1 : 2 }
+    // Without objects there is nothing to read.
+    guard control & 0x40 != 0 else { return result }
+    var payload = Octets(data.part(position))
+    result.isEncrypted = control & 0x08 != 0
+    if result.isEncrypted {
+      guard let key = device.key.flatMap(AESCCM.init), version >= 4 else {
+        result.problem = .keyMissing
+        return result
+      }
+      guard payload.count >= 9 else {
+        result.problem = .malformed
+        return result
+      }
+      // The objects, 3 more octets of the counter, and the code.
+      let more = payload.part(payload.count - 7, 3)
+      let nonce = Array(device.addressOctets.reversed() + data.part(2, 3) + more)
+      let sealed = payload.part(0, payload.count - 7) + payload.part(payload.count - 4)
+      guard let opened = key.decrypt(sealed, nonce: nonce, associatedData: [0x11]) else {
+        result.problem = .keyWrong
+        return result
+      }
+      result.counter = UInt32(data[4]) | UInt32(payload.unsigned(payload.count - 7, 3)) << 8
+      payload = Octets(opened)
+    } else if device.key != nil {
+      result.problem = .notEncrypted
+      return result
+    }
+    addObjects(of: payload, model ?? "", to: &result)
+    return result
+  }
+
+  /// Objects: a type of 2 octets, a length, and the data.
+  private static func addObjects(
+    of payload: Octets, _ model: String, to result: inout SensorAdvertisement
+  ) {
+    var position = 0
+    while position + 3 <= payload.count {
+      let type = UInt16(payload.unsigned(position, 2))
+      let length = Int(payload[position + 2])
+      guard position + 3 + length <= payload.count else {
+        result.problem = .malformed
+        return
+      }
+      if length > 0 { add(type, Octets(payload.part(position + 3, length)), model, to: &result) }
+      position += 3 + length
+    }
+  }
+
+  private static func add(
+    _ type: UInt16, _ data: Octets, _ model: String, to result: inout SensorAdvertisement
+  ) {
+    if let (size, fields) = table[type] {
+      if size == 0 || size == data.count { result.add(fields, of: data) }
+      return
+    }
+    switch (type, data.count) {
+    case (0x000A, 2):
+      if data.signed(0, 2) != 0 { result.add("temperature", Double(data.signed(0, 2)) / 100) }
+    case (0x000F, 3):
+      let light = data.unsigned(0, 3)
+      result.add("motion", .state(true))
+      if ["MJYD02YL", "RTCGQ02LM"].contains(model) { result.add("light", .state(light >= 100)) }
+      if model == "CGPR1" { result.add("illuminance", Double(light)) }
+    case (0x0010, 1...): result.add("toothbrush", .state(data[0] == 0))
+    case (0x3003, 1...) where data[0] < 2: result.add("toothbrush", .state(data[0] == 0))
+    case (0x1006, 2):
+      // Two models report whole percents in tenths, with jumps between them.
+      let tenths = Double(data.unsigned(0, 2)) / 10
+      let isWhole = ["LYWSD03MMC", "MHO-C401"].contains(model)
+      result.add("humidity", isWhole ? tenths.rounded(.down) : tenths)
+    case (0x1007, 3):
+      let light = data.unsigned(0, 3)
+      if ["MJYD02YL", "MCCGQ02HL"].contains(model) { result.add("light", .state(light == 100)) }
+      if ["HHCCJCY01", "GCLS002"].contains(model) { result.add("illuminance", Double(light)) }
+    case (0x1017, 4): result.add("motion", .state(data.unsigned(0, 4) <= 30))
+    case (0x4818, 2): result.add("motion", .state(data.unsigned(0, 2) <= 30))
+    case (0x1019, 1...) where data[0] < 3:
+      addOpening(data[0] != 1, leftOpen: [nil, false, true][Int(data[0])], to: &result)
+    case (0x4804, 1...) where 1...2 ~= data[0], (0x4A12, 1...) where 1...2 ~= data[0]:
+      addOpening(data[0] == 1, leftOpen: data[0] == 2 ? false : nil, to: &result)
+      if data[0] == 2 { result.add("forciblyRemoved", .state(false)) }
+    case (0x4A1A, 1...) where data[0] == 1: addOpening(true, leftOpen: true, to: &result)
+    case (0x480C, 1) where data[0] < 2: result.add("opening", .state(data[0] == 0))
+    case (0x101B, 1...): result.add("motion", .state(false))
+    case (0x4801, 4), (0x4C01, 4): result.add("temperature", data.float(0))
+    case (0x4808, 4), (0x4C08, 4): result.add("humidity", data.float(0))
+    case (0x4805, 4): result.add("illuminance", data.float(0))
+    case (0x4A08, 4):
+      result.add("motion", .state(true))
+      result.add("illuminance", data.float(0))
+    case (0x4806, 1):
+      let isTwoSided = ["SJWS02LM", "zhiee.flood.sj01"].contains(model)
+      result.add("wetness", isTwoSided ? "Bottom" : "", .state(data[0] > 0))
+    case (0x487B, 1) where model == "SJWS02LM": result.add("wetness", "Top", .state(data[0] > 0))
+    case (0x484E, 1...):
+      result.add("occupancy", .state(model == "XMOSB01XS" ? data[0] == 1 : data[0] > 0))
+    default: break
+    }
+  }
+
+  private static func addOpening(
+    _ isOpen: Bool, leftOpen: Bool?, to result: inout SensorAdvertisement
+  ) {
+    result.add("opening", .state(isOpen))
+    if let leftOpen { result.add("doorLeftOpen", .state(leftOpen)) }
+  }
+}

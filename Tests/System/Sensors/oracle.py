@@ -1,0 +1,120 @@
+"""What the decoders of Home Assistant say of an advertisement, in the keys and units of `atto decode`."""
+
+import importlib
+import logging
+import math
+import re
+from datetime import datetime
+
+import generate
+from habluetooth import BluetoothServiceInfoBleak
+
+logging.disable(logging.CRITICAL)
+
+CLASSES = {
+    "bthome": ("bthome_ble.parser", "BTHomeBluetoothDeviceData"),
+    "xiaomi": ("xiaomi_ble.parser", "XiaomiBluetoothDeviceData"),
+    "ruuvi": ("ruuvitag_ble.parser", "RuuvitagBluetoothDeviceData"),
+    "govee": ("govee_ble.parser", "GoveeBluetoothDeviceData"),
+    "inkbird": ("inkbird_ble.parser", "INKBIRDBluetoothDeviceData"),
+    "thermopro": ("thermopro_ble.parser", "ThermoProBluetoothDeviceData"),
+    "oralb": ("oralb_ble.parser", "OralBBluetoothDeviceData"),
+}
+# Ours for theirs, without underscores. What is not here has one name.
+SENSORS = {
+    "light": "illuminance", "volatileorganiccompounds": "voc", "gas": "gasvolume",
+    "movementcounter": "movements", "time": "brushingtime", "toothbrushstate": "brushingstate",
+    "numberofsectors": "sectors", "carbondioxide": "co2",
+}
+STATES = {
+    "battery": "batterylow", "power": "poweron", "co": "carbonmonoxide", "moisture": "wetness",
+    "deviceforciblyremoved": "forciblyremoved", "bottomsubmersion": "wetnessbottom",
+    "topsplash": "wetnesstop",
+}
+# Derived from other readings, of the radio, or of the packet.
+LEFT_OUT = r"signalstrength.*|packetid\d*|accelerationtotal|iaqs"
+# Of MiBeacon's objects the measurements and states; its voltage is guessed from the battery.
+XIAOMI = {
+    "temperature", "humidity", "moisture", "conductivity", "battery", "formaldehyde", "consumable",
+    "illuminance", "poweron", "motion", "light", "opening", "doorleftopen", "forciblyremoved", "smoke",
+    "wetness", "wetnessbottom", "wetnesstop", "occupancy", "batterylow", "toothbrush",
+}
+
+
+def uuid(short: int) -> str:
+    return f"0000{short:04x}-0000-1000-8000-00805f9b34fb"
+
+
+def heard(advertisement, address: str) -> BluetoothServiceInfoBleak:
+    return BluetoothServiceInfoBleak(
+        advertisement.name or address, address, -60,
+        {} if advertisement.company is None else {advertisement.company: advertisement.data},
+        {} if advertisement.service is None else {uuid(advertisement.service): advertisement.data},
+        [uuid(short) for short in advertisement.services], "local", None, None, False, 0.0, None, None)
+
+
+def key_of(device_key, names: dict) -> str:
+    """Ours: without underscores, and with the label behind the kind."""
+    key = str(device_key.key)
+    found = re.fullmatch(r"(.*?)((?:_\d+)?)", key)
+    base, number = found[1].replace("_", ""), found[2].replace("_", "")
+    base = names.get(base, base)
+    moved = re.fullmatch(r"(low|internal|internalcenter|internalend|ambient)(temperature)(.*)", base)
+    if moved:
+        place = moved[1].removeprefix("internal") or "internal"
+        base = moved[2] + place + moved[3]
+    return base + number + ("remote" if device_key.device_id == "remote" else "")
+
+
+class Oracle:
+    def __init__(self, form: str):
+        module, name = CLASSES[form]
+        module = importlib.import_module(module)
+        self.form, self.kind = form, getattr(module, name)
+        if form == "xiaomi":
+            # Buttons, locks, scales and what only one product sends are not read.
+            table = module.xiaomi_dataobject_dict
+            for kind in set(table) - set(generate.XIAOMI_OBJECTS):
+                del table[kind]
+
+    def readings(self, advertisement, address: str, has_key: bool):
+        """The readings by key; None if the decoder failed or does not take such advertisements."""
+        words = {"bindkey": generate.KEY} if has_key else {}
+        device = self.kind(**words)
+        try:
+            update = device.update(heard(advertisement, address))
+        except Exception:
+            return None
+        if self.form == "xiaomi":
+            known = getattr(device, "device_type", None) is not None
+            if not known or "LEGACY" in device.encryption_scheme.name:
+                return None
+        found = {}
+        for key, value in update.entity_values.items():
+            value = value.native_value
+            if isinstance(value, datetime):
+                value = value.timestamp()
+            if value is None or value == "error":
+                continue
+            name = key_of(key, SENSORS)
+            if isinstance(value, float) and not math.isfinite(value):
+                # We leave it out, or have another reading of this kind.
+                found[name] = None
+                continue
+            if name == "voltage" and self.form == "ruuvi":
+                value /= 1000
+            found[name] = value
+        for key, value in update.binary_entity_values.items():
+            found[key_of(key, STATES)] = bool(value.native_value)
+        for key, event in update.events.items():
+            properties = event.event_properties or {}
+            detail = str(properties.get("steps", properties.get("args", "")))
+            found[key_of(key, {})] = event.event_type + (" " + detail if detail else "")
+        found = {name: value for name, value in found.items() if not re.fullmatch(LEFT_OUT, name)}
+        if self.form == "oralb":
+            found = {{"mode": "brushingmode", "pressure": "brushingpressure"}.get(k, k): v for k, v in found.items()}
+        if self.form == "xiaomi":
+            found = {name: value for name, value in found.items() if name in XIAOMI}
+        if any("endprobe" in name or "centerprobe" in name for name in found):
+            found = {re.sub("internalprobe", "tipprobe", name): value for name, value in found.items()}
+        return found
