@@ -173,7 +173,7 @@ let package = Package(
       name: "AttoMQTT",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoGateway",
-        "AttoLinks",
+        "AttoLinks", "AttoSensors",
         "AttoStore", "AttoStreams", "CAttoLinux", "CAttoMosquitto",
       ],
       path: "Sources/Gateway/MQTT", swiftSettings: common + inheriting),
@@ -356,7 +356,10 @@ let package = Package(
       ]),
     .unitTests(
       "MQTTTests",
-      ["AttoMQTT", "AttoGateway", "AttoFormats", "AttoText", "AttoStore", "Atto", "AttoTesting"]),
+      [
+        "AttoMQTT", "AttoGateway", "AttoFormats", "AttoSensors", "AttoText", "AttoStore", "Atto",
+        "AttoATT", "AttoTesting",
+      ]),
     .unitTests(
       "CommandTests",
       [

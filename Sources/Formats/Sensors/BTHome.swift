@@ -180,6 +180,12 @@ enum BTHome {
     }
   }
 
+  /// The events of a kind, sorted.
+  static func events(of kind: String) -> [String] {
+    let events = ["button": buttons, "dimmer": dimmers, "command": commands][kind] ?? [:]
+    return events.values.sorted()
+  }
+
   private static let buttons: [UInt8: String] = [
     1: "press", 2: "double_press", 3: "triple_press", 4: "long_press", 5: "long_double_press",
     6: "long_triple_press", 0x80: "hold_press", 0x81: "hold_release",

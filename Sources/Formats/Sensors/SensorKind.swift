@@ -35,6 +35,9 @@ package struct SensorKind: Hashable, Sendable {
     }
   }
 
+  /// The events of this kind, sorted.
+  package var eventTypes: [String] { BTHome.events(of: key) }
+
   /// `Probe1` and `dewPoint` as `Probe 1` and `Dew point`. Abbreviations are known.
   static func words(_ key: String) -> String {
     if let known = names[key] { return known }

@@ -16,7 +16,7 @@ extension FrontEndKind {
       "mqtt",
       isSame: {
         $0.mqtt == $1.mqtt && $0.name == $1.name && $0.fleet == $1.fleet && $0.state == $1.state
-          && $0.advertisements == $1.advertisements
+          && $0.advertisements == $1.advertisements && $0.sensors == $1.sensors
           && $0.limits.connections == $1.limits.connections
       },
       make: { configuration, hub in

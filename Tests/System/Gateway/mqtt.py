@@ -435,6 +435,36 @@ def any_device(bench: Bench) -> None:
     tally.check(True, "the status is removed")
 
 
+def sensors(bench: Bench) -> None:
+    """Devices that only advertise: their readings are retained, and announced to Home Assistant."""
+    tally = bench.tally
+    bench.broker()
+    listener = bench.listener()
+    tag = bench.start(
+        bench.programs / "atto", "advertise", "air:C0:00:00:00:00:05", "--manufacturer",
+        "0499:0512fc5394c37c0004fffc040cac364200cdcbb8334c884f", log="tag.log")
+    gateway = bench.gateway(devices=[], broker={"homeAssistant": True}, others={
+        "sensors": [{"name": "cellar", "address": "C0:00:00:00:00:05"}]})
+    temperature = json.loads(listener.on("atto/hall/cellar/temperature").payload)
+    tally.equal((temperature["value"], temperature["unit"], temperature["via"]), (24.3, "°C", "hall"), "a reading")
+    tally.check("time" in temperature and "rssi" in temperature, "time and strength of a reading")
+    topic = "homeassistant/sensor/atto_hall_cellar/{}/config"
+    bench.until(lambda: [m for m in listener.seen + list(listener.messages.queue)
+                         if m.topic == topic.format("voltage")], "no voltage is announced")
+    told = {m.topic: json.loads(m.payload) for m in listener.seen + list(listener.messages.queue)
+            if m.topic.startswith("homeassistant/")}
+    config = told[topic.format("temperature")]
+    tally.equal((config["device_class"], config["unit_of_measurement"], config["state_class"],
+                 config["state_topic"], config["device"]["manufacturer"], config["device"]["model"]),
+                ("temperature", "°C", "measurement", "atto/hall/cellar/temperature", "Ruuvi", "RuuviTag"),
+                "what Home Assistant is told")
+    retained = bench.run("mosquitto_sub", "-p", str(bench.port), "-t", "atto/hall/cellar/humidity",
+                         "--retained-only", "-C", "1", "-W", "60").stdout
+    tally.equal(json.loads(retained)["value"], 53.49, "a retained reading")
+    bench.kill(tag)
+    bench.kill(gateway)
+
+
 def certificates(path: pathlib.Path) -> None:
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=path, check=True, capture_output=True)
@@ -778,8 +808,8 @@ def fleet(bench: Bench) -> None:
 
 
 TESTS = [
-    everything, passkeys, any_device, security, refusals, alpn, gateway_dies, broker_restarts, burst, full_disk,
-    queue_later, fleet,
+    everything, passkeys, any_device, sensors, security, refusals, alpn, gateway_dies, broker_restarts, burst,
+    full_disk, queue_later, fleet,
 ]
 
 

@@ -13,6 +13,36 @@ import Testing
 
   static let key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
+  @Test func sensors() throws {
+    let mqtt = #""name": "hall", "mqtt": {"url": "mqtt://[::1]"}"#
+    let address = #""address": "A4:C1:38:11:22:33""#
+    let configuration = try Self.read(
+      """
+      { \(mqtt), "sensors": [{"name": "cellar", \(address), "expireSeconds": 60,
+        "bindKey": "231d39c1d7cc1ab1aee224cd096db932"}] }
+      """)
+    #expect(configuration.sensors.map(\.name) == ["cellar"])
+    #expect(configuration.sensors.first?.bindKey?.count == 16)
+    #expect(configuration.sensors.first?.expiry == .seconds(60))
+    for (text, wrong) in [
+      (#"[{"name": "cellar"}]"#, "the sensor's address"),
+      (#"[{"name": "a", \#(address), "bindKey": "00"}]"#, "16 octets in hex"),
+      (
+        #"[{"name": "a", \#(address)}, {"name": "a", "address": "A4:C1:38:11:22:34"}]"#,
+        "each name once"
+      ),
+      (#"[{"name": "a", \#(address)}, {"name": "b", \#(address)}]"#, "another address"),
+    ] {
+      let error = #expect(throws: ConfigurationError.self) {
+        try Self.read("{ \(mqtt), \"sensors\": \(text) }")
+      }
+      #expect("\(try #require(error))".contains(wrong), "\(text)")
+    }
+    #expect(throws: ConfigurationError.self) {
+      try Self.read(#"{ "name": "hall", "sensors": [{"name": "a", \#(address)}] }"#)
+    }
+  }
+
   @Test func everything() throws {
     let configuration = try Self.read(
       """

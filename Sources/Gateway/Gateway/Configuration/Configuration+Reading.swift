@@ -25,7 +25,8 @@ extension Configuration {
   }
 
   static let keys = [
-    "name", "adapters", "esphome", "mqtt", "devices", "advertisements", "fleet", "endpoints",
+    "name", "adapters", "esphome", "mqtt", "devices", "sensors", "advertisements", "fleet",
+    "endpoints",
     "endpointsGroup", "store", "state", "metrics", "log", "limits", "askPasskeys",
   ]
 
@@ -82,6 +83,14 @@ extension Configuration {
           found: "the same")
       }
       devices.append(device)
+    }
+    if let field = object["sensors"] {
+      sensors = try SensorConfiguration.list(field, besides: devices.map(\.name))
+      guard sensors.isEmpty || mqtt != nil else {
+        throw ProfileError(
+          field.path, expected: "the key \"mqtt\" beside it: readings go to a broker", found: "none"
+        )
+      }
     }
   }
 

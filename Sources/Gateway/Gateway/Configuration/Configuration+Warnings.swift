@@ -40,6 +40,7 @@ extension Configuration {
   /// Whether a key or a passkey is in the file itself.
   private var hasSecrets: Bool {
     esphome?.key != nil && esphome?.keyFile == nil || devices.contains { $0.passkey != nil }
+      || sensors.contains { $0.bindKey != nil }
   }
 
   /// Whether the mode of a file, and of each folder above it, lets every user read it.

@@ -13,6 +13,8 @@ package struct Configuration: Equatable, Sendable {
   package var mqtt: MQTT?
   /// Devices whose links are held.
   package var devices: [DeviceConfiguration] = []
+  /// Devices whose advertisements carry their readings.
+  package var sensors: [SensorConfiguration] = []
   /// Whether passkeys and comparisons that the configuration does not answer are asked over the front ends.
   package var asksPasskeys = false
   /// What becomes of advertisements.

@@ -100,7 +100,7 @@ extension DeviceMatch {
 }
 
 extension ProfileField {
-  fileprivate var address: BluetoothAddress {
+  var address: BluetoothAddress {
     get throws(ProfileError) {
       let expected = "an address such as \"AA:BB:CC:DD:EE:FF\" or \"AA:BB:CC:DD:EE:FF/random\""
       guard let address = BluetoothAddress(try string(expected)) else { throw mistake(expected) }

@@ -8,6 +8,7 @@ extension MQTTFrontEnd {
   func heard(_ batch: [Heard]) {
     for heard in batch {
       heardInFleet(heard.discovery)
+      heardSensor(heard)
       if advertisements.forward, advertisements.allows(heard.discovery) { forward(heard) }
     }
   }

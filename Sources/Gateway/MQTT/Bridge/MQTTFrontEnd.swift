@@ -33,6 +33,8 @@ package actor MQTTFrontEnd: FrontEnd {
   var hub: Hub?
   var publisher: Publisher?
   var sessions: [String: DeviceSession] = [:]
+  /// Sensors by the digits of their address.
+  var sensors: [UInt64: SensorSession]
   var clock = WallTime.Clock()
   var underway: [Int: Underway] = [:]
   var lastRequest = 0
@@ -62,6 +64,8 @@ package actor MQTTFrontEnd: FrontEnd {
     fleetName = configuration.fleet
     slotLimit = configuration.limits.connections
     advertisements = configuration.advertisements
+    sensors = Dictionary(
+      configuration.sensors.map { ($0.address.value, SensorSession($0)) }, uniquingKeysWith: { $1 })
     names = TopicNames(
       prefix: settings.topic, gateway: gateway, fleet: configuration.fleet)
     homeAssistant =
@@ -90,7 +94,8 @@ package actor MQTTFrontEnd: FrontEnd {
     let keeping = Task(executorPreference: loop.tasks) { await self.retryQueue() }
     startFleet()
     publisher.start()
-    let heard = advertisements.forward || fleetName != nil ? await hub.heard() : nil
+    let hears = advertisements.forward || fleetName != nil || !sensors.isEmpty
+    let heard = hears ? await hub.heard() : nil
     let hearing = heard.map { heard in
       Task(executorPreference: loop.tasks) {
         while let batch = await heard.next() { await self.heard(batch.elements) }
@@ -201,6 +206,7 @@ package actor MQTTFrontEnd: FrontEnd {
       log(.notice, "mqtt: connected to \(publisher?.broker.map { "\($0)" } ?? "the broker")")
       publisher?.subscribe(names.requestFilters)
       publish(names.status, gatewayStatus("online"))
+      forgetSensors()
       for session in sessions.values {
         if fleet == nil || session.use != nil { publishStatus(of: session) }
         for message in session.announced.values { publisher?.send(message) }

@@ -99,7 +99,7 @@ struct HomeAssistant: Sendable {
     }
   }
 
-  private var gatewayAvailability: JSON {
+  var gatewayAvailability: JSON {
     availability(names.status, "{{ value_json.state }}")
   }
 
@@ -113,9 +113,10 @@ struct HomeAssistant: Sendable {
     .object([("topic", .string(topic)), ("value_template", .string(template))])
   }
 
-  private func message(
+  /// - Parameter about: more of the device: its maker and model.
+  func message(
     _ component: String, _ object: String, of device: String, at address: BluetoothAddress?,
-    _ fields: [(String, JSON)], availability: [JSON]
+    _ fields: [(String, JSON)], availability: [JSON], about: [(name: String, value: JSON)] = []
   ) -> Outgoing {
     let node = Self.identifier("atto_\(owner)_\(device)")
     let id = "\(node)_\(Self.identifier(object))"
@@ -126,6 +127,7 @@ struct HomeAssistant: Sendable {
       described.append(
         ("connections", .array([.array([.string("bluetooth"), .string(address.digits)])])))
     }
+    described += about
     var members: [(name: String, value: JSON)] = [
       ("unique_id", .string(id)), ("object_id", .string(id)),
     ]
