@@ -156,7 +156,7 @@ enum BTHome {
     case (0, 1...7): number = Double(data.unsigned(0, data.count))
     case (1, 1...7): number = Double(data.signed(0, data.count))
     case (2, 2): number = Double(Float16(bitPattern: UInt16(data.unsigned(0, 2))))
-    case (2, 4): number = data.float(0)
+    case (2, 4): number = Double(data.float(0))
     case (2, 8):
       number = Double(bitPattern: UInt64(data.unsigned(0, 4)) | UInt64(data.unsigned(4, 4)) << 32)
     default: return nil

@@ -32,10 +32,6 @@ struct Octets {
     return number >> (size * 8 - 1) == 0 ? number : number - 1 << (size * 8)
   }
 
-  /// A floating-point number of 4 octets, least significant first, with the digits that 4 octets have:
-  /// 21.8 rather than 21.799999.
-  func float(_ position: Int) -> Double {
-    let number = Float(bitPattern: UInt32(unsigned(position, 4)))
-    return Double("\(number)") ?? Double(number)
-  }
+  /// A floating-point number of 4 octets, least significant first.
+  func float(_ position: Int) -> Float { Float(bitPattern: UInt32(unsigned(position, 4))) }
 }

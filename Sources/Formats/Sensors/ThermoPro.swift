@@ -18,7 +18,7 @@ enum ThermoPro {
     case 23 where kind == "TP97":
       let probe = "Probe\(Int(data[0]) + 1)"
       for (place, position) in [("Tip", 5), ("Center", 9), ("End", 13)] {
-        result.add("temperature", place + probe, celsius(data.float(position) - 54))
+        result.add("temperature", place + probe, celsius(Double(data.float(position)) - 54))
       }
       let ambient = celsius(Double(data.unsigned(1, 2)) - 54)
       result.add("temperature", "Ambient" + probe, ambient.rounded(.towardZero))

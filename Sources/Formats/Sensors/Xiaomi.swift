@@ -101,12 +101,12 @@ enum Xiaomi {
     case (0x4A1A, 1...) where data[0] == 1: addOpening(true, leftOpen: true, to: &result)
     case (0x480C, 1) where data[0] < 2: result.add("opening", .state(data[0] == 0))
     case (0x101B, 1...): result.add("motion", .state(false))
-    case (0x4801, 4), (0x4C01, 4): result.add("temperature", data.float(0))
-    case (0x4808, 4), (0x4C08, 4): result.add("humidity", data.float(0))
-    case (0x4805, 4): result.add("illuminance", data.float(0))
+    case (0x4801, 4), (0x4C01, 4): result.add("temperature", short(data.float(0)))
+    case (0x4808, 4), (0x4C08, 4): result.add("humidity", short(data.float(0)))
+    case (0x4805, 4): result.add("illuminance", short(data.float(0)))
     case (0x4A08, 4):
       result.add("motion", .state(true))
-      result.add("illuminance", data.float(0))
+      result.add("illuminance", short(data.float(0)))
     case (0x4806, 1):
       let isTwoSided = ["SJWS02LM", "zhiee.flood.sj01"].contains(model)
       result.add("wetness", isTwoSided ? "Bottom" : "", .state(data[0] > 0))
@@ -116,6 +116,9 @@ enum Xiaomi {
     default: break
     }
   }
+
+  /// The number with the digits that 4 octets have: 21.8 rather than 21.799999.
+  private static func short(_ number: Float) -> Double { Double("\(number)") ?? Double(number) }
 
   private static func addOpening(
     _ isOpen: Bool, leftOpen: Bool?, to result: inout SensorAdvertisement

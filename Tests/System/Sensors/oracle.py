@@ -31,6 +31,8 @@ STATES = {
     "deviceforciblyremoved": "forciblyremoved", "bottomsubmersion": "wetnessbottom",
     "topsplash": "wetnesstop",
 }
+# One sign of two for micro, and V and hPa for what is the same or was computed below.
+UNITS = {"mbar": "hPa", "mV": "V", "μg/m³": "µg/m³", "μS/cm": "µS/cm"}
 # Derived from other readings, of the radio, or of the packet.
 LEFT_OUT = r"signalstrength.*|packetid\d*|accelerationtotal|iaqs"
 # Of MiBeacon's objects the measurements and states; its voltage is guessed from the battery.
@@ -78,7 +80,8 @@ class Oracle:
                 del table[kind]
 
     def readings(self, advertisement, address: str, has_key: bool):
-        """The readings by key; None if the decoder failed or does not take such advertisements."""
+        """The readings by key; None if the decoder failed or does not take such advertisements. Their units
+        are then in `units`."""
         words = {"bindkey": generate.KEY} if has_key else {}
         device = self.kind(**words)
         try:
@@ -89,9 +92,11 @@ class Oracle:
             known = getattr(device, "device_type", None) is not None
             if not known or "LEGACY" in device.encryption_scheme.name:
                 return None
-        found = {}
+        found, self.units = {}, {}
         for key, value in update.entity_values.items():
             value = value.native_value
+            unit = update.entity_descriptions[key].native_unit_of_measurement
+            self.units[key_of(key, SENSORS)] = UNITS.get(str(unit), str(unit)) if unit else None
             if isinstance(value, datetime):
                 value = value.timestamp()
             if value is None or value == "error":
