@@ -228,3 +228,19 @@ def oralb(r: random.Random) -> Advertisement:
     data[3] = r.choice([3, 3, 2, 8, 113, data[3]])
     data[7] = r.randrange(14)
     return Advertisement(company=0x00DC, data=changed(r, bytes(data)))
+
+
+def beacon(r: random.Random) -> Advertisement:
+    """iBeacon or Eddystone."""
+    power = r.randbytes(1)
+    frame = r.randrange(5)
+    if frame == 0:
+        return Advertisement(company=0x004C, data=changed(r, b"\x02\x15" + r.randbytes(20) + power))
+    data = {
+        1: b"\x00" + power + r.randbytes(16) + b"\0\0",
+        2: b"\x10" + power + bytes([r.randrange(4)]) + bytes(
+            r.choice([*range(14), *range(0x21, 0x7F)]) for _ in range(r.randint(1, 17))),
+        3: b"\x20\0" + r.randbytes(12),
+        4: b"\x30" + power + r.randbytes(8),
+    }[frame]
+    return Advertisement(service=0xFEAA, data=changed(r, data))

@@ -6,6 +6,7 @@ import math
 import re
 from datetime import datetime
 
+import beacontools
 import generate
 from habluetooth import BluetoothServiceInfoBleak
 
@@ -123,3 +124,35 @@ class Oracle:
         if any("endprobe" in name or "centerprobe" in name for name in found):
             found = {re.sub("internalprobe", "tipprobe", name): value for name, value in found.items()}
         return found
+
+
+class Beacons:
+    """beacontools, which returns objects of several classes."""
+
+    units: dict = {}
+
+    def readings(self, advertisement, address: str, has_key: bool):
+        try:
+            found = beacontools.parse_packet(bytes.fromhex(advertisement.hex()))
+        except Exception:
+            return None
+        if found is None:
+            return {}
+        form = type(found).__name__
+        values = {"txpower": getattr(found, "_tx_power", None)}
+        if form == "IBeaconAdvertisement":
+            values |= {"uuid": found.uuid, "major": str(found.major), "minor": str(found.minor)}
+        elif form == "EddystoneUIDFrame":
+            values["identifier"] = found.namespace + found.instance
+        elif form == "EddystoneEIDFrame":
+            values["identifier"] = bytes(found.eid).hex()
+        elif form == "EddystoneURLFrame":
+            values["url"] = found.url
+        elif form == "EddystoneTLMFrame":
+            # Their time is ten times too long: the unit is 0.1 s. Their temperature has no sign.
+            celsius = found.temperature - (256 if found.temperature >= 128 else 0)
+            values = {"voltage": found.voltage / 1000 or None, "uptime": found.seconds_since_boot / 10,
+                      "temperature": None if celsius == -128 else celsius}
+        else:
+            return None
+        return {key: value for key, value in values.items() if value is not None}
