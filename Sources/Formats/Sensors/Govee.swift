@@ -11,7 +11,7 @@ enum Govee {
         if rule.layout == .presence, ![[0xEC, 0, 1, 1], [0xEC, 0, 2, 1]].contains(data.prefix(4)) {
           continue
         }
-        let named = rule.names.first { device.name.contains($0) }
+        let named = rule.names.first(where: device.isNamed)
         let model = named.map { "H\($0.suffix(4))" } ?? rule.model
         var result = SensorAdvertisement("Govee", model: model, manufacturer: "Govee")
         rule.layout.add(Octets(data), to: &result)
@@ -37,7 +37,7 @@ enum Govee {
       guard lengths.contains(length), length != 7 || lengths == 7...7 else { return false }
       // H5108's company counts only with the longer data.
       let isCompany = companies.contains(company) && (company != 1 || length > 6)
-      return isCompany || names.contains { device.name.contains($0) }
+      return isCompany || names.contains(where: device.isNamed)
         || service.map(device.hasService) ?? false
     }
   }

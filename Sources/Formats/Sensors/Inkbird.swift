@@ -2,8 +2,8 @@
 enum Inkbird {
   static func decode(_ device: SensorDevice) -> SensorAdvertisement? {
     guard let data = device.lastManufacturerData else { return nil }
+    if device.isNamed("iBBQ") || device.isNamed("xBBQ") { return probes(data) }
     let name = device.name.lowercased()
-    if name.contains("ibbq") || name.contains("xbbq") { return probes(device, data) }
     switch (names[name] ?? name, data.count) {
     case ("IBS-TH", 9), ("IBS-TH2", 9): return small(names[name], data)
     case ("ITH-11-B", 18), ("ITH-13-B", 18), ("ITH-21-B", 18), ("IBS-P02B", 18):
@@ -75,7 +75,7 @@ enum Inkbird {
   }
 
   /// One, two, four or six probes; -1 is a probe that is not there.
-  private static func probes(_ device: SensorDevice, _ data: Octets) -> SensorAdvertisement? {
+  private static func probes(_ data: Octets) -> SensorAdvertisement? {
     guard let count = [12: 1, 14: 2, 18: 4, 22: 6][data.count] else { return nil }
     var result = result("iBBQ-\(count)")
     for probe in 0..<count {

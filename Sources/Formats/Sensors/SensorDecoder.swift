@@ -41,6 +41,16 @@ struct SensorDevice {
 
   var name: String { data.localName ?? "" }
 
+  /// Whether the name has this part. The library's `contains` takes a microsecond for each.
+  func isNamed(_ part: String) -> Bool {
+    guard var rest = data.localName?.utf8[...] else { return false }
+    while rest.count >= part.utf8.count {
+      if rest.starts(with: part.utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
+  }
+
   /// The octets of the address, most significant first.
   var addressOctets: [UInt8] {
     (0..<6).map { UInt8(truncatingIfNeeded: address.value >> (40 - 8 * $0)) }
