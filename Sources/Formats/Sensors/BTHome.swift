@@ -131,7 +131,8 @@ enum BTHome {
   private static func value(of object: Object) -> SensorReading.Value? {
     let data = object.data
     switch object.type {
-    case 0x3A where data.count > 0: return buttons[data[0]].map { .event($0, detail: nil) }
+    case 0x3A where data.count > 0 && object.oldFormat ?? 0 < 2:
+      return buttons[data[0]].map { .event($0, detail: nil) }
     case 0x3B where object.oldFormat == nil:
       let details = Hex.text(Array(data.part(1)))
       return commands[data[0]].map { .event($0, detail: details.isEmpty ? nil : details) }

@@ -52,7 +52,7 @@ extension SensorReading: CustomStringConvertible {
 /// What an advertisement of a known format says.
 package struct SensorAdvertisement: Equatable, Sendable {
   /// Why there are no readings, or not all.
-  package enum Problem: Equatable, Sendable {
+  package enum Problem: Hashable, Sendable {
     /// It is encrypted, and no key is known.
     case keyMissing
     /// It does not decrypt with the key: the key is wrong, or the octets are damaged.

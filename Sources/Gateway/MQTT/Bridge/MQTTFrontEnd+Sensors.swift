@@ -9,16 +9,16 @@ extension MQTTFrontEnd {
   /// Publishes what a sensor says.
   func heardSensor(_ heard: Heard) {
     let address = heard.discovery.address.value
-    guard var session = sensors[address] else { return }
-    let problem = session.problem
-    let found = session.receive(heard)
-    if session.problem != problem, let problem = session.problem {
-      log(.warning, "mqtt: \(session.configuration.name): \(problem)")
+    guard let configuration = sensors[address]?.configuration else { return }
+    let found = sensors[address]?.receive(heard)
+    // Once each, because anybody can send what does not decode.
+    if let problem = sensors[address]?.problem,
+      sensors[address]?.logged.insert(problem).inserted ?? false
+    {
+      log(.warning, "mqtt: \(configuration.name): \(problem)")
     }
-    if let (advertisement, due) = found {
-      for reading in due { publish(reading, of: &session, advertisement, heard) }
-    }
-    sensors[address] = session
+    guard let (advertisement, due) = found else { return }
+    for reading in due { publish(reading, of: configuration, advertisement, heard) }
   }
 
   /// Has all readings published and announced again, after the broker has connected.
@@ -27,12 +27,12 @@ extension MQTTFrontEnd {
   }
 
   private func publish(
-    _ reading: SensorReading, of session: inout SensorSession,
+    _ reading: SensorReading, of configuration: SensorConfiguration,
     _ advertisement: SensorAdvertisement, _ heard: Heard
   ) {
-    let configuration = session.configuration
     let topic = names.value(reading.key, of: configuration.name)
-    if let homeAssistant, session.announced.insert(reading.key).inserted {
+    let address = configuration.address.value
+    if let homeAssistant, sensors[address]?.announced.insert(reading.key).inserted ?? false {
       publisher?.send(homeAssistant.reading(reading, on: topic, of: configuration, advertisement))
     }
     var members = reading.value.members

@@ -21,6 +21,8 @@ struct SensorSession {
   var announced: Set<String> = []
   /// What was wrong with the last advertisement.
   private(set) var problem: SensorAdvertisement.Problem?
+  /// The problems that are in the log.
+  var logged: Set<SensorAdvertisement.Problem> = []
   /// Advertisements that were ignored because they are older than others.
   private(set) var replayed = 0
 
