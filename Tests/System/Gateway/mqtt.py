@@ -807,9 +807,111 @@ def fleet(bench: Bench) -> None:
     tally.check(status is not None, "back")
 
 
+def battery(level: int = 100, **behaviour) -> dict:
+    """A device with a value that can be read, and is notified when it changes."""
+    value = {"uuid": "2A19", "properties": ["read", "notify"], "value": f"hex:{level:02x}", "fixedLength": True}
+    return {"services": [{"uuid": "180F", "characteristics": [
+        value | ({"behaviour": behaviour} if behaviour else {})]}]}
+
+
+def retained(bench: Bench, filters=("atto/#", "homeassistant/#")) -> dict:
+    """What the broker keeps, by topic: everything that precedes a message of this client's own."""
+    listener = bench.listener(filters=[*filters, "end"])
+    listener.client.publish("end", "x", qos=1)
+    listener.on("end")
+    listener.end()
+    bench.listeners.remove(listener)
+    return {m.topic: json.loads(m.payload) for m in listener.seen if m.retain}
+
+
+def restarts(bench: Bench) -> None:
+    """What Home Assistant knew it knows again, whichever of the gateway, the broker and itself is killed."""
+    tally = bench.tally
+    broker = bench.broker()
+    bench.device(battery(), "tag")
+    bench.device(battery(77), "old")
+    listener = bench.listener()
+    devices = lambda *names, **more: {"devices": [  # noqa: E731
+        {"name": name, "match": {"localName": name}} | more for name in names]}
+    named = {"characteristics": {"level": {"uuid": "2A19", "retain": False}}, "subscribe": ["level"]}
+    subscribed = {"subscribe": ["2A19"]}
+    gateway = bench.gateway(broker={"homeAssistant": True}, others=devices("tag", "old", **subscribed))
+    value = json.loads(listener.on("atto/hall/tag/2a19").payload)
+    tally.equal(value["decoded"], {"level": 100}, "a value that does not change")
+    if not any(m.topic == "atto/hall/old/2a19" for m in listener.seen):
+        listener.on("atto/hall/old/2a19")
+
+    def known(what: str) -> dict:
+        found = bench.until(lambda: (kept := retained(bench)) and "atto/hall/tag/2a19" in kept and kept, what)
+        tally.equal(found["atto/hall/tag/2a19"]["decoded"], {"level": 100}, f"the value {what}")
+        tally.equal(found["homeassistant/sensor/atto_hall_tag/2a19_level/config"]["state_topic"],
+                    "atto/hall/tag/2a19", f"the announcement {what}")
+        return found
+    before = known("for one that comes later")
+    bench.kill(gateway)
+    tally.equal(set(known("after the gateway's death")), set(before), "nothing is missing")
+    gateway = bench.gateway(broker={"homeAssistant": True}, others=devices("tag", "old", **subscribed))
+    listener.on("atto/hall/tag/2a19")
+    # This broker keeps nothing on disk.
+    bench.kill(broker)
+    listener.drain()
+    bench.logged("lost the connection")
+    broker = bench.broker()
+    listener = bench.listener()
+    listener.on("atto/hall/status", lambda m: state(m) == "online")
+    tally.equal(set(known("after the broker's death")), set(before), "nothing is missing at the broker")
+
+    # Home Assistant starts, twice and again and again.
+    def again() -> None:
+        listener.on("homeassistant/sensor/atto_hall_tag/2a19_level/config")
+        value = json.loads(listener.on("atto/hall/tag/2a19").payload)
+        tally.equal((value["value"], value["late"]), ("64", True), "the value again")
+    listener.client.publish("homeassistant/status", "online", qos=1)
+    again()
+    for _ in range(100):
+        listener.client.publish("homeassistant/status", "online", qos=1)
+    again()
+    count = sum(m.topic == "atto/hall/tag/2a19" for m in listener.seen)
+    tally.check(count <= 6, "starts in a row are answered once", count)
+
+    # A device that is removed while the gateway does not run, and a value that is not retained any more.
+    bench.kill(gateway)
+    gateway = bench.gateway(broker={"homeAssistant": True}, others=devices("tag", **named))
+    bench.until(lambda: not any("old" in topic or "2a19" in topic for topic in retained(bench)),
+                "what is removed is cleared")
+    listener.on("atto/hall/tag/level")
+    tally.check("atto/hall/tag/level" not in retained(bench), "a value that is not retained")
+    # One that is removed while it runs, without a broker.
+    bench.kill(broker)
+    listener.drain()
+    (bench.path / f"mosquitto-{bench.port}.conf").unlink()
+    broker = bench.broker(f"listener {bench.port} 127.0.0.1", "allow_anonymous true", "persistence true",
+                          f"persistence_location {bench.path}/")
+    listener = bench.listener()
+    listener.on("atto/hall/tag/status")
+    bench.kill(broker, signal.SIGTERM)
+    file = bench.path / "hall.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"devices": []}))
+    gateway.send_signal(signal.SIGHUP)
+    bench.logged("the configuration was read again")
+    bench.kill(gateway)
+    broker = bench.broker()
+    tally.check("atto/hall/tag/status" in retained(bench), "the broker has kept it")
+    gateway = bench.gateway(devices=[], broker={"homeAssistant": True})
+    bench.until(lambda: [t for t in retained(bench) if "tag" in t] == [], "a removed device is cleared later")
+
+    # Another name.
+    bench.kill(gateway)
+    (bench.path / "hall").rename(bench.path / "attic")
+    bench.gateway(devices=[], name="attic", broker={"homeAssistant": True})
+    bench.until(lambda: set(retained(bench)) == {"atto/attic/status"}, "the old name is cleared")
+
+
 TESTS = [
     everything, passkeys, any_device, sensors, security, refusals, alpn, gateway_dies, broker_restarts, burst,
     full_disk, queue_later, fleet,
+    everything, restarts, passkeys, any_device, security, refusals, alpn, gateway_dies, broker_restarts, burst, full_disk,
+    queue_later, fleet,
 ]
 
 

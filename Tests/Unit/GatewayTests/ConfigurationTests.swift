@@ -50,10 +50,10 @@ import Testing
         "esphome": {"listen": "127.0.0.1:6053", "key": "\(Self.key)", "clients": 3},
         "mqtt": {"url": ["mqtts://broker:8883", "mqtts://[::1]"], "user": "atto",
                  "passwordFile": "/etc/passwd", "caFile": "/etc/passwd", "topic": "a/b",
-                 "homeAssistant": true, "version": "3.1.1", "queueLimit": 10},
+                 "homeAssistant": true, "retain": false, "version": "3.1.1", "queueLimit": 10},
         "devices": [
           {"name": "strap", "match": {"localName": "Atto Strap"}, "security": "medium",
-           "passkey": 123456, "characteristics": {"rate": {"uuid": "2A37", "service": "180D"}},
+           "passkey": 123456, "characteristics": {"rate": {"uuid": "2A37", "service": "180D", "retain": true}},
            "subscribe": ["rate", "0x0012"], "read": [{"uuid": "2A19", "everySeconds": 60}],
            "sequences": {"poll": [{"write": "180D/2A39", "value": "hex:01", "response": false},
              {"pauseMilliseconds": 100}, {"expect": "rate", "beginning": "hex:00"},
@@ -77,6 +77,7 @@ import Testing
     #expect(configuration.log == .debug)
     let strap = configuration.devices[0]
     #expect(strap.security == .medium && strap.passkey == 123_456)
+    #expect(strap.characteristics[0].isRetained == true && configuration.mqtt?.retains == false)
     #expect(strap.subscribe == [.name("rate"), .handle(0x12)])
     #expect(strap.read == [.init(.uuid(0x2A19, service: nil), every: .seconds(60))])
     #expect(
@@ -124,6 +125,10 @@ import Testing
     ),
     (#"{"name": "a", "mqtt": {"url": "mqtt://a", "topic": "a/#"}}"#, "without"),
     (#"{"name": "a", "mqtt": {"url": "mqtts://a", "keyFile": "/etc/passwd"}}"#, "certificateFile"),
+    (
+      #"{"name": "a", "mqtt": {"url": "mqtt://a", "retain": 1}}"#,
+      "1:53: mqtt.retain: expected true or false"
+    ),
     (#"{"name": "a", "fleet": "b"}"#, #"fleet: expected the key "mqtt""#),
     (#"{"name": "a", "endpoints": "/etc/passwd"}"#, "expected a folder, found a file"),
     (#"{"name": "a", "endpoints": "tmp"}"#, "expected an absolute path"),

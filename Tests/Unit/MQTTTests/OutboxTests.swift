@@ -261,7 +261,8 @@ struct OutboxBench {
       KeptValue(
         number: UInt64(index) << 20, time: -Int64(index),
         topic: String(repeating: "é", count: index),
-        payload: (0..<index).map { UInt8(truncatingIfNeeded: $0) }, isJSON: index % 2 == 0)
+        payload: (0..<index).map { UInt8(truncatingIfNeeded: $0) }, isJSON: index % 2 == 0,
+        isRetained: index % 3 == 0, isRepeated: index % 5 == 0)
     }
     let octets = Segment.octets(values)
     #expect(Segment.values(octets) == values)

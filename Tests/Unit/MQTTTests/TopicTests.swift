@@ -161,6 +161,28 @@ import Testing
     #expect(text(0xFFF0, [0x41], .raw) == "A")
   }
 
+  @Test func a_value_that_is_read_expires() throws {
+    let assistant = HomeAssistant(
+      prefix: "a/b", names: names, owner: "hall", gateway: "hall", isFleet: false)
+    func text(_ period: Duration?) throws -> String {
+      let messages = assistant.values(
+        BluetoothUUID(0x2A19), "2a19", of: "strap", at: nil, every: period)
+      let message = try #require(messages.first)
+      #expect(messages.count == 1 && assistant.node(inTopic: message.topic) == "atto_hall_strap")
+      return String(decoding: message.payload, as: UTF8.self)
+    }
+    #expect(try !text(nil).contains("expire_after"))
+    #expect(try text(.seconds(1)).contains(#""expire_after":60"#))
+    #expect(try text(.seconds(3600)).contains(#""expire_after":10800"#))
+    for topic in ["a/b/status", "a/b/x/config", "a/c/sensor/n/o/config", "atto/hall/strap/2a19"] {
+      #expect(assistant.node(inTopic: topic) == nil)
+    }
+    var birth = BrokerMessage(topic: "a/b/status", payload: Array("online".utf8))
+    #expect(assistant.isBirth(birth))
+    birth.isRetained = true
+    #expect(!assistant.isBirth(birth))
+  }
+
   @Test func discovery_messages_are_JSON() throws {
     let assistant = HomeAssistant(
       prefix: "homeassistant", names: names, owner: "hall", gateway: "hall", isFleet: false)

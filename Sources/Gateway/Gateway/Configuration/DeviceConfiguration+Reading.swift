@@ -69,10 +69,11 @@ extension DeviceConfiguration.NamedCharacteristic {
       self.init(name: name, uuid: try field.uuid)
       return
     }
-    let object = try ProfileObject(field, keys: ["uuid", "service", "decode"])
+    let object = try ProfileObject(field, keys: ["uuid", "service", "decode", "retain"])
     self.init(
       name: name, uuid: try object.required("uuid", "the characteristic's UUID").uuid,
-      service: try object["service"]?.uuid, decodes: try object["decode"]?.bool)
+      service: try object["service"]?.uuid, decodes: try object["decode"]?.bool,
+      isRetained: try object["retain"]?.bool)
   }
 }
 

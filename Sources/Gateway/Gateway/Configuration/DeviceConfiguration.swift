@@ -47,14 +47,18 @@ package struct DeviceConfiguration: Equatable, Sendable {
     package var service: BluetoothUUID?
     /// Whether values are decoded by the SIG's formats; nil: as the front end does by default.
     package var decodes: Bool?
+    /// Whether the broker keeps the last value; nil: as the front end does by default.
+    package var isRetained: Bool?
 
     package init(
-      name: String, uuid: BluetoothUUID, service: BluetoothUUID? = nil, decodes: Bool? = nil
+      name: String, uuid: BluetoothUUID, service: BluetoothUUID? = nil, decodes: Bool? = nil,
+      isRetained: Bool? = nil
     ) {
       self.name = name
       self.uuid = uuid
       self.service = service
       self.decodes = decodes
+      self.isRetained = isRetained
     }
   }
 }

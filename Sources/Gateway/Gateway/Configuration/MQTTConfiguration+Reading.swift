@@ -4,7 +4,7 @@ extension Configuration.MQTT {
   static let keys = [
     "url", "version", "user", "passwordFile", "caFile", "certificateFile", "keyFile", "alpn",
     "clientID", "topic", "homeAssistant", "homeAssistantPrefix", "qos", "keepAliveSeconds",
-    "queue", "queueLimit", "values", "connectAny", "allowPlaintext", "answers",
+    "queue", "queueLimit", "values", "retain", "connectAny", "allowPlaintext", "answers",
   ]
   /// Brokers that can be given.
   static let brokerLimit = 16
@@ -34,6 +34,7 @@ extension Configuration.MQTT {
       let word = try field.word(ValueStyle.allCases.map(\.rawValue))
       values = ValueStyle(rawValue: word) ?? values
     }
+    retains = try object["retain"]?.bool
     connectsAny = try object["connectAny"]?.bool ?? connectsAny
     allowsPlaintext = try object["allowPlaintext"]?.bool ?? allowsPlaintext
     queue = try object["queue"]?.filePath

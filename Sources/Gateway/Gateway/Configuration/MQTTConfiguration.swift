@@ -30,6 +30,9 @@ extension Configuration {
     package var homeAssistantPrefix = "homeassistant"
     /// The quality of service of values, 0 or 1.
     package var qos = 1
+    /// Whether the broker keeps the last value of each characteristic; nil: of those that are announced to Home
+    /// Assistant.
+    package var retains: Bool?
     /// How values are written.
     package var values = ValueStyle.json
     /// The seconds between keep-alive messages, 5 to 3600.

@@ -11,6 +11,8 @@ struct Subscription {
   var users: [UInt64: ClientCharacteristicConfiguration] = [:]
   /// What the device was told on this link.
   var written: ClientCharacteristicConfiguration = []
+  /// Values received, on all links.
+  var received: UInt64 = 0
   /// The write that is under way.
   var writing: Task<AttoError?, Never>?
 
@@ -48,6 +50,15 @@ extension Device {
       dropIfUnused(handle)
       throw error
     }
+  }
+
+  /// Reads a value that a user is subscribed to, and delivers it as an event. If the device sends the value
+  /// meanwhile, that event is enough, and the older value does not follow it.
+  func refresh(_ handle: AttributeHandle, for id: UInt64) async throws(GatewayError) {
+    let before = subscriptions[handle]?.received
+    let value = try await read(handle, for: id)
+    guard subscriptions[handle]?.received == before else { return }
+    users[id]?.events.add(.value(handle, value))
   }
 
   func unsubscribe(_ handle: AttributeHandle, for id: UInt64) async throws(GatewayError) {

@@ -83,6 +83,11 @@ package final class DeviceUse: Sendable {
     try await device.subscribe(handle, nil, for: id)
   }
 
+  /// Reads a value that is subscribed to and delivers it as an event, unless the device sends it meanwhile.
+  package func refresh(_ handle: AttributeHandle) async throws(GatewayError) {
+    try await device.refresh(handle, for: id)
+  }
+
   /// Ends a subscription. The device is told if no other user has one.
   package func unsubscribe(_ handle: AttributeHandle) async throws(GatewayError) {
     try await device.unsubscribe(handle, for: id)

@@ -20,6 +20,8 @@ final class DeviceSession {
   var use: DeviceUse?
   /// The topics of values, by the handles of the present database.
   var topics: [AttributeHandle: ValueTopic] = [:]
+  /// The last retained value of each topic, and whether it has waited for a broker since.
+  var last: [String: (value: KeptValue, isWaiting: Bool)] = [:]
   /// What was announced to Home Assistant, by topic.
   var announced: [String: Outgoing] = [:]
   /// Ends the use of a device on demand.
@@ -66,6 +68,11 @@ final class DeviceSession {
   /// Whether the values of a characteristic are decoded.
   func decodes(_ characteristic: Characteristic) -> Bool {
     configuration.characteristics.first { $0.uuid == characteristic.uuid }?.decodes ?? true
+  }
+
+  /// Whether the broker keeps the last value of a characteristic; nil: that is not configured.
+  func retains(_ characteristic: Characteristic) -> Bool? {
+    configuration.characteristics.first { $0.uuid == characteristic.uuid }?.isRetained
   }
 
   private static func text(_ handle: AttributeHandle) -> String {

@@ -21,6 +21,12 @@ extension MQTTFrontEnd {
       && (found[name].map { $0.0 !== session.device || $0.1 != session.configuration } ?? true)
     {
       remove(session)
+      // One that stays with another configuration publishes again what it has.
+      guard found[name] == nil else { continue }
+      clear {
+        fleet == nil
+          ? session.owns($0, names, homeAssistant) : session.isAnnounced($0, names)
+      }
     }
     for (name, (device, configuration)) in found where sessions[name] == nil {
       let session = DeviceSession(device, configuration)
@@ -34,17 +40,13 @@ extension MQTTFrontEnd {
       }
     }
     tickFleet()
+    clearStale()
   }
 
   private func remove(_ session: DeviceSession) {
     fleet?.remove(session.name)
     session.end()
     sessions[session.name] = nil
-    session.isConnected = false
-    publishStatus(of: session)
-    for topic in session.announced.keys {
-      publisher?.send(Outgoing(topic: topic, payload: [], retained: true))
-    }
   }
 
   /// Uses the device, which connects it, until ``release(_:)``.
@@ -78,6 +80,8 @@ extension MQTTFrontEnd {
     } else if wasConnected {
       publishStatus(of: session)
     }
+    // Another gateway of the fleet has newer ones.
+    if fleet != nil { session.last = [:] }
   }
 
   private func follow(_ device: String, _ use: DeviceUse) async {
@@ -102,7 +106,7 @@ extension MQTTFrontEnd {
           publishStatus(of: session)
           linked(session.name, false)
         case .databaseChanged:
-          session.topics = [:]
+          (session.topics, session.last) = ([:], [:])
           configure(session, use)
         }
       }
@@ -111,7 +115,14 @@ extension MQTTFrontEnd {
 
   private func publish(_ value: [UInt8], of handle: AttributeHandle, _ session: DeviceSession) {
     guard let topic = session.topics[handle] else { return }
-    publisher?.publish(topic.value(value, at: clock.now()))
+    publish(topic.value(value, at: clock.now()), session)
+  }
+
+  private func publish(_ value: KeptValue, _ session: DeviceSession) {
+    if value.isRetained {
+      session.last[value.topic] = (value, isWaiting: !(publisher?.isConnected ?? false))
+    }
+    publisher?.publish(value)
   }
 
   // MARK: - Characteristics
@@ -125,14 +136,36 @@ extension MQTTFrontEnd {
 
   private func subscribe(_ device: String, _ use: DeviceUse) async {
     guard let session = sessions[device], session.use === use else { return }
+    var isComplete = true
+    var readable: [AttributeHandle] = []
     for reference in session.configuration.subscribe {
       do throws(GatewayError) {
-        let (handle, _) = try await topic(reference, session, use)
-        try await use.subscribe(handle)
+        let (characteristic, _) = try await topic(reference, session, use, announces: true)
+        try await use.subscribe(characteristic.valueHandle)
+        if characteristic.properties.contains(.read) {
+          readable.append(characteristic.valueHandle)
+        }
       } catch {
         if Task.isCancelled { return }
+        isComplete = false
         failed(session, "cannot subscribe to \(reference): \(error)")
       }
+    }
+    // A value that changes rarely is known before it changes.
+    for handle in readable {
+      do throws(GatewayError) { try await use.refresh(handle) } catch {
+        if Task.isCancelled { return }
+        failed(session, "cannot read \(handle): \(error)")
+      }
+    }
+    for read in session.configuration.read {
+      let found = try? await topic(read.characteristic, session, use, announces: true)
+      if Task.isCancelled { return }
+      isComplete = isComplete && found != nil
+    }
+    if isComplete, fleet == nil, !session.isPassing {
+      let current = session.retainedTopics.union([names.status(of: device)])
+      clear { session.owns($0, names, homeAssistant) && !current.contains($0) }
     }
     // A task keeps its memory as long as it is referred to.
     if !Task.isCancelled { session.setup = nil }
@@ -146,23 +179,35 @@ extension MQTTFrontEnd {
   }
 
   /// Finds a characteristic, and makes its topic.
+  ///
+  /// - Parameter announces: whether its values are published without a request.
   func topic(
-    _ reference: CharacteristicReference, _ session: DeviceSession, _ use: DeviceUse
-  ) async throws(GatewayError) -> (AttributeHandle, ValueTopic) {
+    _ reference: CharacteristicReference, _ session: DeviceSession, _ use: DeviceUse,
+    announces: Bool = false
+  ) async throws(GatewayError) -> (Characteristic, ValueTopic) {
     let characteristic = try await use.characteristic(reference)
     let handle = characteristic.valueHandle
-    if let topic = session.topics[handle] { return (handle, topic) }
+    if let topic = session.topics[handle], !announces { return (characteristic, topic) }
     let name = session.name(of: characteristic, in: try await use.database())
-    let topic = ValueTopic(
-      names.value(name, of: session.name), of: characteristic.uuid,
-      decodes: session.decodes(characteristic), style: settings.values, via: gateway)
-    session.topics[handle] = topic
-    if let homeAssistant, !session.isPassing {
-      let address = await session.device.address
-      announce(
-        homeAssistant.values(characteristic.uuid, name, of: session.name, at: address), session)
+    var messages: [Outgoing] = []
+    if announces, let homeAssistant, !session.isPassing {
+      let period = session.configuration.read.filter { $0.characteristic == reference }
+        .map(\.period).max()
+      messages = homeAssistant.values(
+        characteristic.uuid, name, of: session.name, at: await session.device.address,
+        every: period)
     }
-    return (handle, topic)
+    let topic =
+      session.topics[handle]
+      ?? ValueTopic(
+        names.value(name, of: session.name), of: characteristic.uuid,
+        decodes: session.decodes(characteristic), style: settings.values,
+        isRetained: !session.isPassing
+          && (session.retains(characteristic) ?? settings.retains ?? !messages.isEmpty),
+        via: gateway)
+    session.topics[handle] = topic
+    announce(messages, session)
+    return (characteristic, topic)
   }
 
   private func repeatedly(
@@ -172,9 +217,10 @@ extension MQTTFrontEnd {
     while !Task.isCancelled {
       if session.isConnected {
         do throws(GatewayError) {
-          let (handle, topic) = try await topic(read.characteristic, session, use)
-          let value = try await use.read(handle)
-          publisher?.publish(topic.value(value, at: clock.now()))
+          let (characteristic, topic) = try await topic(
+            read.characteristic, session, use, announces: true)
+          let value = try await use.read(characteristic.valueHandle)
+          publish(topic.value(value, at: clock.now()), session)
         } catch {
           if session.isConnected { failed(session, "cannot read \(read.characteristic): \(error)") }
         }

@@ -115,14 +115,14 @@ extension MQTTFrontEnd {
     let use = try await connected(session)
     switch (request.topic, request.action) {
     case (.get(_, let characteristic), _):
-      let (handle, topic) = try await topic(try reference(characteristic), session, use)
-      answer.value(try await use.read(handle), topic.format)
+      let (found, topic) = try await topic(try reference(characteristic), session, use)
+      answer.value(try await use.read(found.valueHandle), topic.format)
     case (.set(_, let characteristic), .write(let value, let withResponse)):
       let found = try await use.characteristic(try reference(characteristic))
       try await use.write(value, to: found.valueHandle, withResponse: withResponse)
       answer.done()
     case (.subscribe(_, let characteristic), .subscribe(let isOn)):
-      let (handle, _) = try await topic(try reference(characteristic), session, use)
+      let handle = try await topic(try reference(characteristic), session, use).0.valueHandle
       if isOn { try await use.subscribe(handle) } else { try await use.unsubscribe(handle) }
       answer.done()
     case (.sequence, .named(let name)): answer.values(try await use.perform(sequence: name))

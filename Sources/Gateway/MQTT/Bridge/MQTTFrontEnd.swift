@@ -44,6 +44,9 @@ package actor MQTTFrontEnd: FrontEnd {
   var fleet: Fleet?
   var fleetTimer: LoopTimer?
   var isFleetBusy = false
+  /// Until it ends, starts of Home Assistant are answered by its end.
+  var birthTimer: LoopTimer?
+  var isBirthWaiting = false
   /// Gateways whose last will was published.
   var offlineGateways: Set<String> = []
 
@@ -85,7 +88,7 @@ package actor MQTTFrontEnd: FrontEnd {
   package func run(_ hub: Hub) async throws {
     self.hub = hub
     let publisher = Publisher(
-      brokerSettings, queue: try await openQueue(), on: loop
+      brokerSettings, isFleet: fleetName != nil, queue: try await openQueue(), on: loop
     ) { [weak self] event in
       guard let self else { return }
       self.assumeIsolated { $0.happened(event) }
@@ -111,6 +114,7 @@ package actor MQTTFrontEnd: FrontEnd {
     hearing?.cancel()
     pairing.cancel()
     keeping.cancel()
+    birthTimer?.cancel()
     stopFleet()
     await stop()
   }
@@ -147,7 +151,7 @@ package actor MQTTFrontEnd: FrontEnd {
 
   private var clientID: String { settings.clientID ?? "atto-\(gateway)" }
 
-  private func openQueue() async throws -> (file: QueueFile, stored: Outbox.Stored)? {
+  private func openQueue() async throws -> QueueFile.Content? {
     guard let queuePath else {
       log(.warning, "mqtt: no queue file: values are kept in memory while no broker can be reached")
       return nil
@@ -173,6 +177,7 @@ package actor MQTTFrontEnd: FrontEnd {
       pause = min(pause * 2, Self.queuePauses.upperBound)
       if let queue = try? await open(queuePath) {
         publisher.keep(in: queue)
+        clearStale()
         log(.notice, "mqtt: the queue \(queuePath) works: values are kept")
       }
     }
@@ -180,14 +185,13 @@ package actor MQTTFrontEnd: FrontEnd {
 
   private func open(
     _ path: String
-  ) async throws(StoreError) -> (file: QueueFile, stored: Outbox.Stored) {
+  ) async throws(StoreError) -> QueueFile.Content {
     let loop = loop
-    let opened: Result<(file: QueueFile, stored: Outbox.Stored), StoreError>? =
+    let opened: Result<QueueFile.Content, StoreError>? =
       await withCheckedContinuation { continuation in
         Blocking.run(on: loop) {
           Result { () throws(StoreError) in
-            let file = try QueueFile(path: path)
-            return (file, try file.stored())
+            try QueueFile(path: path).content()
           }
         } done: {
           continuation.resume(returning: $0)
@@ -205,12 +209,9 @@ package actor MQTTFrontEnd: FrontEnd {
     case .connected:
       log(.notice, "mqtt: connected to \(publisher?.broker.map { "\($0)" } ?? "the broker")")
       publisher?.subscribe(names.requestFilters)
+      if let homeAssistant { publisher?.subscribe([homeAssistant.birthTopic]) }
       publish(names.status, gatewayStatus("online"))
-      forgetSensors()
-      for session in sessions.values {
-        if fleet == nil || session.use != nil { publishStatus(of: session) }
-        for message in session.announced.values { publisher?.send(message) }
-      }
+      publishState()
       for question in hub?.assumeIsolated({ $0.openQuestions }) ?? [] { tell(.asked(question)) }
       fleetConnected()
     case .disconnected(let fault):
@@ -221,6 +222,7 @@ package actor MQTTFrontEnd: FrontEnd {
     case .disk(let fault?): log(.error, "mqtt: the queue: \(fault)")
     case .disk(nil): log(.notice, "mqtt: the queue accepts values again")
     case .message(let message):
+      if homeAssistant?.isBirth(message) ?? false { return homeAssistantStarted() }
       if receiveInFleet(message) { return }
       receive(message)
     }

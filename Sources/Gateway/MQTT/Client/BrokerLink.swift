@@ -96,13 +96,6 @@ final class BrokerLink {
   /// Whether the network does not accept more at the moment.
   var isFull: Bool { process?.isFull ?? false }
 
-  /// Publishes a value at QoS 0.
-  ///
-  /// - Returns: false if the connection has ended, or the broker takes no message of that size.
-  func publish(_ topic: String, _ payload: [UInt8]) -> Bool {
-    publish(Outgoing(topic: topic, payload: payload, qos: 0)) != nil
-  }
-
   /// Publishes a message.
   ///
   /// - Returns: its ID, 0 at QoS 0; nil if the connection has ended, or the broker takes no message of that size.

@@ -10,11 +10,15 @@ struct KeptValue: Equatable, Sendable {
   var payload: [UInt8]
   /// Whether the payload is a JSON object, which gets `"late":true` if it is sent late.
   var isJSON: Bool
+  /// Whether the broker keeps it for later subscribers. An empty payload removes what the broker keeps.
+  var isRetained = false
+  /// Whether it was published before; then it is late.
+  var isRepeated = false
 }
 
 /// Values as the octets of a record of the queue file: for each the number and the time (8 octets, least
-/// significant first), the count of the topic's octets (2), of the payload's (4), 1 for JSON, the topic
-/// and the payload.
+/// significant first), the count of the topic's octets (2), of the payload's (4), flags (1: JSON,
+/// 2: retained, 4: repeated), the topic and the payload.
 enum Segment {
   /// Octets before the topic.
   private static let header = 23
@@ -29,7 +33,8 @@ enum Segment {
       append(UInt64(bitPattern: value.time), 8, to: &octets)
       append(UInt64(value.topic.utf8.count), 2, to: &octets)
       append(UInt64(value.payload.count), 4, to: &octets)
-      octets.append(value.isJSON ? 1 : 0)
+      octets.append(
+        (value.isJSON ? 1 : 0) | (value.isRetained ? 2 : 0) | (value.isRepeated ? 4 : 0))
       octets += value.topic.utf8
       octets += value.payload
     }
@@ -47,13 +52,14 @@ enum Segment {
       let payloadCount = Int(number(rest[(start + 18)..<(start + 22)]))
       guard rest.count - header >= topicCount + payloadCount else { return nil }
       let topic = start + header
+      let flags = rest[start + 22]
       values.append(
         KeptValue(
           number: number(rest[start..<(start + 8)]),
           time: Int64(bitPattern: number(rest[(start + 8)..<(start + 16)])),
           topic: String(decoding: rest[topic..<(topic + topicCount)], as: UTF8.self),
           payload: Array(rest[(topic + topicCount)..<(topic + topicCount + payloadCount)]),
-          isJSON: rest[start + 22] == 1))
+          isJSON: flags & 1 != 0, isRetained: flags & 2 != 0, isRepeated: flags & 4 != 0))
       rest = rest[(topic + topicCount + payloadCount)...]
     }
     return values

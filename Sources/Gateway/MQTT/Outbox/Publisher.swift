@@ -33,6 +33,9 @@ final class Publisher {
   private var file: QueueFile?
   private let limit: Int
   private var outbox: Outbox
+  private let retained: RetainedTopics
+  /// In a fleet another gateway may have published a newer value than one that is late.
+  private let isFleet: Bool
   private var connection: BrokerConnection?
   private let report: (Event) -> Void
   private var window = 0
@@ -46,12 +49,15 @@ final class Publisher {
   private(set) var refused = 0
   private var isStopped = false
 
-  /// - Parameter queue: the open file and what it holds; nil: values are kept in memory, until ``keep(in:)``.
+  /// - Parameter queue: nil: values are kept in memory, until ``keep(in:)``.
   init(
-    _ settings: BrokerSettings, queue: (file: QueueFile, stored: Outbox.Stored)?, on loop: Loop,
+    _ settings: BrokerSettings, isFleet: Bool, queue: QueueFile.Content?, on loop: Loop,
     report: @escaping (Event) -> Void
   ) {
     self.loop = loop
+    self.isFleet = isFleet
+    retained = RetainedTopics(on: loop)
+    if let queue { retained.keep(in: queue.file, queue.retained) }
     self.report = report
     qos = settings.mqtt.qos
     file = queue?.file
@@ -62,8 +68,9 @@ final class Publisher {
   }
 
   /// Keeps values in a file from now on.
-  func keep(in queue: (file: QueueFile, stored: Outbox.Stored)) {
+  func keep(in queue: QueueFile.Content) {
     guard !isStopped else { return }
+    retained.keep(in: queue.file, queue.retained)
     file = queue.file
     outbox.attach(queue.stored, limit: limit)
     pump()
@@ -112,11 +119,26 @@ final class Publisher {
 
   /// Publishes a value, now or when the broker can be reached.
   func publish(_ value: KeptValue) {
+    if value.isRetained { retained.add(value.topic) }
     if qos == 0, !outbox.hasWaiting, let link = connection?.link, link.isConnected, !link.isFull {
+      var message = message(value, isLate: false)
+      message.qos = 0
       // A broker that refuses its size refuses it always.
-      if link.publish(value.topic, value.payload) { return published += 1 }
+      if link.publish(message) != nil { return published += 1 }
     }
     outbox.append(value, at: now)
+    pump()
+  }
+
+  /// The topics that have a retained message of this gateway's.
+  var retainedTopics: Set<String> { retained.topics }
+
+  /// Removes the retained message of a topic, after the values that wait.
+  func clear(_ topic: String) {
+    retained.remove(topic)
+    outbox.append(
+      KeptValue(number: 0, time: 0, topic: topic, payload: [], isJSON: false, isRetained: true),
+      at: now)
     pump()
   }
 
@@ -153,6 +175,9 @@ final class Publisher {
 
   /// Publishes a message of the moment.
   func send(_ message: Outgoing) {
+    if message.retained {
+      message.payload.isEmpty ? retained.remove(message.topic) : retained.add(message.topic)
+    }
     guard let link = connection?.link, link.isConnected else { return droppedMessages += 1 }
     if link.isFull || !messages.isEmpty {
       guard messages.count < Self.messageLimit else { return droppedMessages += 1 }
@@ -177,6 +202,7 @@ final class Publisher {
       // Refused for good, for instance because the user may not publish there.
       if reason >= 128 { refused += 1 }
       pump()
+      if outbox.count == 0 { retained.acknowledged() }
       isStuck = false
       progressed()
     case .writable:
@@ -216,8 +242,11 @@ final class Publisher {
   }
 
   private func message(_ value: KeptValue, isLate: Bool) -> Outgoing {
-    var message = Outgoing(topic: value.topic, payload: value.payload)
-    guard isLate else { return message }
+    var message = Outgoing(topic: value.topic, payload: value.payload, retained: value.isRetained)
+    guard !value.payload.isEmpty || !value.isRetained, isLate || value.isRepeated else {
+      return message
+    }
+    if isFleet, !value.isRepeated { message.retained = false }
     if value.isJSON, value.payload.last == UInt8(ascii: "}") {
       message.payload.removeLast()
       message.payload += ",\"late\":true}".utf8

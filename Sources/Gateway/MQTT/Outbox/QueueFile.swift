@@ -2,7 +2,7 @@ import AttoStore
 import Synchronization
 
 /// The file of the values that wait for the broker: an SQLite database with a segment of values in each
-/// row. The functions block on the disk.
+/// row. It also has the topics that have a retained message of the gateway's. The functions block on the disk.
 ///
 /// One process uses it at a time. A segment is removed when all its values are acknowledged, so after a
 /// crash up to ``Segment/valueLimit`` values arrive again.
@@ -37,6 +37,7 @@ final class QueueFile: Sendable {
         """)
       // Numbers are not used again, even when the table is empty.
       try opened.run("CREATE TABLE IF NOT EXISTS highest(number INTEGER NOT NULL)")
+      try opened.run("CREATE TABLE IF NOT EXISTS retained(topic TEXT PRIMARY KEY) WITHOUT ROWID")
       try opened.run("INSERT INTO highest SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM highest)")
     }
     database = Mutex(opened)
@@ -54,6 +55,18 @@ final class QueueFile: Sendable {
   }
 
   /// What the file holds.
+  func content() throws(StoreError) -> Content {
+    Content(file: self, stored: try stored(), retained: try retainedTopics())
+  }
+
+  /// An open file and what it holds.
+  struct Content: Sendable {
+    let file: QueueFile
+    let stored: Outbox.Stored
+    let retained: Set<String>
+  }
+
+  /// The values that wait.
   func stored() throws(StoreError) -> Outbox.Stored {
     try use { (database) throws(StoreError) in
       Outbox.Stored(
@@ -77,6 +90,32 @@ final class QueueFile: Sendable {
           .integer(Int64(last.number)), .integer(Int64(values.count)),
           .octets(Segment.octets(values)))
         try database.run("UPDATE highest SET number = ?", .integer(Int64(last.number)))
+      }
+    }
+  }
+
+  /// The topics that have a retained message, as far as ``RetainedTopics/limit`` allows.
+  func retainedTopics() throws(StoreError) -> Set<String> {
+    try use { (database) throws(StoreError) in
+      var topics: Set<String> = []
+      try database.run("SELECT topic FROM retained LIMIT \(RetainedTopics.limit)") {
+        (row) throws(StoreError) in topics.insert(row.text(0))
+      }
+      return topics
+    }
+  }
+
+  /// Adds topics that have a retained message, and removes those that have none any more. Has reached the disk
+  /// when it returns.
+  func changeRetained(_ added: Set<String>, _ removed: Set<String>) throws(StoreError) {
+    try use { (database) throws(StoreError) in
+      try database.transaction { () throws(StoreError) in
+        for topic in removed {
+          try database.run("DELETE FROM retained WHERE topic = ?", .text(topic))
+        }
+        for topic in added {
+          try database.run("INSERT OR IGNORE INTO retained VALUES(?)", .text(topic))
+        }
       }
     }
   }

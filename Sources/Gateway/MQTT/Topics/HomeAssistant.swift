@@ -78,10 +78,32 @@ struct HomeAssistant: Sendable {
       ], availability: isFleet ? [] : [gatewayAvailability])
   }
 
+  /// Where Home Assistant says that it has started.
+  var birthTopic: String { prefix + "/status" }
+
+  /// Whether a message says that Home Assistant has started. A retained one says nothing of now.
+  func isBirth(_ message: BrokerMessage) -> Bool {
+    message.topic == birthTopic && message.payload.elementsEqual("online".utf8)
+      && !message.isRetained
+  }
+
+  /// The level of a device in the topics of its announcements.
+  func node(of device: String) -> String { Self.identifier("atto_\(owner)_\(device)") }
+
+  /// The level of a device in the topic of an announcement; nil: it is no such topic.
+  func node(inTopic topic: String) -> Substring? {
+    guard topic.hasPrefix(prefix + "/"), topic.hasSuffix("/config") else { return nil }
+    let levels = topic.dropFirst(prefix.count + 1).split(separator: "/")
+    return levels.count == 4 ? levels[1] : nil
+  }
+
   /// The messages for a characteristic: as many as it has fields that Home Assistant knows.
+  ///
+  /// - Parameter period: the time between two reads; after three of them, and at least a minute, without a value
+  ///   the sensor is unavailable. Nil: the value is only published when it changes.
   func values(
     _ uuid: BluetoothUUID, _ characteristic: String, of device: String,
-    at address: BluetoothAddress?
+    at address: BluetoothAddress?, every period: Duration? = nil
   ) -> [Outgoing] {
     Self.sensors.filter { $0.uuid == uuid.short }.map { sensor in
       var fields: [(String, JSON)] = [
@@ -92,6 +114,10 @@ struct HomeAssistant: Sendable {
       ]
       if let kind = sensor.kind { fields.append(("device_class", .string(kind))) }
       if let unit = sensor.unit { fields.append(("unit_of_measurement", .string(unit))) }
+      if let period {
+        let seconds = max(60, 3 * Int(period.components.seconds))
+        fields.append(("expire_after", .integer(seconds)))
+      }
       let availability = (isFleet ? [] : [gatewayAvailability]) + [availability(of: device)]
       return message(
         "sensor", "\(characteristic)_\(sensor.field)", of: device, at: address, fields,
@@ -118,7 +144,7 @@ struct HomeAssistant: Sendable {
     _ component: String, _ object: String, of device: String, at address: BluetoothAddress?,
     _ fields: [(String, JSON)], availability: [JSON], about: [(name: String, value: JSON)] = []
   ) -> Outgoing {
-    let node = Self.identifier("atto_\(owner)_\(device)")
+    let node = node(of: device)
     let id = "\(node)_\(Self.identifier(object))"
     var described: [(name: String, value: JSON)] = [
       ("identifiers", .array([.string(node)])), ("name", .string(device)),

@@ -10,15 +10,18 @@ struct ValueTopic: Sendable {
   let topic: String
   let format: ValueFormat?
   let style: Configuration.MQTT.ValueStyle
+  /// Whether the broker keeps the last value.
+  let isRetained: Bool
   /// The end of each object: `,"via":"hall"}`.
   private let end: [UInt8]
 
   init(
     _ topic: String, of uuid: BluetoothUUID, decodes: Bool, style: Configuration.MQTT.ValueStyle,
-    via gateway: String
+    isRetained: Bool = false, via gateway: String
   ) {
     self.topic = topic
     self.style = style
+    self.isRetained = isRetained
     format = decodes && style == .json ? ValueFormat(of: uuid) : nil
     end = Array(",\"via\":".utf8) + JSON.string(gateway).octets + Array("}".utf8)
   }
@@ -47,7 +50,8 @@ struct ValueTopic: Sendable {
       payload += end
     }
     return KeptValue(
-      number: 0, time: time.milliseconds, topic: topic, payload: payload, isJSON: style == .json)
+      number: 0, time: time.milliseconds, topic: topic, payload: payload, isJSON: style == .json,
+      isRetained: isRetained)
   }
 
   private static func write(hex octets: [UInt8], to text: inout [UInt8]) {
