@@ -188,7 +188,7 @@ let package = Package(
       name: "AttoESPHome",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoGATT", "AttoGateway", "AttoLinks", "AttoRadio",
-        "AttoStreams", "CAttoLinux", "CAttoSodium",
+        "AttoStreams", "CAttoSodium",
       ],
       path: "Sources/Gateway/ESPHome", swiftSettings: common + inheriting),
     .executableTarget(

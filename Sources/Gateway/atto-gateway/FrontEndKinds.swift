@@ -9,7 +9,8 @@ extension FrontEndKind {
       "esphome", isSame: { $0.esphome == $1.esphome && $0.name == $1.name },
       make: { configuration, hub in
         configuration.esphome.map {
-          ESPHomeServer($0, name: configuration.name, loop: hub.loop, log: hub.logging)
+          ESPHomeServer(
+            $0, name: configuration.name, hub.identity, loop: hub.loop, log: hub.logging)
         }
       }),
     FrontEndKind(
@@ -21,7 +22,7 @@ extension FrontEndKind {
       },
       make: { configuration, hub in
         configuration.mqtt.map { _ in
-          MQTTFrontEnd(configuration, loop: hub.loop, log: hub.logging)
+          MQTTFrontEnd(configuration, hub.identity, loop: hub.loop, log: hub.logging)
         }
       }),
   ]

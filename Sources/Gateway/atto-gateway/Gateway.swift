@@ -42,7 +42,7 @@ import Glibc
       complain("warning: state: cannot write to the folder \(state): \(reason)")
     }
     print(
-      "\(file): devices: \(configuration.devices.count), adapters: "
+      "\(file): name: \(configuration.name), devices: \(configuration.devices.count), adapters: "
         + configuration.adapters.map(\.description).joined(separator: ", "))
   }
 

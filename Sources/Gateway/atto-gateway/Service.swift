@@ -61,12 +61,18 @@ actor Service {
       await self.loadBonds(of: name)
       return try await Hub.open(name, loop)
     }
+    let (identity, identityProblem) = identity
     let hub = Hub(
-      configuration, store: store, loop: loop, opening: opening,
+      configuration, identity: identity, store: store, loop: loop, opening: opening,
       whenStoreWorks: { () throws(StoreError) in try await self.resumeBonds() },
       log: { log.add($0, $1) })
     self.hub = hub
     if let storeFault { await hub.storeFailed(storeFault) }
+    if let identityProblem {
+      log.add(
+        .warning,
+        "under another name Home Assistant will not recognise the gateway: \(identityProblem)")
+    }
     let frontEnds = FrontEnds(FrontEndKind.all, on: hub)
     self.frontEnds = frontEnds
     let servers = StatusServers(loop, log) { [began] in
@@ -100,10 +106,17 @@ actor Service {
 
   // MARK: The store
 
+  private var stateFolder: String? { configuration.state ?? environment("STATE_DIRECTORY") }
+
   /// nil for the default path.
   private var storePath: String? {
-    let folder = configuration.state ?? environment("STATE_DIRECTORY")
-    return configuration.store ?? folder.map { "\($0)/store.sqlite" }
+    configuration.store ?? stateFolder.map { "\($0)/store.sqlite" }
+  }
+
+  /// The gateway's identity, and why it depends on the name; nil if it does not, or if there is no state folder.
+  private var identity: (GatewayIdentity, String?) {
+    guard let stateFolder else { return (GatewayIdentity(name: configuration.name), nil) }
+    return GatewayIdentity.kept(in: stateFolder, name: configuration.name)
   }
 
   /// Loads the bonds of an adapter into the kernel, and keeps new ones from now on. Again each time that the

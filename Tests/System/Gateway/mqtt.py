@@ -573,7 +573,7 @@ def refusals(bench: Bench) -> None:
             (connack(0x97), "refuses the connection: Quota", "raise the broker's limits"),
             (connack(0x9C, server="other:1884"), "refuses the connection: Use", 'set "url" to other:1884'),
             (connack(0) + b"\xe0\2\x8e\0", "ended the connection: Session taken over",
-             'another client has connected as "atto-hall"'),
+             'another client has connected as "atto-hall-'),
             (b"", "cannot connect to mqtt://", 'use "mqtts://" if the broker expects TLS')]:
         # The last gateway's attempts wait at another port.
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -907,11 +907,69 @@ def restarts(bench: Bench) -> None:
     bench.until(lambda: set(retained(bench)) == {"atto/attic/status"}, "the old name is cleared")
 
 
+def names(bench: Bench) -> None:
+    """A gateway that is called otherwise is the same one to Home Assistant; a second one of a name is refused."""
+    tally = bench.tally
+    bench.broker()
+    bench.device(battery(), "tag")
+    listener = bench.listener()
+    esphome = lambda: {"esphome": {"encryption": False, "listen": f"127.0.0.1:{free_port()}"}}  # noqa: E731
+    gateway = bench.gateway(["tag"], subscribe="2A19", others=esphome())
+    listener.on("atto/hall/tag/2a19")
+    address = re.search(r"listening at \S+ as ([0-9A-F:]{17})", bench.log()).group(1)
+    identity = json.loads((bench.path / "hall" / "identity.json").read_text())
+    tally.equal(identity["address"], address.replace(":", "").lower(), "the identity is stored")
+
+    # The second one has a state folder of its own.
+    file = bench.path / "second.json"
+    (bench.path / "second").mkdir(mode=0o700)
+    file.write_text(json.dumps(json.loads((bench.path / "hall.json").read_text())
+                               | esphome() | {"state": str(bench.path / "second")}))
+    second = bench.start(*confined(bench.programs), file, "--control", bench.path / "second.control",
+                         log="second.log")
+    bench.logged('another gateway named "hall" is connected to mqtt://', log="second.log")
+    bench.logged('hint: give each gateway a "name" of its own', log="second.log")
+    begin = len(listener.seen)
+    answer = listener.ask("atto/hall/tag/2a19/get")
+    tally.equal(answer.get("value"), "64", "the first goes on")
+    tally.check(all(json.loads(m.payload)["id"] == identity["instance"] for m in listener.seen[begin:]
+                    if m.topic == "atto/hall/status"), "its status stays")
+    status = bench.run(bench.programs / "atto-gateway", "status", "--control", bench.path / "second.control")
+    tally.check('another gateway named "hall"' in status.stdout, "the status says why", status.stdout)
+    tally.equal((bench.log("second.log").count("another gateway"), bench.log("second.log").count("mqtt: connected")),
+                (1, 0), "once")
+    # A second one that dies takes nothing along.
+    bench.kill(second)
+    # The first one is killed and comes back; its last will and its status are its own.
+    bench.kill(gateway)
+    listener.on("atto/hall/status", lambda m: state(m) == "offline")
+    gateway = bench.gateway(["tag"], subscribe="2A19", others=esphome())
+    listener.on("atto/hall/status", lambda m: state(m) == "online")
+    # A status that the broker has kept of a dead gateway does not keep the name for ever.
+    bench.kill(gateway)
+    listener.client.publish("atto/hall/status", json.dumps(
+        {"state": "online", "gateway": "hall", "id": "00000000"}), qos=1, retain=True)
+    gateway = bench.gateway(["tag"], subscribe="2A19", others=esphome())
+    listener.on("atto/hall/status",
+                lambda m: state(m) == "online" and json.loads(m.payload)["id"] == identity["instance"])
+    # Messages about the name that are none.
+    for topic in ("claim", "status"):
+        for payload in ("", "{", "[1]", '{"state":"taken","gateway":"hall"}', "x" * 2000,
+                        '{"state":"offline","gateway":"hall","id":"11111111"}'):
+            listener.client.publish(f"atto/hall/{topic}", payload, qos=1)
+    # It says again that it is online.
+    listener.on("atto/hall/status", lambda m: m.payload.endswith(f'"{identity["instance"]}"}}'.encode()))
+    tally.equal(listener.ask("atto/hall/tag/2a19/get").get("value"), "64", "nonsense")
+    bench.kill(gateway, signal.SIGTERM)
+    (bench.path / "hall").rename(bench.path / "attic")
+    bench.gateway(["tag"], name="attic", subscribe="2A19", others=esphome())
+    listener.on("atto/attic/tag/2a19")
+    tally.check(f" as {address}" in bench.log("attic.log"), "the address stays", bench.log("attic.log"))
+
+
 TESTS = [
-    everything, passkeys, any_device, sensors, security, refusals, alpn, gateway_dies, broker_restarts, burst,
-    full_disk, queue_later, fleet,
-    everything, restarts, passkeys, any_device, security, refusals, alpn, gateway_dies, broker_restarts, burst, full_disk,
-    queue_later, fleet,
+    everything, restarts, names, passkeys, any_device, sensors, security, refusals, alpn, gateway_dies,
+    broker_restarts, burst, full_disk, queue_later, fleet,
 ]
 
 

@@ -544,7 +544,7 @@ def without_proc(bench: Bench) -> None:
             capture_output=True, timeout=PATIENCE)
         return ended.returncode, ended.stdout + ended.stderr
 
-    expect(run("--check", bench.file) == (0, f"{bench.file}: devices: 0, adapters: air\n"), "not checked")
+    expect(run("--check", bench.file) == (0, f"{bench.file}: name: hall, devices: 0, adapters: air\n"), "not checked")
     code, text = run(bench.file)
     expect(code == 3 and "/proc is not mounted" in text and "hint: mount" in text, text)
 

@@ -114,13 +114,14 @@ import Testing
   }
 
   @Test func identitiesAreStableAndDiffer() {
-    let hall = ServerIdentity(name: "hall", machine: [1, 2, 3])
-    #expect(hall == ServerIdentity(name: "hall", machine: [1, 2, 3]))
-    #expect(hall.address != ServerIdentity(name: "cellar", machine: [1, 2, 3]).address)
-    #expect(hall.address != ServerIdentity(name: "hall", machine: [1, 2, 4]).address)
+    let hall = GatewayIdentity(name: "hall", machine: [1, 2, 3])
+    #expect(hall == GatewayIdentity(name: "hall", machine: [1, 2, 3]))
+    #expect(hall.address != GatewayIdentity(name: "cellar", machine: [1, 2, 3]).address)
+    #expect(hall.address != GatewayIdentity(name: "hall", machine: [1, 2, 4]).address)
     // Locally administered, of one station.
     #expect(hall.address >> 40 & 3 == 2 && hall.address >> 48 == 0)
-    #expect(hall.digits.count == 12 && hall.addressText.count == 17)
+    let server = ServerIdentity(name: "hall", hall)
+    #expect(server.digits.count == 12 && server.addressText.count == 17)
   }
 }
 
@@ -138,7 +139,8 @@ final class ServerBench: Sendable {
     let hub = Hub(Configuration(name: "hall"), loop: clock.loop) { (_, loop) throws(RadioError) in
       try air.adapter(loop: loop)
     }
-    let server = ESPHomeServer(configuration, name: "hall", loop: clock.loop)
+    let server = ESPHomeServer(
+      configuration, name: "hall", GatewayIdentity(name: "hall"), loop: clock.loop)
     self.server = server
     task = Task(executorPreference: clock.loop.tasks) {
       async let running: Void = hub.run()

@@ -92,8 +92,12 @@ import Testing
     #expect(configuration.devices[2].match.company == 0x59)
   }
 
+  @Test func theNameIsTheHosts() throws {
+    let name = try #require(HostName.gatewayName)
+    #expect(try Self.read("{}").name == name)
+  }
+
   @Test(arguments: [
-    (#"{}"#, "gateway.json:1:1: expected the key \"name\", the gateway's name, found none"),
     (#"{"name": "a/b"}"#, #"1:10: name: expected a name of 1 to 64 letters"#),
     ("{\"name\": \"a\",\n \"device\": []}", #"2:12: device: expected one of the keys"#),
     (#"{"name": "a", "device": []}"#, #"(did you mean "devices"?)"#),

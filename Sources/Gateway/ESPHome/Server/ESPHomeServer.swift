@@ -51,15 +51,16 @@ package actor ESPHomeServer: FrontEnd {
     loop.asUnownedSerialExecutor()
   }
 
-  /// A server that does nothing until ``run(_:)``. Reads the machine's identity from a file.
+  /// A server that does nothing until ``run(_:)``.
   package init(
-    _ configuration: Configuration.ESPHome, name: String, loop: Loop,
+    _ configuration: Configuration.ESPHome, name: String, _ identity: GatewayIdentity, loop: Loop,
     log: @escaping Hub.Logging = { _, _ in }
   ) {
     self.configuration = configuration
     self.loop = loop
     logging = log
-    identity = ServerIdentity(name: name, friendlyName: configuration.friendlyName)
+    self.identity = ServerIdentity(
+      name: name, friendlyName: configuration.friendlyName, identity)
   }
 
   nonisolated func log(_ level: LogLevel, _ text: String) { logging(level, "esphome: \(text)") }

@@ -32,7 +32,7 @@ extension Configuration {
 
   private init(_ field: ProfileField) throws(ProfileError) {
     let object = try ProfileObject(field, keys: Self.keys)
-    self.init(name: try object.required("name", "the gateway's name").name)
+    self.init(name: try Self.name(object))
     if let field = object["adapters"] { adapters = try Self.adapters(field) }
     esphome = try object["esphome"].map(ESPHome.init)
     mqtt = try object["mqtt"].map(MQTT.init)
@@ -92,6 +92,18 @@ extension Configuration {
         )
       }
     }
+  }
+
+  /// The name, or else the host's without its domain.
+  private static func name(_ object: ProfileObject) throws(ProfileError) -> String {
+    if let field = object["name"] { return try field.name }
+    guard let name = HostName.gatewayName else {
+      throw ProfileError(
+        object.path,
+        expected: "the key \"name\", the gateway's name, because this host has no name",
+        found: "none")
+    }
+    return name
   }
 
   private static func adapters(_ field: ProfileField) throws(ProfileError) -> [AdapterName] {

@@ -143,7 +143,7 @@ extension Device {
   func received(_ handle: AttributeHandle, _ octets: [UInt8]) {
     counted.values += 1
     if handle == serviceChangedHandle { databaseChanged() }
-    subscriptions[handle]?.received += 1
+    if !refreshes.isEmpty { refreshes = refreshes.filter { $0.handle != handle } }
     guard let subscription = subscriptions[handle] else { return }
     for id in subscription.users.keys {
       guard let user = users[id] else { continue }

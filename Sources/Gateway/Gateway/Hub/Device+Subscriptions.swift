@@ -11,8 +11,6 @@ struct Subscription {
   var users: [UInt64: ClientCharacteristicConfiguration] = [:]
   /// What the device was told on this link.
   var written: ClientCharacteristicConfiguration = []
-  /// Values received, on all links.
-  var received: UInt64 = 0
   /// The write that is under way.
   var writing: Task<AttoError?, Never>?
 
@@ -20,6 +18,12 @@ struct Subscription {
   var wanted: ClientCharacteristicConfiguration {
     users.values.reduce(into: []) { $0.formUnion($1) }
   }
+}
+
+/// A value that is read for a subscribed user.
+struct Refresh: Hashable {
+  let user: UInt64
+  let handle: AttributeHandle
 }
 
 extension Device {
@@ -55,10 +59,11 @@ extension Device {
   /// Reads a value that a user is subscribed to, and delivers it as an event. If the device sends the value
   /// meanwhile, that event is enough, and the older value does not follow it.
   func refresh(_ handle: AttributeHandle, for id: UInt64) async throws(GatewayError) {
-    let before = subscriptions[handle]?.received
+    let refresh = Refresh(user: id, handle: handle)
+    guard refreshes.insert(refresh).inserted else { return }
+    defer { refreshes.remove(refresh) }
     let value = try await read(handle, for: id)
-    guard subscriptions[handle]?.received == before else { return }
-    users[id]?.events.add(.value(handle, value))
+    if refreshes.contains(refresh) { users[id]?.events.add(.value(handle, value)) }
   }
 
   func unsubscribe(_ handle: AttributeHandle, for id: UInt64) async throws(GatewayError) {

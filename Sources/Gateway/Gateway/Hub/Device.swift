@@ -55,6 +55,8 @@ package actor Device {
   var users: [UInt64: DeviceUser] = [:]
   var lastUser: UInt64 = 0
   var subscriptions: [AttributeHandle: Subscription] = [:]
+  /// Reads under way, as long as the device has not sent the value.
+  var refreshes: Set<Refresh> = []
   /// The discovery of the present link, for all that ask for its result.
   var discovery: Task<Result<RemoteDatabase, GatewayError>, Never>?
   /// The result of the discovery.

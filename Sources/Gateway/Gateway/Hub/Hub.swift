@@ -25,6 +25,8 @@ package actor Hub {
 
   /// The loop on which the gateway runs.
   package nonisolated let loop: Loop
+  /// What names the gateway, whatever it is called.
+  package nonisolated let identity: GatewayIdentity
   /// Bonds and databases; nil: nothing is kept between runs.
   package nonisolated let store: StoreFile?
   /// Where messages go.
@@ -65,16 +67,18 @@ package actor Hub {
   /// A hub that does nothing until ``run()``.
   ///
   /// - Parameters:
+  ///   - identity: nil: the one that the name always has on this machine.
   ///   - opening: opens an adapter; called again when one was unplugged.
   ///   - whenStoreWorks: does what could not be done while the store failed.
   ///   - log: receives messages, on the loop. Must not block.
   package init(
-    _ configuration: Configuration, store: StoreFile? = nil, loop: Loop,
-    opening: @escaping Opening = Hub.open,
+    _ configuration: Configuration, identity: GatewayIdentity? = nil, store: StoreFile? = nil,
+    loop: Loop, opening: @escaping Opening = Hub.open,
     whenStoreWorks: @escaping @Sendable () async throws(StoreError) -> Void = {},
     log: @escaping Logging = { _, _ in }
   ) {
     self.configuration = configuration
+    self.identity = identity ?? GatewayIdentity(name: configuration.name)
     self.store = store
     self.loop = loop
     self.opening = opening

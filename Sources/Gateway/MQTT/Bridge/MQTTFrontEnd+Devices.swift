@@ -120,7 +120,7 @@ extension MQTTFrontEnd {
 
   private func publish(_ value: KeptValue, _ session: DeviceSession) {
     if value.isRetained {
-      session.last[value.topic] = (value, isWaiting: !(publisher?.isConnected ?? false))
+      session.last[value.topic] = (value, isWaiting: !(publisher?.isPublishing ?? false))
     }
     publisher?.publish(value)
   }

@@ -102,10 +102,11 @@ extension MQTTFrontEnd {
       hurryFleet()
       return true
     }
-    guard message.topic.hasSuffix("/status"), let (name, isOffline) = Self.status(message.payload)
+    guard message.topic.hasSuffix("/status"), let found = Self.status(message.payload)
     else { return false }
+    let name = found.gateway
     if name == gateway { return true }
-    if isOffline {
+    if found.state == "offline" {
       if offlineGateways.count < Fleet.gatewayLimit { offlineGateways.insert(name) }
       // Until one takes them over, the one that answers for them tells that they are not connected.
       for device in fleet?.gone(name) ?? [] where fleet?.answers(for: device) == true {
@@ -116,18 +117,5 @@ extension MQTTFrontEnd {
       offlineGateways.remove(name)
     }
     return true
-  }
-
-  /// The gateway of a status, and whether it is the last will.
-  private static func status(_ payload: [UInt8]) -> (gateway: String, isOffline: Bool)? {
-    guard payload.count <= 1024, let node = try? JSONParser.parse(payload),
-      case .object(let members) = node.content
-    else { return nil }
-    var texts: [String: String] = [:]
-    for member in members {
-      if case .string(let text) = member.value.content { texts[member.name] = text }
-    }
-    guard let gateway = texts["gateway"], let state = texts["state"] else { return nil }
-    return (gateway, state == "offline")
   }
 }

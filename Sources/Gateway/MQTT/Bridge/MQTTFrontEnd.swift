@@ -23,6 +23,8 @@ package actor MQTTFrontEnd: FrontEnd {
   package nonisolated let name = "mqtt"
   nonisolated let loop: Loop
   nonisolated let gateway: String
+  /// Tells this gateway from others of its name.
+  nonisolated let instance: String
   let settings: Configuration.MQTT
   let names: TopicNames
   let homeAssistant: HomeAssistant?
@@ -44,6 +46,9 @@ package actor MQTTFrontEnd: FrontEnd {
   var fleet: Fleet?
   var fleetTimer: LoopTimer?
   var isFleetBusy = false
+  var claim = NameClaim.none
+  /// The fault that was logged when another gateway had the name.
+  var lastNameFault: BrokerFault?
   /// Until it ends, starts of Home Assistant are answered by its end.
   var birthTimer: LoopTimer?
   var isBirthWaiting = false
@@ -58,11 +63,13 @@ package actor MQTTFrontEnd: FrontEnd {
   ///   - configuration: with `mqtt`.
   ///   - loop: the hub's.
   package init(
-    _ configuration: Configuration, loop: Loop, log: @escaping Hub.Logging = { _, _ in }
+    _ configuration: Configuration, _ identity: GatewayIdentity, loop: Loop,
+    log: @escaping Hub.Logging = { _, _ in }
   ) {
     self.loop = loop
     self.log = log
     gateway = configuration.name
+    instance = identity.instance
     settings = configuration.mqtt ?? Configuration.MQTT(brokers: [])
     fleetName = configuration.fleet
     slotLimit = configuration.limits.connections
@@ -149,7 +156,7 @@ package actor MQTTFrontEnd: FrontEnd {
       willPayload: String(decoding: gatewayStatus("offline"), as: UTF8.self))
   }
 
-  private var clientID: String { settings.clientID ?? "atto-\(gateway)" }
+  private var clientID: String { settings.clientID ?? "atto-\(gateway)-\(instance)" }
 
   private func openQueue() async throws -> QueueFile.Content? {
     guard let queuePath else {
@@ -206,15 +213,12 @@ package actor MQTTFrontEnd: FrontEnd {
 
   private func happened(_ event: Publisher.Event) {
     switch event {
-    case .connected:
-      log(.notice, "mqtt: connected to \(publisher?.broker.map { "\($0)" } ?? "the broker")")
-      publisher?.subscribe(names.requestFilters)
-      if let homeAssistant { publisher?.subscribe([homeAssistant.birthTopic]) }
-      publish(names.status, gatewayStatus("online"))
-      publishState()
-      for question in hub?.assumeIsolated({ $0.openQuestions }) ?? [] { tell(.asked(question)) }
-      fleetConnected()
+    case .connected: claimName()
     case .disconnected(let fault):
+      nameEnded()
+      // A name that is taken is logged once.
+      guard fault != lastNameFault else { return fleetDisconnected() }
+      if case .nameTaken = fault { lastNameFault = fault }
       let hint = fault.hint(settings, clientID: clientID)
       log(.warning, "mqtt: \(fault)" + (hint.map { "\nhint: \($0)" } ?? ""))
       fleetDisconnected()
@@ -222,10 +226,24 @@ package actor MQTTFrontEnd: FrontEnd {
     case .disk(let fault?): log(.error, "mqtt: the queue: \(fault)")
     case .disk(nil): log(.notice, "mqtt: the queue accepts values again")
     case .message(let message):
+      if receiveAboutName(message) { return }
       if homeAssistant?.isBirth(message) ?? false { return homeAssistantStarted() }
       if receiveInFleet(message) { return }
       receive(message)
     }
+  }
+
+  /// The gateway has its name at the broker.
+  func begin() {
+    lastNameFault = nil
+    log(.notice, "mqtt: connected to \(publisher?.broker.map { "\($0)" } ?? "the broker")")
+    publisher?.begin()
+    publisher?.subscribe(names.requestFilters)
+    if let homeAssistant { publisher?.subscribe([homeAssistant.birthTopic]) }
+    publish(names.status, gatewayStatus("online"))
+    publishState()
+    for question in hub?.assumeIsolated({ $0.openQuestions }) ?? [] { tell(.asked(question)) }
+    fleetConnected()
   }
 
   func publish(_ topic: String, _ payload: [UInt8]) {
@@ -233,7 +251,9 @@ package actor MQTTFrontEnd: FrontEnd {
   }
 
   func gatewayStatus(_ state: String) -> [UInt8] {
-    JSON.object([("state", .string(state)), ("gateway", .string(gateway))]).octets
+    JSON.object([
+      ("state", .string(state)), ("gateway", .string(gateway)), ("id", .string(instance)),
+    ]).octets
   }
 
   package func status() async -> FrontEndStatus {

@@ -53,6 +53,19 @@ final class BrokerConnection {
     link.disconnect(done)
   }
 
+  /// Ends the connection, in order, and connects again after some time.
+  ///
+  /// - Returns: the fault; nil if there is no connection.
+  func suspend(_ name: String, for time: Duration) -> BrokerFault? {
+    guard !isStopped, let link, link.isConnected else { return nil }
+    let fault = BrokerFault.nameTaken(link.broker, name)
+    self.link = nil
+    link.disconnect {}
+    (self.fault, connectedSince, next) = (fault, nil, 0)
+    timer = LoopTimer(after: time, on: loop) { [weak self] in self?.attempt() }
+    return fault
+  }
+
   private func attempt() {
     guard !isStopped else { return }
     let brokers = settings.mqtt.brokers

@@ -18,6 +18,8 @@ enum BrokerFault: Error, Equatable, Sendable {
   case lost(Configuration.MQTT.Broker, String, after: Duration)
   /// The process of the connection has died, or does not do its work; the text says which.
   case failed(Configuration.MQTT.Broker, String)
+  /// Another gateway at the broker has the gateway's name.
+  case nameTaken(Configuration.MQTT.Broker, String)
   /// The broker has ended the connection.
   case ended(Configuration.MQTT.Broker, BrokerReason)
 
@@ -31,6 +33,7 @@ enum BrokerFault: Error, Equatable, Sendable {
     case .lost(_, _, let time) where time < BrokerConnection.goodTime:
       "if this repeats, another client may have the client ID \"\(clientID)\": give each gateway a "
         + "\"name\" or \"clientID\" of its own"
+    case .nameTaken: "give each gateway a \"name\" of its own"
     case .file, .unreachable, .timeout, .lost, .failed: nil
     }
   }
@@ -55,6 +58,8 @@ extension BrokerFault: CustomStringConvertible {
       "cannot connect to \(broker): \(reason)"
     case .refused(let broker, let reason): "\(broker) refuses the connection: \(reason)"
     case .timeout(let broker, let time): "\(broker) did not answer within \(time)"
+    case .nameTaken(let broker, let name):
+      "another gateway named \"\(name)\" is connected to \(broker): this one publishes nothing there"
     case .ended(let broker, let reason): "\(broker) ended the connection: \(reason)"
     case .lost(let broker, let reason, _), .failed(let broker, let reason):
       "lost the connection to \(broker): \(reason)"

@@ -48,6 +48,8 @@ final class Publisher {
   /// Values that the broker has refused.
   private(set) var refused = 0
   private var isStopped = false
+  /// Whether the owner lets values and messages go to the present broker.
+  private var isBegun = false
 
   /// - Parameter queue: nil: values are kept in memory, until ``keep(in:)``.
   init(
@@ -106,11 +108,28 @@ final class Publisher {
   private var whenStored: (() -> Void)?
 
   var isConnected: Bool { connection?.isConnected ?? false }
+  /// Whether values go to a broker.
+  var isPublishing: Bool { isConnected && isBegun }
   var broker: Configuration.MQTT.Broker? { isConnected ? connection?.link?.broker : nil }
   var fault: BrokerFault? { connection?.fault }
   /// Values that wait, that were dropped, and that are or were on disk.
   var counts: (waiting: Int, dropped: Int, kept: Int) {
     (outbox.count, outbox.dropped, outbox.kept)
+  }
+
+  /// Lets values and messages go to the broker, for this connection.
+  func begin() {
+    isBegun = true
+    pump()
+  }
+
+  /// Publishes a message before ``begin()``.
+  func sendFirst(_ message: Outgoing) { _ = connection?.link?.publish(message) }
+
+  /// Leaves the broker, where another gateway has this one's name, and connects again after some time.
+  func suspend(_ name: String, for time: Duration) {
+    guard let fault = connection?.suspend(name, for: time) else { return }
+    ended(fault)
   }
 
   func subscribe(_ filters: [String]) {
@@ -120,9 +139,15 @@ final class Publisher {
   /// Publishes a value, now or when the broker can be reached.
   func publish(_ value: KeptValue) {
     if value.isRetained { retained.add(value.topic) }
-    if qos == 0, !outbox.hasWaiting, let link = connection?.link, link.isConnected, !link.isFull {
-      var message = message(value, isLate: false)
-      message.qos = 0
+    if qos == 0, isBegun, !outbox.hasWaiting, let link = connection?.link, link.isConnected,
+      !link.isFull
+    {
+      var message = Outgoing(
+        topic: value.topic, payload: value.payload, qos: 0, retained: value.isRetained)
+      if value.isRepeated {
+        message = self.message(value, isLate: true)
+        message.qos = 0
+      }
       // A broker that refuses its size refuses it always.
       if link.publish(message) != nil { return published += 1 }
     }
@@ -178,7 +203,10 @@ final class Publisher {
     if message.retained {
       message.payload.isEmpty ? retained.remove(message.topic) : retained.add(message.topic)
     }
-    guard let link = connection?.link, link.isConnected else { return droppedMessages += 1 }
+    // The owner publishes states when it begins.
+    guard let link = connection?.link, link.isConnected, isBegun else {
+      return droppedMessages += 1
+    }
     if link.isFull || !messages.isEmpty {
       guard messages.count < Self.messageLimit else { return droppedMessages += 1 }
       messages.append(message)
@@ -213,20 +241,24 @@ final class Publisher {
       pump()
       isStuck = false
       progressed()
-    case .ended(let fault):
-      messages = []
-      outbox.connectionLost()
-      progressed()
-      report(.disconnected(fault))
-      disk()
+    case .ended(let fault): ended(fault)
     case .subscriptionRefused: report(.subscriptionRefused)
     case .message(let message): report(.message(message))
     }
   }
 
+  private func ended(_ fault: BrokerFault) {
+    isBegun = false
+    messages = []
+    outbox.connectionLost()
+    progressed()
+    report(.disconnected(fault))
+    disk()
+  }
+
   /// Publishes values as the window and the network allow.
   private func pump() {
-    if let link = connection?.link, link.isConnected {
+    if let link = connection?.link, link.isConnected, isBegun {
       let now = now
       while !link.isFull, outbox.inFlight < window, let (value, isLate) = outbox.next(at: now) {
         guard let id = link.publish(message(value, isLate: isLate)) else {

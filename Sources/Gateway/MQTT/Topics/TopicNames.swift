@@ -3,6 +3,7 @@ import AttoATT
 /// The topics of one gateway.
 ///
 ///     PREFIX/GATEWAY/status                          retained; last will
+///     PREFIX/GATEWAY/claim                           between gateways of one name
 ///     PREFIX/GATEWAY/scan                            a request
 ///     PREFIX/GATEWAY/advertisement                   advertisements
 ///     PREFIX/DEVICES/DEVICE/status                   retained
@@ -33,6 +34,7 @@ struct TopicNames: Equatable, Sendable {
   }
 
   var status: String { gateway + "/status" }
+  var claim: String { gateway + "/claim" }
   var scan: String { gateway + "/scan" }
   var advertisement: String { gateway + "/advertisement" }
 
