@@ -291,7 +291,18 @@ def everything(bench: Bench) -> None:
                     f"the response topic {response}")
     long_requests(listener, tally)
     config = [m for m in listener.seen if m.topic.startswith("homeassistant/sensor/")]
-    tally.equal([json.loads(m.payload)["unit_of_measurement"] for m in config], ["bpm"], "discovery")
+    found = {m.topic: json.loads(m.payload) for m in config}
+    tally.equal(sorted(f["unit_of_measurement"] for f in found.values()), ["bpm", "dBm"], "discovery")
+    rate = found["homeassistant/sensor/atto_hall_strap/2a37_heartRate/config"]
+    block = {key: rate["device"].get(key) for key in ("manufacturer", "model", "sw_version", "via_device")}
+    tally.equal((block, rate["default_entity_id"]), (
+        {"manufacturer": "Atto", "model": "Strap 1", "sw_version": "1.0.0", "via_device": "atto-gateway_hall"},
+        "sensor.atto_hall_strap_2a37_heartrate"), "the device block")
+    tally.equal(ask("strap/2a39/set", "")["error"]["kind"], "usage", "an empty payload writes nothing")
+    if os.environ.get("ATTO_DISCOVERY"):
+        pathlib.Path(os.environ["ATTO_DISCOVERY"]).write_text(json.dumps(
+            {m.topic: json.loads(m.payload) for m in listener.seen
+             if m.topic.startswith("homeassistant/") and m.payload}))
     tally.check(any(m.topic.startswith("atto/hall/advertisement/") for m in listener.seen),
                 "advertisements")
 
@@ -904,7 +915,8 @@ def restarts(bench: Bench) -> None:
     bench.kill(gateway)
     (bench.path / "hall").rename(bench.path / "attic")
     bench.gateway(devices=[], name="attic", broker={"homeAssistant": True})
-    bench.until(lambda: set(retained(bench)) == {"atto/attic/status"}, "the old name is cleared")
+    own = {"atto/attic/status", "homeassistant/binary_sensor/atto-gateway_attic/connection/config"}
+    bench.until(lambda: set(retained(bench)) == own, "the old name is cleared")
 
 
 def names(bench: Bench) -> None:

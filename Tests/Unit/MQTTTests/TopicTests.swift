@@ -92,6 +92,7 @@ import Testing
 
   @Test(arguments: [
     ("strap/2a39/set", "0", "expected hexadecimal digits or a JSON object"),
+    ("strap/2a39/set", "", #"an empty payload writes nothing: {"value":""}"#),
     ("strap/2a39/set", #"{"valeu":"00"}"#, #"unknown key "valeu""#),
     ("strap/2a39/set", #"{"value":"00","text":"a"}"#, "value and text cannot be combined"),
     ("strap/2a39/set", #"{"value":"zz"}"#, "value: expected hexadecimal digits"),
@@ -166,7 +167,7 @@ import Testing
       prefix: "a/b", names: names, owner: "hall", gateway: "hall", isFleet: false)
     func text(_ period: Duration?) throws -> String {
       let messages = assistant.values(
-        BluetoothUUID(0x2A19), "2a19", of: "strap", at: nil, every: period)
+        BluetoothUUID(0x2A19), "2a19", of: "strap", HomeAssistant.About(), every: period)
       let message = try #require(messages.first)
       #expect(messages.count == 1 && assistant.node(inTopic: message.topic) == "atto_hall_strap")
       return String(decoding: message.payload, as: UTF8.self)
@@ -188,9 +189,12 @@ import Testing
       prefix: "homeassistant", names: names, owner: "hall", gateway: "hall", isFleet: false)
     let messages =
       HomeAssistant.sensors.flatMap {
-        assistant.values(BluetoothUUID($0.uuid), "name", of: "strap", at: BluetoothAddress(1))
-      } + [assistant.connection(of: "strap", at: nil)]
-    #expect(messages.count == HomeAssistant.sensors.count + 1)
+        assistant.values(
+          BluetoothUUID($0.uuid), "name", of: "strap",
+          HomeAssistant.About(address: BluetoothAddress(1), information: [("model", "\"x")]))
+      } + assistant.state(of: "strap", HomeAssistant.About())
+      + [try #require(assistant.ownConnection)]
+    #expect(messages.count == HomeAssistant.sensors.count + 3)
     for message in messages {
       #expect(throws: Never.self) { try JSONParser.parse(message.payload) }
       #expect(message.retained && message.topic.hasSuffix("/config"))

@@ -22,6 +22,7 @@ final class DeviceSession {
   var topics: [AttributeHandle: ValueTopic] = [:]
   /// The last retained value of each topic, and whether it has waited for a broker since.
   var last: [String: (value: KeptValue, isWaiting: Bool)] = [:]
+  var about = HomeAssistant.About()
   /// What was announced to Home Assistant, by topic.
   var announced: [String: Outgoing] = [:]
   /// Ends the use of a device on demand.

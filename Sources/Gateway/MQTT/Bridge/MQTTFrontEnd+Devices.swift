@@ -31,7 +31,8 @@ extension MQTTFrontEnd {
     for (name, (device, configuration)) in found where sessions[name] == nil {
       let session = DeviceSession(device, configuration)
       sessions[name] = session
-      announce(session, at: configuration.match.address)
+      session.about.address = configuration.match.address
+      announceState(of: session)
       if fleet != nil {
         if configuration.isHeld { fleet?.add(name) }
       } else {
@@ -136,6 +137,8 @@ extension MQTTFrontEnd {
 
   private func subscribe(_ device: String, _ use: DeviceUse) async {
     guard let session = sessions[device], session.use === use else { return }
+    await describe(session, use)
+    if Task.isCancelled { return }
     var isComplete = true
     var readable: [AttributeHandle] = []
     for reference in session.configuration.subscribe {
@@ -194,8 +197,7 @@ extension MQTTFrontEnd {
       let period = session.configuration.read.filter { $0.characteristic == reference }
         .map(\.period).max()
       messages = homeAssistant.values(
-        characteristic.uuid, name, of: session.name, at: await session.device.address,
-        every: period)
+        characteristic.uuid, name, of: session.name, session.about, every: period)
     }
     let topic =
       session.topics[handle]
@@ -246,9 +248,29 @@ extension MQTTFrontEnd {
     publish(names.status(of: session.name), JSON.object(members).octets)
   }
 
-  private func announce(_ session: DeviceSession, at address: BluetoothAddress?) {
+  private func announceState(of session: DeviceSession) {
     guard let homeAssistant else { return }
-    announce([homeAssistant.connection(of: session.name, at: address)], session)
+    announce(homeAssistant.state(of: session.name, session.about), session)
+  }
+
+  /// Reads what Home Assistant shows of a device, once.
+  private func describe(_ session: DeviceSession, _ use: DeviceUse) async {
+    guard homeAssistant != nil, !session.isPassing, session.about.information.isEmpty else {
+      return
+    }
+    session.about.address = await session.device.address
+    var found: [(name: String, value: String)] = []
+    for (uuid, name) in HomeAssistant.information {
+      let service = BluetoothUUID(0x180A)
+      guard let part = try? await use.characteristic(.uuid(uuid, service: service)),
+        part.properties.contains(.read), let octets = try? await use.read(part.valueHandle),
+        let text = HomeAssistant.text(octets)
+      else { continue }
+      found.append((name, text))
+    }
+    guard !Task.isCancelled else { return }
+    session.about.information = found
+    announceState(of: session)
   }
 
   private func announce(_ messages: [Outgoing], _ session: DeviceSession) {

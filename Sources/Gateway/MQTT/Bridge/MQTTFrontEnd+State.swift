@@ -9,6 +9,7 @@ extension MQTTFrontEnd {
   /// Publishes everything that is retained again: the broker may have lost it.
   func publishState() {
     forgetSensors()
+    if let own = homeAssistant?.ownConnection { publisher?.send(own) }
     for session in sessions.values {
       for message in session.announced.values { publisher?.send(message) }
       if fleet == nil || session.use != nil { publishStatus(of: session) }
@@ -54,7 +55,7 @@ extension MQTTFrontEnd {
         return topic.dropFirst(fleet.count + 1) != gateway[...]
       }
       if let homeAssistant, let node = homeAssistant.node(inTopic: topic) {
-        return fleetName == nil && !nodes.contains(node)
+        return fleetName == nil && node != homeAssistant.gatewayNode[...] && !nodes.contains(node)
       }
       guard topic.hasPrefix(names.devices + "/") else { return true }
       return fleetName == nil && !current.contains { topic.hasPrefix($0) }

@@ -29,11 +29,11 @@ extension HomeAssistant {
       if let state = kind.stateClass { fields.append(("state_class", .string(state))) }
       fields.append(("expire_after", .integer(Int(sensor.expiry.components.seconds))))
     }
-    var about: [(name: String, value: JSON)] = []
-    if let maker = advertisement.manufacturer { about.append(("manufacturer", .string(maker))) }
-    about.append(("model", .string(advertisement.model ?? advertisement.format)))
+    var about = About(address: sensor.address)
+    if let maker = advertisement.manufacturer { about.information.append(("manufacturer", maker)) }
+    about.information.append(("model", advertisement.model ?? advertisement.format))
     return message(
-      component, reading.key, of: sensor.name, at: sensor.address, fields,
-      availability: isFleet ? [] : [gatewayAvailability], about: about)
+      component, reading.key, of: sensor.name, about, fields,
+      availability: isFleet ? [] : [gatewayAvailability])
   }
 }

@@ -63,10 +63,63 @@ struct HomeAssistant: Sendable {
     Sensor(0x2B8C, "concentration", "CO₂", "carbon_dioxide", "ppm"),
   ]
 
-  /// The messages for the connection of a device.
-  func connection(of device: String, at address: BluetoothAddress?) -> Outgoing {
+  /// What is known of a device.
+  struct About: Equatable, Sendable {
+    var address: BluetoothAddress?
+    /// `manufacturer`, `model`, `sw_version` and `hw_version`, of the service Device Information.
+    var information: [(name: String, value: String)] = []
+
+    static func == (a: About, b: About) -> Bool {
+      a.address == b.address && a.information.elementsEqual(b.information) { $0 == $1 }
+    }
+  }
+
+  /// The characteristics of Device Information, and what Home Assistant calls them. Not the serial number, which
+  /// devices tend to protect.
+  static let information: [(uuid: BluetoothUUID, name: String)] = [
+    (0x2A29, "manufacturer"), (0x2A24, "model"), (0x2A26, "sw_version"), (0x2A27, "hw_version"),
+  ]
+  /// Characters of such a text.
+  static let informationLimit = 64
+
+  /// A text of Device Information; nil: it is empty.
+  static func text(_ octets: [UInt8]) -> String? {
+    let text = String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self).printable
+    return text.isEmpty ? nil : String(text.prefix(informationLimit))
+  }
+
+  /// The gateway itself, through which its devices are. Not in a fleet, whose devices change gateways.
+  var ownConnection: Outgoing? {
+    guard !isFleet else { return nil }
+    return message(
+      "binary_sensor", "connection", node: gatewayNode, name: gateway, About(), via: nil,
+      [
+        ("name", .string("Connection")), ("device_class", .string("connectivity")),
+        ("entity_category", .string("diagnostic")), ("state_topic", .string(names.status)),
+        ("value_template", .string("{{ 'ON' if value_json.state == 'online' else 'OFF' }}")),
+      ], availability: [])
+  }
+
+  /// A hyphen distinguishes it from the nodes of devices.
+  var gatewayNode: String { Self.identifier("atto-gateway_\(gateway)") }
+
+  /// The messages for the state of a device: its connection, and its signal strength.
+  func state(of device: String, _ about: About) -> [Outgoing] {
+    let strength = message(
+      "sensor", "rssi", of: device, about,
+      [
+        ("name", .string("Signal strength")), ("device_class", .string("signal_strength")),
+        ("unit_of_measurement", .string("dBm")), ("state_class", .string("measurement")),
+        ("entity_category", .string("diagnostic")),
+        ("state_topic", .string(names.status(of: device))),
+        ("value_template", .string("{{ value_json.rssi | default(None) }}")),
+      ], availability: isFleet ? [] : [gatewayAvailability])
+    return [connection(of: device, about), strength]
+  }
+
+  private func connection(of device: String, _ about: About) -> Outgoing {
     message(
-      "binary_sensor", "connection", of: device, at: address,
+      "binary_sensor", "connection", of: device, about,
       [
         ("name", .string("Connection")), ("device_class", .string("connectivity")),
         ("entity_category", .string("diagnostic")),
@@ -102,8 +155,8 @@ struct HomeAssistant: Sendable {
   /// - Parameter period: the time between two reads; after three of them, and at least a minute, without a value
   ///   the sensor is unavailable. Nil: the value is only published when it changes.
   func values(
-    _ uuid: BluetoothUUID, _ characteristic: String, of device: String,
-    at address: BluetoothAddress?, every period: Duration? = nil
+    _ uuid: BluetoothUUID, _ characteristic: String, of device: String, _ about: About,
+    every period: Duration? = nil
   ) -> [Outgoing] {
     Self.sensors.filter { $0.uuid == uuid.short }.map { sensor in
       var fields: [(String, JSON)] = [
@@ -120,7 +173,7 @@ struct HomeAssistant: Sendable {
       }
       let availability = (isFleet ? [] : [gatewayAvailability]) + [availability(of: device)]
       return message(
-        "sensor", "\(characteristic)_\(sensor.field)", of: device, at: address, fields,
+        "sensor", "\(characteristic)_\(sensor.field)", of: device, about, fields,
         availability: availability)
     }
   }
@@ -139,23 +192,34 @@ struct HomeAssistant: Sendable {
     .object([("topic", .string(topic)), ("value_template", .string(template))])
   }
 
-  /// - Parameter about: more of the device: its maker and model.
   func message(
-    _ component: String, _ object: String, of device: String, at address: BluetoothAddress?,
-    _ fields: [(String, JSON)], availability: [JSON], about: [(name: String, value: JSON)] = []
+    _ component: String, _ object: String, of device: String, _ about: About,
+    _ fields: [(String, JSON)], availability: [JSON]
   ) -> Outgoing {
-    let node = node(of: device)
+    message(
+      component, object, node: node(of: device), name: device, about,
+      via: isFleet ? nil : gatewayNode, fields, availability: availability)
+  }
+
+  private func message(
+    _ component: String, _ object: String, node: String, name: String, _ about: About,
+    via: String?, _ fields: [(String, JSON)], availability: [JSON]
+  ) -> Outgoing {
     let id = "\(node)_\(Self.identifier(object))"
     var described: [(name: String, value: JSON)] = [
-      ("identifiers", .array([.string(node)])), ("name", .string(device)),
+      ("identifiers", .array([.string(node)])), ("name", .string(name)),
     ]
-    if let address {
+    described += about.information.map { ($0.name, .string($0.value)) }
+    if let via { described.append(("via_device", .string(via))) }
+    if let address = about.address {
       described.append(
         ("connections", .array([.array([.string("bluetooth"), .string(address.digits)])])))
     }
-    described += about
     var members: [(name: String, value: JSON)] = [
-      ("unique_id", .string(id)), ("object_id", .string(id)),
+      ("unique_id", .string(id)),
+      // Home Assistant before 2026.11, and from then on.
+      ("object_id", .string(id)),
+      ("default_entity_id", .string("\(component).\(id.lowercased())")),
     ]
     members += fields.map { (name: $0.0, value: $0.1) }
     if !availability.isEmpty {

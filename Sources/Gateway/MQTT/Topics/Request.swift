@@ -80,6 +80,10 @@ struct Request: Equatable, Sendable {
       guard payload.isEmpty else { throw Mistake("expected an empty payload or a JSON object") }
       return .read
     case .set:
+      // What clearing a retained command sends to subscribers.
+      guard !payload.isEmpty else {
+        throw Mistake("an empty payload writes nothing: {\"value\":\"\"} writes an empty value")
+      }
       if isRaw { return .write(try checked(payload), withResponse: true) }
       guard let octets = Hex.octets(payload, separators: " :\n\r") else {
         throw Mistake("expected hexadecimal digits or a JSON object")
