@@ -137,6 +137,13 @@ _Static_assert(
     "struct mosquitto_message");
 #endif
 
+// What OpenSSL says of the broker's certificate, if libmosquitto has these functions and their library.
+static struct {
+  void *(*connection)(client_t *);
+  long (*result)(const void *);
+  const char *(*text)(long);
+} verification;
+
 const char *cmosquitto_load(void) {
   static char missing[128];
   const char *name = secure_getenv("ATTO_MOSQUITTO");
@@ -151,6 +158,9 @@ const char *cmosquitto_load(void) {
   }
   FUNCTIONS(X)
 #undef X
+  *(void **)&verification.connection = dlsym(handle, "mosquitto_ssl_get");
+  *(void **)&verification.result = dlsym(handle, "SSL_get_verify_result");
+  *(void **)&verification.text = dlsym(handle, "X509_verify_cert_error_string");
   library.lib_init();
   return NULL;
 }
@@ -232,14 +242,29 @@ static void on_message(client_t *c, void *object, message_t *raw, properties_t *
   free(correlation);
 }
 
+// Why OpenSSL has refused the broker's certificate; null: it has not, or does not say.
+static const char *refused_certificate(client_t *c) {
+  if (!verification.connection || !verification.result || !verification.text) return NULL;
+  void *connection = verification.connection(c);
+  long result = connection ? verification.result(connection) : 0;
+  return result ? verification.text(result) : NULL;
+}
+
 static void on_log(client_t *c, void *object, int level, const char *text) {
-  (void)c;
   cmosquitto_client *client = object;
-  // OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed
-  if (level != LOG_ERROR || !strstr(text, "OpenSSL")) return;
-  const char *reason = strrchr(text, ':');
-  reason = reason ? reason + 1 : text;
-  while (*reason == ' ') reason++;
+  if (level != LOG_ERROR) return;
+  const char *reason = NULL;
+  if (strstr(text, "host name verification failed")) {
+    reason = "the broker's certificate is for another name";
+  } else if (strstr(text, "OpenSSL")) {
+    // OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed
+    reason = strrchr(text, ':');
+    reason = reason ? reason + 1 : text;
+    while (*reason == ' ') reason++;
+    const char *refused = strstr(reason, "verify failed") ? refused_certificate(c) : NULL;
+    if (refused) reason = refused;
+  }
+  if (!reason) return;
   // The first error is the cause of the others.
   if (!client->tls_error[0]) {
     snprintf(client->tls_error, sizeof client->tls_error, "%s", reason);

@@ -23,7 +23,11 @@ enum StatusCommand {
       }
       write(answer)
     } catch {
-      fail("\(error)\nhint: is the gateway running? --control names its socket")
+      let hint =
+        error.errno == EACCES
+        ? "use sudo: the gateway runs as another user"
+        : "is the gateway running? --control names its socket"
+      fail("\(error)\nhint: \(hint)")
     }
   }
 

@@ -440,7 +440,8 @@ def any_device(bench: Bench) -> None:
     tally.equal(value["value"], "0048", "a notified value")
     for name in ("00:00:00:00:00:01", "strap", address[:-1], "%", address + "0"):
         tally.equal(ask(f"{name}/2a19/get").get("error", {}).get("kind"), "usage", f"device {name}")
-    tally.check(not any(m.topic.startswith("homeassistant/") for m in listener.seen), "not announced")
+    tally.equal({m.topic.split("/")[2] for m in listener.seen if m.topic.startswith("homeassistant/")},
+                {"atto-gateway_hall"}, "only the gateway is announced")
     bench.kill(gateway, signal.SIGTERM)
     listener.on(f"atto/hall/{address}/status", lambda m: not m.payload)
     tally.check(True, "the status is removed")
@@ -523,10 +524,15 @@ def security(bench: Bench) -> None:
                 bench.log())
     for change, text in [
             ({"passwordFile": str(path / "wrong")}, "refuses the connection: Not authorized"),
-            ({"caFile": str(path / "other.pem")}, "certificate verify failed"),
+            ({"caFile": str(path / "other.pem")}, "self-signed certificate in certificate chain\nhint: set \"caFile\""),
+            ({"url": f"mqtts://localhost:{secure}"},
+             "certificate is for another name\nhint: use a name of the broker's certificate"),
+            ({"url": f"mqtts://127.0.0.1:{plain}"}, "\nhint: the broker may expect mqtt://"),
+            ({"url": "mqtts://broker.invalid"}, "the name broker.invalid is unknown"),
+            ({"certificateFile": None, "keyFile": None}, "\nhint: set \"certificateFile\" and \"keyFile\""),
             ({"url": f"mqtt://127.0.0.1:{secure}", "caFile": None}, "127.0.0.1")]:
         mqtt_settings = {key: value for key, value in (good | change).items() if value is not None}
-        if "caFile" not in mqtt_settings:
+        if mqtt_settings["url"] == f"mqtt://127.0.0.1:{secure}":
             for key in ("certificateFile", "keyFile", "alpn"):
                 mqtt_settings.pop(key)
         before = bench.log().count(text)

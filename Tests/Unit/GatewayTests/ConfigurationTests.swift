@@ -49,7 +49,7 @@ import Testing
       { "name": "hall", "adapters": ["air", "hci1"], "fleet": "home", "log": "debug",
         "esphome": {"listen": "127.0.0.1:6053", "key": "\(Self.key)", "clients": 3},
         "mqtt": {"url": ["mqtts://broker:8883", "mqtts://[::1]"], "user": "atto",
-                 "passwordFile": "/etc/passwd", "caFile": "/etc/passwd", "topic": "a/b",
+                 "passwordFile": "/etc/passwd", "topic": "a/b",
                  "homeAssistant": true, "retain": false, "version": "3.1.1", "queueLimit": 10},
         "devices": [
           {"name": "strap", "match": {"localName": "Atto Strap"}, "security": "medium",
@@ -102,7 +102,11 @@ import Testing
     ("{\"name\": \"a\",\n \"device\": []}", #"2:12: device: expected one of the keys"#),
     (#"{"name": "a", "device": []}"#, #"(did you mean "devices"?)"#),
     (#"{"name": "a", "adapters": ["hci"]}"#, #"adapters[0]: expected "air" or"#),
-    (#"{"name": "a", "adapters": []}"#, #"expected at least one adapter"#),
+    (#"{"name": "a", "adapters": []}"#, #"expected at least one adapter, found an empty list"#),
+    (
+      #"{"name": "a", "mqtt": {"url": "mqtts://a", "caFile": "/etc/passwd"}}"#,
+      "mqtt.caFile: expected a file with certificates in PEM, found none in /etc/passwd"
+    ),
     (#"{"name": "a", "adapters": ["air", "air"]}"#, #"expected each adapter once"#),
     (#"{"name": "a", "esphome": {}}"#, #"esphome: expected the key "key""#),
     (#"{"name": "a", "esphome": {"key": "MDEy"}}"#, "found 3 octets"),

@@ -118,7 +118,9 @@ extension Configuration {
       }
       names.append(name)
     }
-    guard !names.isEmpty else { throw field.mistake("at least one adapter") }
+    guard !names.isEmpty else {
+      throw ProfileError(field.path, expected: "at least one adapter", found: "an empty list")
+    }
     return names
   }
 }

@@ -19,7 +19,7 @@ extension Configuration.MQTT {
     }
     user = try object["user"]?.text(limit: 1024)
     passwordFile = try object["passwordFile"]?.readableFile
-    caFile = try object["caFile"]?.readableFile
+    caFile = try object["caFile"]?.certificates
     certificateFile = try object["certificateFile"]?.readableFile
     keyFile = try object["keyFile"]?.readableFile
     alpn = try object["alpn"]?.text(limit: 255)
@@ -109,6 +109,19 @@ extension Configuration.MQTT.Broker {
 }
 
 extension ProfileField {
+  /// A file with certificates in PEM.
+  fileprivate var certificates: String {
+    get throws(ProfileError) {
+      let file = try readableFile
+      let text = String(decoding: try Self.bytes(ofFile: file, waits: false), as: UTF8.self)
+      guard text.contains("CERTIFICATE-----") else {
+        throw ProfileError(
+          path, expected: "a file with certificates in PEM", found: "none in \(file)")
+      }
+      return file
+    }
+  }
+
   /// Levels of a topic, without wildcards and not empty.
   fileprivate var topic: String {
     get throws(ProfileError) {

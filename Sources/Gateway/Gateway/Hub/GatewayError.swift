@@ -17,6 +17,8 @@ package enum GatewayError: Error, Equatable, Sendable {
   case tooManyRequests(limit: Int)
   /// No device has this name.
   case unknownDevice(String)
+  /// Requests may not name devices by their addresses.
+  case addressNotAllowed(String)
   /// No device with this address is on the air.
   case notHeard(String)
   /// The device has no such characteristic, or the configuration no such name.
@@ -66,8 +68,12 @@ extension GatewayError: CustomStringConvertible {
     case .tooManyDevices(let limit): "too many devices: the limit is \(limit)"
     case .tooManyRequests(let limit): "too many requests under way: the limit is \(limit)"
     case .unknownDevice(let name): "no device \"\(name)\" is configured"
+    case .addressNotAllowed(let address):
+      "no device \"\(address)\" is configured (\"connectAny\": true allows addresses)"
     case .notHeard(let address): "\(address) is not heard"
-    case .unknownCharacteristic(let device, let name): "\(device) has no characteristic \(name)"
+    case .unknownCharacteristic(let device, let name):
+      "\(device) has no characteristic \(name)"
+        + (name.hasPrefix("0x") ? ", a handle (write \"\(name.dropFirst(2))\" for the UUID)" : "")
     case .unknownSequence(let device, let name): "\(device) has no sequence \"\(name)\""
     case .unknownQuestion: "no device asks this question: it was answered, or its time is over"
     case .unsuitableAnswer(let expected): "unsuitable answer: expected \(expected)"

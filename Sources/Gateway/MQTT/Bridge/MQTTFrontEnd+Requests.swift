@@ -134,9 +134,8 @@ extension MQTTFrontEnd {
   /// The session of a configured device, or of any that is heard, by its address, if requests may name it.
   private func session(_ name: String) throws(GatewayError) -> DeviceSession {
     if let session = sessions[name] { return session }
-    guard settings.connectsAny, let hub, BluetoothAddress(name) != nil else {
-      throw .unknownDevice(name)
-    }
+    guard let hub, BluetoothAddress(name) != nil else { throw .unknownDevice(name) }
+    guard settings.connectsAny else { throw .addressNotAllowed(name) }
     let found = hub.assumeIsolated { hub -> Result<Device, GatewayError> in
       Result { () throws(GatewayError) in
         guard let address = hub.address(heardAs: name) else { throw .notHeard(name) }

@@ -27,16 +27,37 @@ enum BrokerFault: Error, Equatable, Sendable {
   func hint(_ settings: Configuration.MQTT, clientID: String) -> String? {
     switch self {
     case .libraryMissing: "apt install libmosquitto1"
-    case .closed(let broker, _): Self.hint(broker, settings.version)
+    case .closed(let broker, let text):
+      broker.usesTLS
+        ? Self.tlsHints.first { text.contains($0.words) }?.hint
+          ?? Self.hint(broker, settings.version) : Self.hint(broker, settings.version)
     case .refused(_, let reason), .ended(_, let reason): reason.hint(settings, clientID: clientID)
     // Not every broker says so (0x8E), and the two end each other's connections again and again.
     case .lost(_, _, let time) where time < BrokerConnection.goodTime:
       "if this repeats, another client may have the client ID \"\(clientID)\": give each gateway a "
         + "\"name\" or \"clientID\" of its own"
     case .nameTaken: "give each gateway a \"name\" of its own"
+    case .unreachable(let broker, let text) where broker.usesTLS,
+      .lost(let broker, let text, _) where broker.usesTLS:
+      Self.tlsHints.first { text.contains($0.words) }?.hint
     case .file, .unreachable, .timeout, .lost, .failed: nil
     }
   }
+
+  private static let authority = "set \"caFile\" to the certificate of the broker's authority"
+  private static let name = "use a name of the broker's certificate in \"url\""
+  private static let plain = "the broker may expect mqtt:// at this port"
+  private static let own = "set \"certificateFile\" and \"keyFile\""
+  /// What OpenSSL says, and what can be changed.
+  private static let tlsHints: [(words: String, hint: String)] = [
+    ("another name", name), ("mismatch", name),
+    ("expired", "renew the broker's certificate, or set this machine's clock"),
+    ("not yet valid", "set this machine's clock"), ("issuer", authority),
+    ("self-signed", authority), ("self signed", authority), ("verify", authority),
+    ("unexpected eof", plain), ("wrong version number", plain),
+    ("certificate required", own + ": the broker requires a certificate"),
+    ("handshake failure", own + " if the broker requires a certificate"),
+  ]
 
   /// Brokers close connections that they do not understand.
   private static func hint(

@@ -167,7 +167,9 @@ final class BrokerLink {
       (reason.words, reason.server) = (words, server)
       switch end {
       case .library: finish(.libraryMissing(text))
-      case .unreachable: finish(.unreachable(broker, text))
+      case .unreachable:
+        let isUnknown = text.hasPrefix("Lookup error")
+        finish(.unreachable(broker, isUnknown ? "the name \(broker.host) is unknown" : text))
       case .closed: finish(.closed(broker, text))
       case .lost: finish(lost(text))
       case .refused: finish(.refused(broker, reason))

@@ -53,7 +53,8 @@ extension GatewayError {
     case .notConnected, .sequence(_, .notConnected), .released: .link
     case .connectTimeout, .sequence(_, .noValue), .sequence(_, .tooLong): .timeout
     case .noFreeSlot, .tooManyDevices, .tooManyRequests: .limit
-    case .unknownDevice, .notHeard, .unknownCharacteristic, .unknownSequence, .unknownQuestion,
+    case .unknownDevice, .addressNotAllowed, .notHeard, .unknownCharacteristic, .unknownSequence,
+      .unknownQuestion,
       .unsuitableAnswer,
       .sequence(_, .unknownCharacteristic):
       .usage
