@@ -75,6 +75,9 @@ public struct CaseReport: Equatable, Sendable {
   public var exchange: [ExchangedPDU]
   /// The duration of the case.
   public var duration: Duration
+  /// What the peer did that breaks no rule of the case, and that its author should know: the use of a
+  /// reserved value, for example.
+  public var notes: [Finding]
 
   /// The most PDUs in ``exchange``.
   public static let exchangeLimit = 10_000
@@ -84,13 +87,14 @@ public struct CaseReport: Equatable, Sendable {
   /// Creates a report.
   public init(
     name: String, title: String, outcome: Outcome, exchange: [ExchangedPDU] = [],
-    duration: Duration = .zero
+    duration: Duration = .zero, notes: [Finding] = []
   ) {
     self.name = name
     self.title = title
     self.outcome = outcome
     self.exchange = exchange
     self.duration = duration
+    self.notes = notes
   }
 
   /// Whether the peer failed the case.

@@ -2,12 +2,15 @@
 final class RecordedLinks {
   private let peer: any TestPeer
   private var links: [Int: any TestLink] = [:]
-  private var current = 1
+  /// The client whose link is the current one.
+  private(set) var current = 1
   /// The enhanced bearers of each client's link by number, and the last number.
   private var enhanced: [Int: (bearers: [Int: any TestLink], last: Int)] = [:]
   /// The bearer of the current link on which PDUs are sent and received; 0 is the unenhanced one.
   private(set) var bearer = 0
   private(set) var exchange: [ExchangedPDU] = []
+  /// What the peer did that breaks no rule, and that its author should know.
+  var notes: [Finding] = []
   private var closedTime: Duration = .zero
   private var recordedOctets = 0
 
@@ -135,7 +138,8 @@ extension CaseReport {
       outcome = Outcome(endedBy: error)
     }
     let report = CaseReport(
-      name: name, title: title, outcome: outcome, exchange: links.exchange, duration: links.elapsed)
+      name: name, title: title, outcome: outcome, exchange: links.exchange, duration: links.elapsed,
+      notes: links.notes)
     await links.closeAll()
     return report
   }

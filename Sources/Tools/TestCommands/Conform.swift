@@ -34,7 +34,9 @@ package enum ConformCommand: Command {
       the specification allows but clients may not expect. The client has to connect once per case. At
       air: and le: the command advertises the name Atto.
 
-      The exit status is 4 if a rule is broken.
+      A note below a case says what the peer does that breaks no rule of the case, such as the use of a
+      reserved value. The exit status is 4 if a rule is broken, or if nothing was checked: no selected case
+      applies to the server, or the client did nothing that a case tests.
       """,
     options: [allowWrites, profile, client, listen] + CaseOutput.options + [
       slow, timeout, CommonOptions.security, CommonOptions.json, CommonOptions.quiet,
@@ -80,10 +82,17 @@ package enum ConformCommand: Command {
     let keeping = progress.keep(on: loop)
     defer { keeping?.cancel() }
     conformance.willRun = { progress.show($0, of: $1, $2) }
-    try await peer.run { peer throws(PeerError) in
-      try await conformance.run(with: peer) { output.show($0) }
+    let suite = "atto conform"
+    do {
+      try await peer.run { peer throws(PeerError) in
+        try await conformance.run(with: peer) { output.show($0) }
+      }
+    } catch {
+      try output.interrupted(suite, cases: conformance.cases.map { ($0.name, $0.title) })
+      throw error
     }
-    try output.finish("atto conform")
+    let cases = conformance.cases.map(\.name)
+    try output.finish(suite, preparation: cases.count > 1 ? cases.first : nil)
   }
 
   private static func checkClients(_ arguments: Arguments, on loop: Loop) async throws {
@@ -104,11 +113,17 @@ package enum ConformCommand: Command {
     let timeout = arguments[timeout] ?? .seconds(60)
     let peer = try await RawPeer.listen(place, arguments, patience: timeout, on: loop)
     let output = try CaseOutput(arguments)
-    try await peer.run { peer throws(PeerError) in
-      try await conformance.run(with: peer, next: { Terminal.note("case: \($0)") }) {
-        output.show($0)
+    let suite = "atto conform --client"
+    do {
+      try await peer.run { peer throws(PeerError) in
+        try await conformance.run(with: peer, next: { Terminal.note("case: \($0)") }) {
+          output.show($0)
+        }
       }
+    } catch {
+      try output.interrupted(suite, cases: conformance.cases)
+      throw error
     }
-    try output.finish("atto conform --client")
+    try output.finish(suite)
   }
 }

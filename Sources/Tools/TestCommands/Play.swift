@@ -79,8 +79,14 @@ package enum PlayCommand: Command {
     for (index, test) in cases.map(\.test).enumerated() {
       progress.show(index, of: cases.count, test.name)
       if place != nil { Terminal.note("case: \(test.name)  \(test.title)") }
-      let report = try await peer.run { peer throws(PeerError) in
-        try await play.play(test, with: peer)
+      let report: CaseReport
+      do {
+        report = try await peer.run { peer throws(PeerError) in
+          try await play.play(test, with: peer)
+        }
+      } catch {
+        try output.interrupted("atto play", cases: cases.map { ($0.test.name, $0.test.title) })
+        throw error
       }
       output.show(report)
       await Terminal.room()

@@ -22,6 +22,32 @@ def cases(b):
     expect(len([line for line in ended.lines if "  mtu/" in line or " mtu/" in line]) >= 1, ended)
 
 
+@test("filtering: a run that checks nothing has status 4")
+def nothing_checked(b):
+    _, at = b.serve("heart-rate.json")
+    ended = b.run("conform", at, "--case", "bearers/*")
+    equal(ended.code, 4)
+    contains(ended.err, "nothing was checked: 1 passed, 0 broken, 8 skipped")
+    place = f"unix:{b.path('client')}"
+    running = b.start("conform", "--client", "--listen", place, "--case", "client/plain", "--timeout", "0.3")
+    running.line("case: client/plain", "err")
+    b.run("raw", place, "52010000")
+    ended = running.end()
+    equal(ended.code, 4)
+    contains(ended.err, "nothing was checked: 0 passed, 0 broken, 1 not exercised")
+
+
+@test("filtering: --junit is written when the run ends early, with the other cases as skipped")
+def early(b):
+    mute = b.peer(lambda pdu: [])
+    file = b.path("junit.xml")
+    ended = b.run("conform", mute.endpoint, "--case", "mtu/*", "--junit", file, "--timeout", "60", "--max-time", "0.4")
+    equal(ended.code, 3)
+    with open(file) as written:
+        text = written.read()
+    contains(text, 'tests="7" failures="0" skipped="7"', 'name="survey/database"', "the run ended before this case")
+
+
 @test("filtering: play names the profiles of its cases when --profile is none of them")
 def profiles(b):
     b.refuses(2, ["no case is for --profile typo.json", "the cases are for", "large-1.json"],

@@ -27,7 +27,10 @@ import Testing
   @Test(arguments: profiles) func ourServerBreaksNothing(_ name: String) async throws {
     let profile = try Fixtures.profile(name)
     let reports = try await Self.run(VirtualServer(profile), profile: profile)
-    for report in reports { #expect(!report.isBroken, "\(report)") }
+    // Nobody plays the behaviours of values here, so that promised values do not come.
+    for report in reports where report.name != "notify/values" {
+      #expect(!report.isBroken, "\(report)")
+    }
     #expect(reports.count == ServerConformance().cases.count)
     #expect(reports.count { $0.outcome == .passed } > 25)
   }
@@ -297,7 +300,7 @@ import Testing
     // One for the survey.
     peer.linkLimit = 2
     let report = try #require(try await Self.run(peer, cases: "queue/clients").last)
-    #expect(report.outcome == .skipped("the server accepts only one client"))
+    #expect(report.outcome == .skipped("the server serves one client at a time"))
   }
 
   /// Nothing is known of a server whose survey failed: not even which handles it does not have.

@@ -21,6 +21,11 @@ final class ClientBench {
   private var count = 0
   /// The number of times that each search was sent.
   private var searches: [[UInt8]: Int] = [:]
+  /// Where the procedure of the last request goes on, if the correct response to it was sent.
+  private var continuation: Continuation?
+  /// The parts in the client's prepare queue, by the handle of the last one.
+  private(set) var prepared = 0
+  private var lastPart: (handle: UInt16, end: Int)?
 
   /// The most PDUs of a client.
   static let countLimit = 20_000
@@ -71,9 +76,16 @@ final class ClientBench {
     try Rule.fits.check(
       pdu.count <= mtu, "received a PDU of \(pdu.count) octets with an ATT_MTU of \(mtu)", got: pdu)
     let opcode = Opcode(first)
-    if case .malformed = PDU(pdu.span.bytes) {
-      throw Rule("A PDU has the form of its opcode", "Vol 3, Part F, 3.4").broken(
-        "\(PDU(pdu.span.bytes).summary)", got: pdu)
+    try Rule("A PDU has an opcode of the specification", "Vol 3, Part F, 3.4.8").check(
+      opcode.definition != nil, "received \(PDU(pdu.span.bytes).summary)", got: pdu)
+    // What the requests are about is checked below.
+    if let finding = PDUFinding.findings(in: pdu).first {
+      let rule =
+        finding.isMalformed
+        ? "A PDU has the form of its opcode" : "A PDU has parameters of the specification"
+      throw Rule(rule, finding.section).broken(
+        "\(finding.text), from octet \(finding.octet) of \(PDU(pdu.span.bytes).summary) on",
+        got: pdu)
     }
     switch opcode.kind {
     case .request: try check(request: pdu)
@@ -86,12 +98,36 @@ final class ClientBench {
       responses.append(pdu)
       requestsOpen -= 1
       try Rule.matches.check(requestsOpen >= 0, "received a response without a request", got: pdu)
+    case .notification, .indication:
+      throw Rule(
+        "A value is sent only to a peer that has subscribed to it", "Vol 3, Part G, 3.3.3.3"
+      )
+      .broken("received \(PDU(pdu.span.bytes).summary)", got: pdu)
     default: break
     }
   }
 
   private func check(request pdu: [UInt8]) throws {
     requests.append(pdu)
+    try continuation?.check(pdu) { answer(to: $0).first != 0x01 }
+    continuation = nil
+    if pdu[0] == 0x10 {
+      let types = [0x2800, 0x2801].map { octets($0) }
+      try Rule("Read By Group Type is for service declarations", "Vol 3, Part F, 3.4.4.9").check(
+        pdu.count > 7 || types.contains(Array(pdu[5...])),
+        "received \(PDU(pdu.span.bytes).summary)",
+        got: pdu)
+    }
+    if pdu[0] == 0x16 {
+      let (handle, offset) = (number(pdu[1...]), Int(number(pdu[3...])))
+      try Rule("The parts of a value follow each other", "Vol 3, Part G, 4.9.4").check(
+        lastPart?.handle != handle || offset <= lastPart?.end ?? 0,
+        "a part at \(offset) follows one that ends at \(lastPart?.end ?? 0)", got: pdu)
+      lastPart = (handle, offset + pdu.count - 5)
+      prepared += 1
+    } else if pdu[0] == 0x18 {
+      (lastPart, prepared) = (nil, 0)
+    }
     if [0x04, 0x06, 0x08, 0x10].contains(pdu[0]) {
       let same = searches[pdu, default: 0] + 1
       searches[pdu] = same
@@ -110,13 +146,26 @@ final class ClientBench {
   }
 
   /// Checks that no request arrives before the response to the last one.
-  func checkPatience() async throws {
-    guard let pdu = try await nextPDU(within: .milliseconds(50)) else { return }
-    guard Opcode(pdu[0]).kind == .request else { return }
-    throw Rule(
+  ///
+  /// - Parameter time: how long the client has to wait.
+  func checkPatience(for time: Duration) async throws {
+    let end = links.elapsed + time
+    repeat {
+      guard let pdu = try await nextPDU(within: max(.zero, end - links.elapsed)) else { return }
+      if Opcode(pdu[0]).kind == .request { throw early(pdu) }
+    } while links.elapsed < end
+  }
+
+  private func early(_ pdu: [UInt8]) -> CaseStop {
+    Rule(
       "A client sends a request only after the response to the preceding one",
       "Vol 3, Part F, 3.3.2"
     ).broken("received another request before the response", got: pdu)
+  }
+
+  /// Remembers where the procedure of the last request goes on after its correct response.
+  func expectContinuation(after response: [UInt8]) {
+    continuation = requests.last.flatMap { Continuation(of: $0, after: response, mtu: mtu) }
   }
 
   // MARK: Our PDUs

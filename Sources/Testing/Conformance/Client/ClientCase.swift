@@ -7,6 +7,10 @@ struct ClientCase: Sendable {
   var injected: [[UInt8]] = []
   /// The required reaction to them.
   var reaction: Reaction = .none
+  /// How long each response takes, in which the client may send no other request.
+  var pause: Duration = .milliseconds(10)
+  /// How long the response to the client's second request takes instead.
+  var delay: Duration?
   /// The PDUs to send instead of the correct response: nil for the correct response, an empty list for
   /// none. The parameters are the request, the correct response, and the number of earlier requests.
   var answers: @Sendable ([UInt8], [UInt8], Int) -> [[UInt8]]? = { _, _, _ in nil }
@@ -41,8 +45,10 @@ struct ClientCase: Sendable {
     while let request = try await bench.nextRequest() {
       if count == 0 { try await inject(bench) }
       let right = bench.answer(to: request)
-      try await bench.checkPatience()
-      for pdu in answers(request, right, count) ?? [right] { try await bench.send(pdu) }
+      try await bench.checkPatience(for: count == 1 ? delay ?? pause : pause)
+      let others = answers(request, right, count)
+      if others == nil { bench.expectContinuation(after: right) }
+      for pdu in others ?? [right] { try await bench.send(pdu) }
       count += 1
     }
     guard count > 0 else { throw CaseStop.notExercised("the client sent no request") }

@@ -21,7 +21,12 @@ extension ClientCase {
 
   /// All cases in the order of a run.
   static let all: [ClientCase] = [
-    ClientCase(name: "client/plain", title: "a correct server"),
+    ClientCase(
+      name: "client/plain", title: "a correct server", pause: .milliseconds(50),
+      verdict: { bench in
+        try Rule("A client executes or cancels its prepared writes", "Vol 3, Part G, 4.9.4").check(
+          bench.prepared == 0, "\(bench.prepared) prepared parts were left in the queue")
+      }),
     exchanged("mtu/23", "the server offers 23", [0x03, 0x17, 0x00]),
     exchanged("mtu/small", "the server offers less than 23", [0x03, 0x05, 0x00]),
     exchanged("mtu/refused", "the server does not support the exchange", [0x01, 0x02, 0, 0, 6]),
@@ -34,7 +39,15 @@ extension ClientCase {
     ClientCase(
       name: "request/find-information", title: "the server sends Find Information",
       injected: [[0x04, 0x01, 0x00, 0xFF, 0xFF]],
-      reaction: .response { $0[0] == 0x05 || $0.starts(with: [0x01, 0x04]) }),
+      // Every device supports these two requests (Vol 3, Part F, 3.4.9).
+      reaction: .response {
+        $0[0] == 0x05 || $0.starts(with: [0x01, 0x04, 0x01, 0x00]) && $0.last != 0x06
+      }),
+    ClientCase(
+      name: "request/read", title: "the server sends Read", injected: [[0x0A, 0x03, 0x00]],
+      reaction: .response {
+        $0[0] == 0x0B || $0.starts(with: [0x01, 0x0A, 0x03, 0x00]) && $0.last != 0x06
+      }),
     ClientCase(
       name: "request/unknown", title: "an unknown request", injected: [[0x3F, 0x01]],
       reaction: .response { $0 == [0x01, 0x3F, 0, 0, 6] }),
@@ -71,6 +84,20 @@ extension ClientCase {
     },
     searched("search/standing", "each response repeats the first service", [0x10]) { _ in
       [0x11, 0x06, 0x01, 0x00, 0x05, 0x00, 0x00, 0x18]
+    },
+    searched("search/repeated-type", "each response repeats the first characteristic", [0x08]) {
+      _ in
+      [0x09, 0x07, 0x12, 0x00, 0x10, 0x13, 0x00, 0x37, 0x2A]
+    },
+    searched("search/repeated-descriptor", "each response repeats a descriptor", [0x04]) {
+      [0x05, 0x01, $0[1], 0x00, 0x01, 0x29, $0[1], 0x00, 0x01, 0x29]
+    },
+    searched("search/repeated-uuid", "each response repeats a service found by its UUID", [0x06]) {
+      _ in
+      [0x07, 0x01, 0x00, 0x05, 0x00]
+    },
+    searched("search/value-short", "a service found by its UUID, without its end", [0x06]) { _ in
+      [0x07, 0x01, 0x00]
     },
     searched("search/handle-0", "a service at 0x0000", [0x10]) { _ in
       [0x11, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x18]
@@ -118,7 +145,38 @@ extension ClientCase {
             expected: "18 00")
       }),
     ClientCase(
+      name: "prepare/refused", title: "a prepared part that is refused",
+      answers: { request, _, _ in
+        guard request[0] == 0x16, number(request[3...]) > 0 else { return nil }
+        return [[0x01, 0x16, request[1], request[2], 0x09]]
+      },
+      verdict: { bench in
+        let refused = bench.requests.firstIndex { $0[0] == 0x16 && number($0[3...]) > 0 }
+        guard let refused else { throw CaseStop.notExercised("the client prepared no second part") }
+        try Rule(
+          "A client does not execute a write of which a part was refused",
+          "Vol 3, Part G, 4.9.4 and 4.9.5"
+        ).check(
+          !bench.requests[refused...].contains([0x18, 0x01]), "the client executed it nevertheless",
+          expected: "18 00")
+      }),
+    ClientCase(
+      name: "timeout/late", title: "a response that takes two seconds", delay: .seconds(2),
+      verdict: { bench in
+        guard bench.requests.count > 1 else {
+          throw CaseStop.notExercised("the client sent only one request")
+        }
+      }),
+    ClientCase(
       name: "timeout/silence", title: "a request that is never answered", isSlow: true,
-      answers: { _, _, _ in [] }),
+      answers: { _, _, _ in [] },
+      verdict: { bench in
+        try Rule(
+          "After a request without a response, a client sends nothing more on the link",
+          "Vol 3, Part F, 3.3.3"
+        ).check(
+          bench.requests.count == 1, "received \(bench.requests.count) requests",
+          got: bench.requests.last)
+      }),
   ]
 }

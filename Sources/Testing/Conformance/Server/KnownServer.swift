@@ -63,6 +63,35 @@ struct KnownServer {
     attributes.filter { $0.type == octets(type) }.map(\.handle)
   }
 
+  /// Some handles that no attribute has: 0, those after attributes, and the last one.
+  var unknownHandles: [UInt16] {
+    guard let unknownHandle else { return [] }
+    let known = Set(attributes.map(\.handle))
+    let gaps = zip(attributes, attributes.dropFirst()).filter { $0.handle + 1 < $1.handle }
+    let all = [0, unknownHandle, 0xFFFF] + gaps.prefix(8).map { $0.0.handle + 1 }
+    return Set(all).subtracting(known).sorted()
+  }
+
+  /// The attributes between a value and the next declaration.
+  func descriptors(of value: Value) -> [Attribute] {
+    let rest = attributes.drop { $0.handle <= value.handle }
+    let declarations = [0x2800, 0x2801, 0x2802, 0x2803].map { octets($0) }
+    return Array(rest.prefix { !declarations.contains($0.type) })
+  }
+
+  /// The configuration of each value that has one.
+  var configurations: [(value: Value, handle: UInt16)] {
+    values.compactMap { value in
+      descriptors(of: value).first { $0.type == octets(0x2902) }.map { (value, $0.handle) }
+    }
+  }
+
+  /// Whether two handles are ends of one service: no attribute lies between them.
+  func isSameEnd(_ one: UInt16, _ other: UInt16) -> Bool {
+    let range = min(one, other)...max(one, other)
+    return !attributes.contains { range.contains($0.handle) && $0.handle > range.lowerBound }
+  }
+
   /// The service that an attribute other than its declaration belongs to.
   func group(of handle: UInt16) -> Group? {
     groups.first { $0.start < handle && handle <= $0.end }

@@ -8,11 +8,17 @@ final class ServerBench {
   /// How long to wait for each response.
   let patience: Duration
   /// ATT_MTU of the current bearer.
-  var mtu: Int { links.bearer == 0 ? unenhancedMTU : Self.bearerMTU }
-  private var unenhancedMTU = 23
+  var mtu: Int { links.bearer == 0 ? exchanged[links.current] ?? 23 : Self.bearerMTU }
+  /// ATT_MTU of the unenhanced bearers after an exchange, by client.
+  private var exchanged: [Int: Int] = [:]
 
   /// The longest duration of the case.
   private let deadline: Duration
+
+  /// The values that ``next()`` has received, at most ``valueLimit``.
+  var received: [[UInt8]] = []
+  /// Whether ``next()`` confirms indications.
+  var confirms = true
 
   static let timeLimit: Duration = .seconds(120)
   /// The most values before a response.
@@ -73,10 +79,20 @@ final class ServerBench {
       throw Rule.errorForm.broken(
         "the Error Response has \(response.count) octets", expected: "5 octets", got: response)
     }
+    try Rule.errorForm.check(
+      response[0] != 0x01 || response[4] != 0, "the Error Response has the code 0x00", got: response
+    )
+    // What malformed responses and lists mean is not known; other values are for the cases to check.
+    let isList = [0x05, 0x07, 0x09, 0x11].contains(response[0])
+    if let finding = PDUFinding.findings(in: response).first, finding.isMalformed || isList {
+      throw Rule("A response has the form of its opcode", finding.section).broken(
+        "\(finding.text), from octet \(finding.octet) on", got: response)
+    }
     return response
   }
 
-  /// Receives the next PDU other than a notification or an indication.
+  /// Receives the next PDU other than a notification or an indication, and other than what the peer
+  /// sends as a client.
   func next() async throws -> [UInt8]? {
     // Bounded in number and time, for servers that never stop sending values.
     let end = links.elapsed + patience
@@ -88,12 +104,51 @@ final class ServerBench {
         pdu.count <= mtu, "received a PDU of \(pdu.count) octets with an ATT_MTU of \(mtu)",
         got: pdu)
       switch Opcode(first).kind {
-      case .notification: continue
-      case .indication: try await links.send([0x1E])
+      case .notification: keep(pdu)
+      case .indication:
+        keep(pdu)
+        if confirms { try await links.send([0x1E]) }
+      case .request: try await links.send(Self.refusal(of: pdu))
+      case .command: continue
       default: return pdu
       }
     }
     throw Rule.ending.broken("received more than \(Self.valueLimit) values before the response")
+  }
+
+  private func keep(_ pdu: [UInt8]) {
+    if received.count < Self.valueLimit { received.append(pdu) }
+  }
+
+  /// Receives the next notification or indication, which may have come before a response; nil if there is
+  /// none in time.
+  func nextValue(within time: Duration) async throws -> [UInt8]? {
+    let end = links.elapsed + time
+    while received.isEmpty, end > links.elapsed {
+      guard let pdu = try await links.receive(within: end - links.elapsed) else { return nil }
+      try Rule.fits.check(
+        !pdu.isEmpty && pdu.count <= mtu,
+        "received a PDU of \(pdu.count) octets with an ATT_MTU of \(mtu)", got: pdu)
+      switch Opcode(pdu[0]).kind {
+      case .notification: received.append(pdu)
+      case .indication:
+        received.append(pdu)
+        if confirms { try await links.send([0x1E]) }
+      case .request: try await links.send(Self.refusal(of: pdu))
+      case .command: continue
+      default: throw Rule.quiet.broken("received \(summary(pdu))", got: pdu)
+      }
+    }
+    return received.isEmpty ? nil : received.removeFirst()
+  }
+
+  /// The response of a device without attributes to a request of the peer's client.
+  static func refusal(of pdu: [UInt8]) -> [UInt8] {
+    switch pdu[0] {
+    case 0x04: [0x01, 0x04] + octets(number(pdu[1...])) + [0x0A]
+    case 0x0A: [0x01, 0x0A] + octets(number(pdu[1...])) + [0x01]
+    default: [0x01, pdu[0], 0, 0, 0x06]
+    }
   }
 
   // MARK: Checks
@@ -157,9 +212,25 @@ final class ServerBench {
   /// Sends PDUs that must not be answered.
   func expectQuiet(after pdus: [[UInt8]]) async throws {
     for pdu in pdus { try await links.send(pdu) }
-    guard let pdu = try await links.receive(within: .milliseconds(100)) else { return }
-    guard let first = pdu.first, Opcode(first).kind != .notification else { return }
+    guard let pdu = try await unasked(within: .milliseconds(100)) else { return }
     throw rule.broken("received \(summary(pdu))", expected: "nothing", got: pdu)
+  }
+
+  /// Receives the next PDU other than a notification, and other than what the peer sends as a client.
+  func unasked(within time: Duration, skipsValues: Bool = true) async throws -> [UInt8]? {
+    let end = links.elapsed + time
+    for _ in 0...Self.valueLimit {
+      guard let pdu = try await links.receive(within: max(.zero, end - links.elapsed)) else {
+        return nil
+      }
+      switch pdu.first.map({ Opcode($0).kind }) {
+      case .notification? where skipsValues: continue
+      case .command?: continue
+      case .request?: try await links.send(Self.refusal(of: pdu))
+      default: return pdu
+      }
+    }
+    return nil
   }
 
   func probe() async throws {
@@ -178,14 +249,23 @@ final class ServerBench {
       response[0] == 0x03 && response.count == 3,
       orSkip: "the server does not support the exchange of ATT_MTU")
     let theirs = Int(number(response[1...]))
-    unenhancedMTU = max(23, min(Int(offered), theirs))
+    exchanged[links.current] = max(23, min(Int(offered), theirs))
     return theirs
   }
 
   func reconnect() async throws {
     await links.close()
-    unenhancedMTU = 23
+    exchanged[links.current] = nil
     try await links.open()
+  }
+
+  /// Runs a body as another client, on a link of its own; nil if the server serves only one client.
+  func asSecondClient<Result>(_ body: () async throws -> Result?) async throws -> Result? {
+    links.turn(to: 2)
+    defer { links.turn(to: 1) }
+    do { return try await body() } catch let failure as PeerError where failure != .cancelled {
+      return nil
+    }
   }
 
   /// Opens enhanced bearers, with numbers from 1 on; skips the case if the server has none.

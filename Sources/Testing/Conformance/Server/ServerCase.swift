@@ -27,5 +27,7 @@ struct ServerCase: Sendable {
 
   /// All cases in the order of a run.
   static let all: [ServerCase] =
-    mtu + form + searching + reading + permissions + order + gatt + writing + bearers
+    mtu + form + searching + structure + reading + permissions + order + gatt + writing + queue
+    + values
+    + bearers
 }

@@ -26,7 +26,9 @@ extension ServerCase {
     malformed("read", [[0x0A], [0x0A, 1], [0x0A, 1, 0, 0]]),
     malformed("read-blob", [[0x0C], [0x0C, 1, 0, 0], [0x0C, 1, 0, 0, 0, 0]]),
     malformed("read-multiple", [[0x0E], [0x0E, 1, 0], [0x0E, 1, 0, 2, 0, 3]]),
-    malformed("read-by-group-type", [[0x10], [0x10, 1, 0, 0xFF, 0xFF]]),
+    malformed(
+      "read-by-group-type",
+      [[0x10], [0x10, 1, 0, 0xFF, 0xFF], [0x10, 1, 0, 0xFF, 0xFF, 0, 0x28, 0]]),
     malformed("write", [[0x12], [0x12, 1]]),
     malformed("prepare-write", [[0x16], [0x16, 1, 0, 0]]),
     malformed("execute-write", [[0x18], [0x18, 0, 0]]),
@@ -34,6 +36,18 @@ extension ServerCase {
     ServerCase("form/longer-than-mtu", "a request longer than ATT_MTU", invalid) { bench in
       try await bench.expectError(
         [.invalidPDU], at: nil, to: [0x0A, 1, 0] + [UInt8](repeating: 0, count: 30))
+    },
+    ServerCase(
+      "form/as-long-as-mtu", "a request of ATT_MTU octets",
+      "A request may have ATT_MTU octets", "Vol 3, Part F, 3.2.8 and 3.4.3.3"
+    ) { bench in
+      for offered: UInt16? in [nil, 64] {
+        if let offered { try await bench.exchange(offered) }
+        let value = [UInt8](repeating: 0xEE, count: bench.mtu - 7)
+        try await bench.expectError(
+          [.attributeNotFound, .requestNotSupported], at: 1,
+          to: [0x06, 1, 0, 0xFF, 0xFF, 0x00, 0x28] + value)
+      }
     },
     ServerCase(
       "form/unknown-request", "unknown requests",

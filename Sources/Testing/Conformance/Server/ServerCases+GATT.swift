@@ -24,7 +24,7 @@ extension ServerCase {
     ) { bench in
       var found = 0
       for (type, isRight): (UInt16, (Int) -> Bool) in [
-        (0x2904, { $0 == 7 }), (0x2900, { $0 == 2 }), (0x2905, { $0 % 2 == 0 }),
+        (0x2904, { $0 == 7 }), (0x2900, { $0 == 2 }), (0x2905, { $0 > 0 && $0 % 2 == 0 }),
       ] {
         for handle in bench.known.handles(of: type).prefix(30) {
           let response = try await bench.read(handle)
@@ -34,6 +34,14 @@ extension ServerCase {
             isRight(response.count - 1),
             "the descriptor at \(AttributeHandle(handle)) has \(response.count - 1) octets",
             got: response)
+          guard type == 0x2905 else { continue }
+          for at in stride(from: 1, to: response.count, by: 2) {
+            try bench.check(
+              bench.known.handles(of: 0x2904).contains(number(response[at...])),
+              "the Aggregate Format at \(AttributeHandle(handle)) names "
+                + "\(AttributeHandle(number(response[at...]))), which is no Presentation Format",
+              got: response)
+          }
         }
       }
       try bench.require(found > 0, orSkip: "the server has no such descriptor")
@@ -97,9 +105,21 @@ extension ServerCase {
         response == [0x13], orSkip: "robust caching is refused: \(bench.summary(response))")
       try await bench.expectError(
         [.valueNotAllowed], at: value.handle, to: [0x12] + octets(value.handle) + [0x00])
+      let now = try await bench.read(value.handle)
+      try bench.check(
+        now.count > 1 && now[0] == 0x0B && now[1] & 0x01 != 0, "robust caching is not enabled then",
+        expected: [0x0B, 0x01], got: now)
+      let other = try await bench.asSecondClient {
+        try await bench.tryAsking([0x0A] + octets(value.handle))
+      }
+      try bench.check(
+        other?.dropFirst().first ?? 0 == 0 || other?.first == 0x01,
+        "another client has the feature", got: other)
     },
     ServerCase("gatt/quiet", "nothing is sent without a request", .quiet) { bench in
-      guard let pdu = try await bench.links.receive(within: .milliseconds(500)) else { return }
+      // The peer's client may send requests.
+      guard let pdu = try await bench.unasked(within: .milliseconds(500), skipsValues: false)
+      else { return }
       throw bench.rule.broken("received \(bench.summary(pdu)) on a new link", got: pdu)
     },
     ServerCase(
@@ -112,6 +132,20 @@ extension ServerCase {
           response == [0x19], "it was answered with \(bench.summary(response))", expected: [0x19],
           got: response)
       }
+    },
+    ServerCase(
+      "queue/flags", "executing with reserved flags",
+      "The flags of Execute Write are 0 (cancel) or 1 (write); other values are reserved",
+      "Vol 3, Part F, 3.4.6.3"
+    ) { bench in
+      _ = try await bench.askIfSupported([0x18, 0], called: "prepared writes")
+      let response = try await bench.ask([0x18, 2])
+      guard response[0] == 0x19 else { return }
+      bench.links.notes.append(
+        Finding(
+          bench.rule.text, section: bench.rule.section,
+          "Execute Write with the flags 2 is accepted",
+          expected: "an error, such as Invalid PDU or Value Not Allowed", got: response))
     },
   ]
 }

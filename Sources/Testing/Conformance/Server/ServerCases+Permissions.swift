@@ -8,6 +8,10 @@ extension ServerCase {
     .insufficientAuthentication, .insufficientAuthorization, .encryptionKeySizeTooShort,
     .insufficientEncryption,
   ]
+  /// What a server may say of a value without a property.
+  private static func refusals(_ code: ErrorCode) -> [ErrorCode] {
+    [code, .requestNotSupported] + insufficient
+  }
   private static let denied = Rule(
     "An attribute without a read permission is Read Not Permitted", "Vol 3, Part F, 3.2.5")
 
@@ -23,9 +27,27 @@ extension ServerCase {
       let hidden = bench.known.values.filter { !$0.isReadable }
       try bench.require(!hidden.isEmpty, orSkip: "all values are readable")
       for value in hidden {
+        try await bench.expectError(
+          refusals(.readNotPermitted), at: value.handle, to: [0x0A] + octets(value.handle))
+      }
+    },
+    ServerCase(
+      "permission/refused", "a value that cannot be read is refused to all requests",
+      "Permissions are those of the attribute, whatever the request",
+      "Vol 3, Part F, 3.2.5 and 3.4.4"
+    ) { bench in
+      let codes = refusals(.readNotPermitted)
+      let hidden = bench.known.values.filter { value in
+        if case .error(let code) = value.reading { codes.contains(code) } else { false }
+      }
+      try bench.require(!hidden.isEmpty, orSkip: "no value is refused")
+      for value in hidden.prefix(12) {
         let handle = octets(value.handle)
-        try await bench.expectError([], at: value.handle, to: [0x0A] + handle)
-        try await bench.expectError([], at: nil, to: [0x08] + handle + handle + value.uuid)
+        try await bench.expectError(codes, at: value.handle, to: [0x0C] + handle + [0, 0])
+        try await bench.expectError(codes, at: value.handle, to: [0x0E] + handle + handle)
+        try await bench.expectError(codes, at: value.handle, to: [0x20] + handle + handle)
+        try await bench.expectError(
+          codes, at: value.handle, to: [0x08] + handle + handle + value.uuid)
       }
     },
     ServerCase(
@@ -94,12 +116,55 @@ extension ServerCase {
         guard let current = value.octets, current.count < 20 else { continue }
         if let layout = bench.known.layout, layout.allowsWrites(value.handle) { continue }
         let handle = octets(value.handle)
-        try await bench.expectError([], at: value.handle, to: [0x12] + handle + current)
+        let codes = refusals(.writeNotPermitted)
+        try await bench.expectError(codes, at: value.handle, to: [0x12] + handle + current)
         try await bench.expectError(
-          [], at: value.handle, to: [0x16] + handle + [0, 0] + current.prefix(18))
+          codes, at: value.handle, to: [0x16] + handle + [0, 0] + current.prefix(18))
+        found += 1
+      }
+      for value in bench.known.values
+      where value.properties & 0x4E == 0 && bench.known.layout == nil {
+        try await bench.expectError(
+          refusals(.writeNotPermitted), at: value.handle, to: [0x12] + octets(value.handle) + [0])
         found += 1
       }
       try bench.require(found > 0, orSkip: "all values are writable")
+    },
+    ServerCase(
+      "permission/write-descriptor", "some descriptors cannot be written",
+      "Extended Properties, Presentation Format and Aggregate Format are read-only",
+      "Vol 3, Part G, 3.3.3.1, 3.3.3.5 and 3.3.3.6", writes: true
+    ) { bench in
+      let handles = [0x2900, 0x2904, 0x2905].flatMap { bench.known.handles(of: $0) }
+      try bench.require(!handles.isEmpty, orSkip: "the server has no such descriptor")
+      for handle in handles.prefix(20) {
+        let now = try await bench.read(handle)
+        guard now[0] == 0x0B else { continue }
+        try await bench.expectError(
+          refusals(.writeNotPermitted), at: handle,
+          to: [0x12] + octets(handle) + now.dropFirst().prefix(20))
+      }
+    },
+    ServerCase(
+      "permission/command", "values without Write cannot be written by commands",
+      "A command to a value that cannot be written is ignored",
+      "Vol 3, Part F, 3.4.5.3, and Part G, 3.3.1.1", writes: true
+    ) { bench in
+      var found = 0
+      for value in bench.known.readable where value.properties & 0x4C == 0 {
+        guard let current = value.octets, 1..<20 ~= current.count, found < 8,
+          try await bench.read(value.handle) == [0x0B] + current
+        else { continue }
+        if let layout = bench.known.layout, layout.allowsWrites(value.handle) { continue }
+        try await bench.expectQuiet(after: [[0x52] + octets(value.handle) + other(current)])
+        let now = try await bench.read(value.handle)
+        try bench.check(
+          now != [0x0B] + other(current),
+          "\(AttributeHandle(value.handle)) was written, although it lacks the property",
+          expected: [0x0B] + current, got: now)
+        found += 1
+      }
+      try bench.require(found > 0, orSkip: "no value can be read and not written")
     },
   ]
 }

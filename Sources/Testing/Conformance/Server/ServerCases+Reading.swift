@@ -65,10 +65,33 @@ extension ServerCase {
       [.invalidOffset], at: handle, to: [0x0C] + octets(handle) + octets(UInt16(count + 1)))
   }
 
+  /// Reads two different values in both orders.
+  private static func checkOrder(
+    _ bench: ServerBench, _ opcode: UInt8, _ join: ([UInt8], [UInt8]) -> [UInt8]
+  ) async throws {
+    var found: [(handle: UInt16, octets: [UInt8])] = []
+    for value in bench.known.readable {
+      guard let octets = value.octets, 1...8 ~= octets.count, octets != found.first?.octets,
+        try await bench.read(value.handle) == [0x0B] + octets
+      else { continue }
+      found.append((value.handle, octets))
+      if found.count == 2 { break }
+    }
+    guard found.count == 2 else { return }
+    _ = try await bench.askIfSupported([opcode] + octets(found[0].handle) + octets(found[1].handle))
+    for (one, other) in [(found[0], found[1]), (found[1], found[0])] {
+      try await bench.expect(
+        [opcode + 1] + join(one.octets, other.octets),
+        to: [opcode] + octets(one.handle) + octets(other.handle),
+        "\(AttributeHandle(one.handle)) and \(AttributeHandle(other.handle)) were answered with")
+    }
+  }
+
   /// Reading. Vol 3, Part F, 3.4.4.
   static let reading: [ServerCase] = [
     ServerCase("read/unknown-handle", "unknown handles", unknown) { bench in
-      for handle in [0, try unknownHandle(bench)] {
+      _ = try unknownHandle(bench)
+      for handle in bench.known.unknownHandles {
         try await bench.expectError([.invalidHandle], at: handle, to: [0x0A] + octets(handle))
         try await bench.expectError(
           [.invalidHandle, .requestNotSupported], at: handle, to: [0x0C] + octets(handle) + [0, 0])
@@ -128,6 +151,40 @@ extension ServerCase {
         got: end)
     },
     ServerCase(
+      "read/blob", "a value in parts",
+      "A Read Response has the first ATT_MTU - 1 octets of a value, and a Read Blob Response those from "
+        + "its offset on; a value that fits a response may be Attribute Not Long",
+      "Vol 3, Part F, 3.4.4.4 to 3.4.4.6"
+    ) { bench in
+      let all = bench.known.readable
+      let long = all.filter { $0.octets?.count ?? 0 > 19 }.prefix(3)
+      let short = all.filter { 2...19 ~= $0.octets?.count ?? 0 }.prefix(3)
+      try bench.require(!long.isEmpty || !short.isEmpty, orSkip: "no readable value has 2 octets")
+      for value in long + short {
+        let whole = try await wholeValue(bench, value.handle)
+        let read = try await bench.read(value.handle)
+        guard !whole.isEmpty, read[0] == 0x0B else { continue }
+        // Not of values that change by themselves.
+        guard try await wholeValue(bench, value.handle) == whole,
+          try await bench.read(value.handle) == read
+        else { continue }
+        let room = bench.mtu - 1
+        try bench.check(
+          read == [0x0B] + whole.prefix(room), "Read returned \(bench.summary(read))",
+          expected: [0x0B] + whole.prefix(room), got: read)
+        for offset in Set([0, 1, room - 1, room, room + 1, whole.count - 1]).sorted()
+        where offset < whole.count {
+          let part = try await bench.ask([0x0C] + octets(value.handle) + octets(UInt16(offset)))
+          if part[0] == 0x01, part[4] == 0x0B, whole.count <= room { continue }
+          let wanted = [0x0D] + whole.dropFirst(offset).prefix(room)
+          try bench.check(
+            part == wanted, "Read Blob at \(offset) returned \(bench.summary(part))",
+            expected: wanted,
+            got: part)
+        }
+      }
+    },
+    ServerCase(
       "read/multiple", "several values at once",
       "Read Multiple joins the values in the order of the request and truncates them at ATT_MTU - 1",
       "Vol 3, Part F, 3.4.4.7 and 3.4.4.8"
@@ -146,6 +203,7 @@ extension ServerCase {
         response == wanted,
         "ten times \(EncodedText.hex(value.octets)) returned \(response.count - 1) octets",
         expected: wanted, got: response)
+      try await checkOrder(bench, 0x0E) { $0 + $1 }
     },
     ServerCase("read/multiple-unknown", "several values, one with an unknown handle", unknown) {
       bench in
@@ -173,6 +231,9 @@ extension ServerCase {
       "Read Multiple Variable sends complete lengths, and truncates the last value at ATT_MTU",
       "Vol 3, Part F, 3.4.4.11 and 3.4.4.12"
     ) { bench in
+      try await checkOrder(bench, 0x20) {
+        octets(UInt16($0.count)) + $0 + octets(UInt16($1.count)) + $1
+      }
       let value = try readable(bench)
       let response = try await bench.askIfSupported(
         [0x20] + octets(value.handle) + octets(value.handle))

@@ -39,19 +39,33 @@ extension ServerCase {
       let long = try await bench.ask([0x10, 1, 0, 0xFF, 0xFF] + base + [0x00, 0x28, 0x00, 0x00])
       try bench.check(
         short == long, "the long form has another response", expected: short, got: long)
+      let typed = try await bench.ask([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28])
+      let again = try await bench.ask([0x08, 1, 0, 0xFF, 0xFF] + base + [0x03, 0x28, 0x00, 0x00])
+      try bench.check(
+        typed == again, "the long form has another response", expected: typed, got: again)
     },
     ServerCase(
       "search/services-by-uuid", "all primary services are found by their UUIDs",
-      "Find By Type Value finds the same services as Read By Group Type, with the same ends",
-      "Vol 3, Part F, 3.4.3.3"
+      "Find By Type Value finds the services of Read By Group Type by their whole UUIDs, and their ends "
+        + "have the same attributes",
+      "Vol 3, Part F, 3.4.3.3 and 3.4.3.4, and Part G, 3.1"
     ) { bench in
+      // A service ends before the next declaration or at the last handle: both ends of one answer may
+      // differ, as long as no attribute lies between them.
       for group in bench.known.groups.filter(\.isPrimary).prefix(40) {
         let request =
           [0x06] + octets(group.start) + octets(group.start) + [0x00, 0x28] + group.uuid
         guard request.count <= bench.mtu else { continue }
-        try await bench.expect(
-          [0x07] + octets(group.start) + octets(group.end), to: request,
-          "\(bench.name(request)) was answered with")
+        let response = try await bench.ask(request)
+        try bench.check(
+          response.count == 5 && response.starts(with: [0x07] + octets(group.start))
+            && bench.known.isSameEnd(number(response[3...]), group.end),
+          "\(bench.name(request)) was answered with \(bench.summary(response))",
+          expected: [0x07] + octets(group.start) + octets(group.end), got: response)
+        for other in [group.uuid.dropLast(), group.uuid + [0]] where request.count < bench.mtu {
+          try await bench.expectError(
+            [.attributeNotFound], at: group.start, to: request.prefix(7) + other)
+        }
       }
       try await bench.expectError(
         [.attributeNotFound], at: 1, to: [0x06, 1, 0, 0xFF, 0xFF, 0x00, 0x28, 0x99, 0xEE])
@@ -83,21 +97,39 @@ extension ServerCase {
         try bench.check(
           value.handle <= end ?? 0,
           "the value at \(AttributeHandle(value.handle)) is outside the service of its declaration")
+        let between = bench.known.attributes.first {
+          value.declaration < $0.handle && $0.handle < value.handle
+        }
+        try bench.check(
+          between == nil,
+          "an attribute lies between the declaration at \(AttributeHandle(value.declaration)) and its value"
+        )
       }
     },
     ServerCase(
       "search/includes", "includes refer to services",
-      "An include has the handles of a service, and its UUID only if that has 16 bits",
-      "Vol 3, Part G, 3.2"
+      "An include has the handles of a service, and its UUID only if that has 16 bits; it precedes the "
+        + "characteristics", "Vol 3, Part G, 3.1 and 3.2"
     ) { bench in
       try bench.require(!bench.known.includes.isEmpty, orSkip: "no service includes another")
       for (handle, value) in bench.known.includes {
-        let wanted = bench.known.groups.first { $0.start == number(value) }.map {
+        let group = bench.known.groups.first { $0.start == number(value) }
+        let wanted = group.map {
           octets($0.start) + octets($0.end) + ($0.uuid.count == 2 ? $0.uuid : [])
         }
+        let end = value.count >= 4 ? number(value[2...]) : 0
         try bench.check(
-          value == wanted, "the include at \(AttributeHandle(handle)) is \(EncodedText.hex(value))",
+          value.prefix(2) + value.dropFirst(4) == (wanted ?? []).prefix(2)
+            + (wanted ?? []).dropFirst(4)
+            && bench.known.isSameEnd(end, group?.end ?? 0),
+          "the include at \(AttributeHandle(handle)) is \(EncodedText.hex(value))",
           expected: wanted, got: value)
+        let first = bench.known.values.first {
+          bench.known.group(of: $0.declaration)?.start == bench.known.group(of: handle)?.start
+        }
+        try bench.check(
+          handle < first?.declaration ?? .max,
+          "the include at \(AttributeHandle(handle)) follows a characteristic")
       }
     },
     ServerCase(

@@ -9,7 +9,8 @@ extension ServerCase {
     _ bench: ServerBench, count: Int = 1, upTo limit: Int? = nil, atLeast length: Int = 1
   ) async throws -> [Target] {
     var found: [Target] = []
-    for value in bench.known.readable where value.isWritable {
+    // A feature of the client stays, once it is enabled.
+    for value in bench.known.readable where value.isWritable && value.uuid != octets(0x2B29) {
       guard let octets = value.octets, length <= octets.count, octets.count <= 18 else { continue }
       guard try await bench.read(value.handle) == [0x0B] + octets,
         try await bench.write(octets, to: value.handle) == [0x13],
@@ -21,6 +22,26 @@ extension ServerCase {
     guard found.count < count else { return found }
     throw CaseStop.skipped(
       "fewer than \(count) values of at least \(length) octets are writable in one PDU")
+  }
+
+  /// Finds writable values that take another value and then their own again.
+  static func changeable(
+    _ bench: ServerBench, count: Int = 1, upTo limit: Int? = nil, atLeast length: Int = 1
+  ) async throws -> [Target] {
+    var found: [Target] = []
+    for value in try await writable(bench, upTo: 16, atLeast: length) {
+      guard try await bench.write(other(value.octets), to: value.handle) == [0x13] else { continue }
+      let changed = try await bench.read(value.handle)
+      guard try await bench.write(value.octets, to: value.handle) == [0x13],
+        changed == [0x0B] + other(value.octets),
+        try await bench.read(value.handle) == [0x0B] + value.octets
+      else { continue }
+      found.append(value)
+      if found.count == limit ?? count { return found }
+    }
+    guard found.count < count else { return found }
+    throw CaseStop.skipped(
+      "fewer than \(count) values of at least \(length) octets take another value")
   }
 
   static func expect(
@@ -40,13 +61,28 @@ extension ServerCase {
       "write/same", "a written value can be read",
       "A written value is stored", "Vol 3, Part F, 3.4.5.1", writes: true
     ) { bench in
-      let value = try await writable(bench)[0]
-      let response = try await bench.write(value.octets, to: value.handle)
-      try bench.require(
-        response == [0x13],
-        orSkip: "writing its own value to \(AttributeHandle(value.handle)) is refused: "
-          + bench.summary(response))
-      try await expect(value.octets, bench, value.handle, "after it was written")
+      // A server may judge what is written to one of its values, but hardly all of them.
+      var lost: (Target, response: [UInt8])?
+      var isKept = false
+      for value in bench.known.readable.filter(\.isWritable).prefix(8) {
+        guard let octets = value.octets, 1...18 ~= octets.count,
+          try await bench.read(value.handle) == [0x0B] + octets,
+          try await bench.write(octets, to: value.handle) == [0x13]
+        else { continue }
+        let now = try await bench.read(value.handle)
+        // Nothing but the write has cut it.
+        let isCut = now.count <= octets.count && octets.starts(with: now.dropFirst())
+        if now == [0x0B] + octets { isKept = true } else { lost = ((value.handle, octets), now) }
+        if isCut {
+          isKept = false
+          break
+        }
+      }
+      if isKept { return }
+      let (value, now) = try bench.require(lost, orSkip: "no value accepts its own one")
+      throw bench.rule.broken(
+        "\(AttributeHandle(value.handle)) has another value after its own one was written",
+        expected: EncodedText.hex([0x0B] + value.octets), got: now)
     },
     ServerCase(
       "write/stored", "a write changes the value",
@@ -83,141 +119,117 @@ extension ServerCase {
       "Each client has its own Client Characteristic Configuration, which is reset when its link "
         + "ends, unless there is a bond", "Vol 3, Part G, 3.3.3.3", writes: true
     ) { bench in
-      // A configuration belongs to the value before it.
-      var target: (handle: UInt16, value: KnownServer.Value)?
-      for handle in bench.known.handles(of: 0x2902) where target == nil {
-        target = bench.known.values.last { $0.handle < handle }.map { (handle, $0) }
-      }
-      let (handle, value) = try bench.require(target, orSkip: "no value can be notified")
+      let configurations = bench.known.configurations
+      let (value, handle) = try bench.require(
+        configurations.first, orSkip: "no value can be notified")
       let wanted: [UInt8] = value.properties & 0x10 != 0 ? [1, 0] : [2, 0]
       let response = try await bench.write(wanted, to: handle)
       try bench.require(
         response == [0x13],
         orSkip: "the configuration cannot be written: \(bench.summary(response))")
       try await expect(wanted, bench, handle, "after it was written")
-      bench.links.turn(to: 2)
-      // A server that accepts only one client does not respond here.
-      if let response = try await bench.tryAsking([0x0A] + octets(handle)) {
-        try bench.check(
-          response == [0x0B, 0, 0], "another client reads the configuration",
-          expected: [0x0B, 0, 0], got: response)
+      for (_, other) in configurations.dropFirst().prefix(20) {
+        try await expect(
+          [0, 0], bench, other, "after the one at \(AttributeHandle(handle)) was written")
       }
+      let response2 = try await bench.asSecondClient {
+        try await bench.tryAsking([0x0A] + octets(handle))
+      }
+      // A server that accepts only one client does not respond here.
+      if let response2 {
+        try bench.check(
+          response2 == [0x0B, 0, 0], "another client reads the configuration",
+          expected: [0x0B, 0, 0], got: response2)
+      }
+      bench.links.turn(to: 2)
       await bench.links.close()
       bench.links.turn(to: 1)
       try await bench.reconnect()
       try await expect([0, 0], bench, handle, "on a new link")
     },
     ServerCase(
-      "queue/echo", "a prepared write is echoed and can be cancelled",
-      "A Prepare Write Response repeats the request; a cancelled write has no effect",
-      "Vol 3, Part F, 3.4.6.1 to 3.4.6.3", writes: true
+      "write/configuration-length", "a configuration of three octets",
+      "A Client Characteristic Configuration has two octets: longer ones are refused",
+      "Vol 3, Part G, 3.3.3.3, and Part F, 3.4.5.1", writes: true
     ) { bench in
-      let value = try await writable(bench)[0]
-      let rest = octets(value.handle) + [0, 0] + other(value.octets)
-      let response = try await bench.askIfSupported([0x16] + rest, called: "prepared writes")
-      try bench.check(
-        response == [0x17] + rest, "the response was \(bench.summary(response))",
-        expected: [0x17] + rest, got: response)
-      _ = try await bench.ask([0x18, 0])
-      try await expect(value.octets, bench, value.handle, "after the cancelled write")
+      let (_, handle) = try bench.require(
+        bench.known.configurations.first, orSkip: "no value can be notified")
+      try await bench.expectError([], at: handle, to: [0x12] + octets(handle) + [0, 0, 0])
     },
     ServerCase(
-      "queue/offset", "a prepared part is written at its offset",
-      "A prepared part is written at its offset into the value",
-      "Vol 3, Part F, 3.4.6.1 and 3.4.6.3", writes: true
+      "write/others", "a write changes one value only",
+      "A write changes the value of its handle", "Vol 3, Part F, 3.4.5.1", writes: true
     ) { bench in
-      let value = try await writable(bench, atLeast: 2)[0]
-      // Write the value's own end, so that it changes only if the offset is ignored.
-      let response = try await bench.ask(
-        [0x16] + octets(value.handle) + [1, 0] + value.octets.dropFirst())
-      try bench.require(
-        response[0] == 0x17, orSkip: "a prepared write is refused: \(bench.summary(response))")
-      let executed = try await bench.ask([0x18, 1])
+      let one = try await changeable(bench)[0]
+      let second = bench.known.readable.first { $0.isWritable && $0.handle != one.handle }
+      let handle = try bench.require(second, orSkip: "only one value is writable").handle
+      let before = try await bench.read(handle)
+      _ = try await bench.write(other(one.octets), to: one.handle)
+      let after = try await bench.read(handle)
+      _ = try await bench.write(one.octets, to: one.handle)
+      // What is written to one value may have an effect on another, but not become its value.
+      guard before != after, after == [0x0B] + other(one.octets) else { return }
+      _ = try await bench.write(Array(before.dropFirst()), to: handle)
+      throw bench.rule.broken(
+        "a write to \(AttributeHandle(one.handle)) has changed \(AttributeHandle(handle))",
+        expected: EncodedText.hex(before), got: after)
+    },
+    ServerCase(
+      "write/length", "shorter and longer values",
+      "A write replaces a value of variable length, or the beginning of one of fixed length; a value "
+        + "that is too long is refused, not cut", "Vol 3, Part F, 3.4.5.1", writes: true
+    ) { bench in
+      for value in try await changeable(bench, upTo: 4, atLeast: 2) {
+        for new in [[value.octets[0] ^ 0x01], value.octets + [value.octets[0]]] {
+          guard try await bench.write(new, to: value.handle) == [0x13] else { continue }
+          let now = try await bench.read(value.handle)
+          _ = try await bench.write(value.octets, to: value.handle)
+          // An application may correct what is written to its values, but not only in their lengths.
+          let isCut = now.count - 1 < new.count && new.starts(with: now.dropFirst())
+          let isPrefix = now == [0x0B] + new + value.octets.dropFirst(new.count)
+          let isLonger = now.count - 1 > new.count && now.dropFirst().starts(with: new)
+          try bench.check(
+            !isCut && (isPrefix || !isLonger),
+            "\(new.count) octets were written to \(AttributeHandle(value.handle)), which has "
+              + "\(now.count - 1) then", expected: [0x0B] + new, got: now)
+        }
+      }
+    },
+    ServerCase(
+      "write/command", "a command writes a value",
+      "A Write Command writes the value, and is not answered", "Vol 3, Part F, 3.4.5.3",
+      writes: true
+    ) { bench in
+      let values = try await changeable(bench, upTo: 16).filter { value in
+        bench.known.values.contains { $0.handle == value.handle && $0.properties & 0x04 != 0 }
+      }
+      let value = try bench.require(
+        values.first, orSkip: "no value can be read, and written with and without response")
+      try await bench.expectQuiet(after: [[0x52] + octets(value.handle) + other(value.octets)])
       let now = try await bench.read(value.handle)
       _ = try await bench.write(value.octets, to: value.handle)
       try bench.check(
-        executed == [0x19],
-        "Execute Write was answered with \(bench.summary(executed)) after a part at offset 1",
-        expected: [0x19], got: executed)
-      try bench.check(
-        now == [0x0B] + value.octets, "the value is different after a part at offset 1",
-        expected: [0x0B] + value.octets, got: now)
+        now == [0x0B] + other(value.octets),
+        "a Write Command to \(AttributeHandle(value.handle)) has no effect",
+        expected: [0x0B] + other(value.octets), got: now)
     },
     ServerCase(
-      "queue/all-or-nothing", "one invalid part cancels the whole write",
-      "Prepared writes are executed all together or not at all", "Vol 3, Part F, 3.4.6.3",
+      "write/signed", "a write with a wrong signature",
+      "A Signed Write Command with a wrong signature is ignored", "Vol 3, Part F, 3.4.5.4",
       writes: true
     ) { bench in
-      let values = try await writable(bench, count: 2)
-      let (good, bad) = (values[0], values[1])
-      let first = try await bench.ask([0x16] + octets(good.handle) + [0, 0] + other(good.octets))
-      try bench.require(first[0] == 0x17, orSkip: "a prepared write is refused")
-      let second = try await bench.ask([0x16] + octets(bad.handle) + [0xFF, 0x01, 0x55])
-      guard second[0] == 0x17 else {
-        // The queue has only the valid part then.
-        _ = try await bench.ask([0x18, 0])
-        throw CaseStop.skipped(
-          "a part far after the end is refused when it is prepared: \(bench.summary(second))")
-      }
-      let response = try await bench.ask([0x18, 1])
-      let now = try await bench.read(good.handle)
-      // Restore the value before checking.
-      _ = try await bench.write(good.octets, to: good.handle)
-      guard response[0] == 0x01 else {
-        throw bench.rule.broken(
-          "a part far after the end of \(AttributeHandle(bad.handle)) was written",
-          expected: "the error \(ErrorCode.invalidOffset)", got: response)
-      }
-      try bench.check(
-        now == [0x0B] + good.octets,
-        "\(AttributeHandle(good.handle)) was written although Execute Write failed",
-        expected: [0x0B] + good.octets, got: now)
-    },
-    ServerCase(
-      "queue/clients", "prepared parts belong to one client",
-      "Each client has a prepare queue of its own", "Vol 3, Part F, 3.4.6.1", writes: true
-    ) { bench in
-      let value = try await writable(bench)[0]
-      let wanted = other(value.octets)
-      let response = try await bench.askIfSupported(
-        [0x16] + octets(value.handle) + [0, 0] + wanted, called: "prepared writes")
-      try bench.require(response[0] == 0x17, orSkip: "a prepared write is refused")
-      bench.links.turn(to: 2)
-      let executed: [UInt8]?
-      do { executed = try await bench.tryAsking([0x18, 1]) } catch PeerError.unreachable {
-        executed = nil
-      }
-      try bench.require(executed != nil, orSkip: "the server accepts only one client")
-      bench.links.turn(to: 1)
-      let between = try await bench.read(value.handle)
-      let own = try await bench.ask([0x18, 1])
-      let after = try await bench.read(value.handle)
-      _ = try await bench.write(value.octets, to: value.handle)
-      try bench.check(
-        between == [0x0B] + value.octets,
-        "the Execute Write of another client has written this client's part",
-        expected: [0x0B] + value.octets, got: between)
-      try bench.check(
-        own == [0x19] && after == [0x0B] + wanted,
-        "this client's part was lost when another client executed its own queue",
-        expected: [0x0B] + wanted, got: after)
-    },
-    ServerCase(
-      "queue/full", "a queue that is filled beyond its limit",
-      "A full queue is reported with Prepare Queue Full and keeps its parts",
-      "Vol 3, Part F, 3.4.6.1", writes: true
-    ) { bench in
-      let value = try await writable(bench)[0]
-      let prepare = [0x16] + octets(value.handle) + [0, 0] + value.octets
-      for _ in 0..<600 {
-        let response = try await bench.ask(prepare)
-        if response[0] == 0x17 { continue }
+      for value in try await changeable(bench, upTo: 2) where value.octets.count <= 8 {
+        try await bench.expectQuiet(after: [
+          [0xD2] + octets(value.handle) + other(value.octets) + [UInt8](repeating: 0, count: 12)
+        ])
+        let now = try await bench.read(value.handle)
+        if now != [0x0B] + value.octets {
+          _ = try await bench.write(value.octets, to: value.handle)
+        }
         try bench.check(
-          [0x06, 0x09, 0x11].contains(response[4]),
-          "it was refused with another error: \(bench.summary(response))", got: response)
-        break
+          now == [0x0B] + value.octets, "\(AttributeHandle(value.handle)) was written",
+          expected: [0x0B] + value.octets, got: now)
       }
-      _ = try await bench.ask([0x18, 0])
     },
   ]
 }

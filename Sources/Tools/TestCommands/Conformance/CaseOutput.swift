@@ -67,6 +67,14 @@ final class CaseOutput {
           "text": pdu.summary, "bearer": pdu.bearer == 0 ? nil : pdu.bearer,
         ]
       },
+      "notes": report.notes.isEmpty
+        ? nil
+        : report.notes.map { note -> JSONObject in
+          [
+            "happened": note.happened, "rule": note.rule, "section": note.section,
+            "expected": note.expected, "got": note.got.map(Shown.hex),
+          ]
+        },
     ]
   }
 
@@ -74,6 +82,11 @@ final class CaseOutput {
     Terminal.print(
       report.word.padded(to: 14) + report.name + (report.title.isEmpty ? "" : "  " + report.title))
     if let reason = report.reason { Terminal.print("    \(reason)") }
+    for note in report.notes {
+      for (index, line) in note.lines.enumerated() {
+        Terminal.print("    " + (index == 0 ? "note: " : "      ") + line)
+      }
+    }
     guard let finding = report.finding else { return }
     for line in finding.lines { Terminal.print("    \(line)") }
     // The fault is at the end of the exchange.
@@ -84,14 +97,31 @@ final class CaseOutput {
     for pdu in shown { Terminal.print("    \(pdu.line)") }
   }
 
+  /// Writes the file of `--junit` for a run that has ended early: the other cases are skipped.
+  ///
+  /// - Parameter cases: all cases of the run.
+  /// - Throws: if the file cannot be written.
+  func interrupted(_ suite: String, cases: some Sequence<(name: String, title: String)>) throws {
+    let done = Set(reports.map(\.name))
+    for (name, title) in cases where !done.contains(name) {
+      reports.append(
+        CaseReport(name: name, title: title, outcome: .skipped("the run ended before this case")))
+    }
+    try writeFile(suite)
+  }
+
+  private func writeFile(_ suite: String) throws {
+    guard let junit else { return }
+    try WrittenFile.write(JUnit.document(reports, suite: suite), to: junit)
+  }
+
   /// Writes the file and the totals.
   ///
-  /// - Throws: `CheckFailure` if a case failed.
-  func finish(_ suite: String) throws {
-    if let junit {
-      let text = JUnit.document(reports, suite: suite)
-      try WrittenFile.write(text, to: junit)
-    }
+  /// - Parameter preparation: the name of the case that all others need and that checks only their means,
+  ///   if others were selected.
+  /// - Throws: `CheckFailure` if a case failed, or if nothing was checked.
+  func finish(_ suite: String, preparation: String? = nil) throws {
+    try writeFile(suite)
     let words = ["passed", "broken", "skipped", "not exercised", "unreachable"]
     let counts = words.map { word in (word, reports.count { $0.word == word }) }
     let text = counts.filter { $0.1 > 0 || $0.0 == "passed" || $0.0 == "broken" }
@@ -105,6 +135,9 @@ final class CaseOutput {
     let broken = reports.filter(\.isBroken)
     guard broken.isEmpty else {
       throw CheckFailure(message: "\(Shown.count(broken.count, "case")) failed: \(text)")
+    }
+    guard reports.contains(where: { $0.outcome == .passed && $0.name != preparation }) else {
+      throw CheckFailure(message: "nothing was checked: \(text)")
     }
   }
 }

@@ -22,7 +22,10 @@ enum JUnit {
       "  <testcase classname=\"\(folder.escapedForMarkup)\" name=\"\(report.name.escapedForMarkup)\""
       + " time=\"\(Decimal.text(report.duration / .seconds(1), places: 3))\""
     switch report.outcome {
-    case .passed: return start + "/>\n"
+    case .passed where report.notes.isEmpty: return start + "/>\n"
+    case .passed:
+      let notes = report.notes.flatMap(\.lines).joined(separator: "\n").escapedForMarkup
+      return start + ">\n    <system-out>\(notes)</system-out>\n  </testcase>\n"
     case .skipped(let why), .notExercised(let why):
       return start + ">\n    <skipped message=\"\(why.escapedForMarkup)\"/>\n  </testcase>\n"
     case .unreachable(let why):
