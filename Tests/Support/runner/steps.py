@@ -317,6 +317,12 @@ def conformance():
     run(SYSTEM / "Conformance" / "run", atto(), *["--quick"][:is_short_run])
 
 
+@step(600, after=["release"], load=0.75, is_short=False, shows=r"^[0-9]+ passed")
+def mutants():
+    """Peers that break one rule each: `atto conform` finds each fault, and accuses no case beside it."""
+    run(SYSTEM / "Mutants" / "run", atto())
+
+
 @step(900, after=["release"], load=0.5, is_short=False)
 def interoperability():
     """Against Bumble, in both roles."""

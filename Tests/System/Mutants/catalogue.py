@@ -1,0 +1,31 @@
+"""A fault of a peer, and the table of all."""
+
+import fnmatch
+from dataclasses import dataclass
+
+
+@dataclass
+class Fault:
+    name: str
+    section: str
+    # The cases that must find it, and patterns of others that may break too.
+    must: list
+    may: list
+    # Makes the peer.
+    make: object
+
+    def missed(self, broken):
+        return set(self.must) - broken
+
+    def unexpected(self, broken):
+        return {name for name in broken - set(self.must)
+                if not any(fnmatch.fnmatch(name, pattern) for pattern in self.may)}
+
+
+def table(faults):
+    """The faults with their cases, as a table."""
+    lines = ["| Fault | Section | Found by | May break too |", "|---|---|---|---|"]
+    for fault in faults:
+        must, may = (" ".join(f"`{name}`" for name in names) for names in (fault.must, fault.may))
+        lines.append(f"| {fault.name} | {fault.section} | {must} | {may} |")
+    return "\n".join(lines)
