@@ -31,7 +31,7 @@ package enum ScanCommand: Command {
     timeLimit: .open(unless: [time, count]), runsInSession: true,
     examples: [
       "atto scan air: --for 1", "atto scan le:@hci0 --service 180D --count 1 --json",
-      "atto scan --decode --bind-key A4:C1:38:11:22:33=231d39c1d7cc1ab1aee224cd096db932",
+      "atto scan --decode --for 30",
     ])
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {

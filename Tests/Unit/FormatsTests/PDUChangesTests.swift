@@ -6,7 +6,7 @@ import Testing
 @testable import AttoFormats
 
 /// Rules for what a relay changes.
-struct PDUChangesTests {
+@Suite(.sideBySide) struct PDUChangesTests {
   private func rules(_ text: String) throws -> ChangeTurns {
     ChangeTurns(try PDUChanges(text: Array(text.utf8)))
   }
@@ -53,7 +53,12 @@ struct PDUChangesTests {
     var turns = try rules("> ... : error 0x80")
     for opcode in UInt8.min...UInt8.max {
       let answer = turns.change([opcode, 1, 2, 3], isFromClient: true)?.answer
-      let isRequest = [2, 4, 6, 8, 10, 12, 14, 16, 18, 22, 24, 32].contains(opcode)
+      // An opcode that is not defined gets an error too, unless it is a command's.
+      let others: [UInt8] = [
+        0x01, 0x03, 0x05, 0x07, 0x09, 0x0B, 0x0D, 0x0F, 0x11, 0x13, 0x17, 0x19, 0x1B, 0x1D, 0x1E,
+        0x21, 0x23,
+      ]
+      let isRequest = opcode & 0x40 == 0 && !others.contains(opcode)
       let handle: [UInt8] = opcode == 2 ? [0, 0] : [1, 2]
       #expect(answer == (isRequest ? [1, opcode] + handle + [0x80] : nil), "\(opcode)")
     }

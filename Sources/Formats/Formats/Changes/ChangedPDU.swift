@@ -28,14 +28,14 @@ package struct ChangeTurns: Sendable {
 
   /// Returns what happens to a PDU; nil: it is passed on unchanged.
   package mutating func change(_ pdu: [UInt8], isFromClient: Bool) -> ChangedPDU? {
-    var decided: ChangedPDU?
+    var decided: ChangedPDU??
     for (index, rule) in changes.rules.enumerated()
     where rule.isFromClient == isFromClient && rule.pattern.matches(pdu) {
       counts[index] += 1
       guard decided == nil, rule.turns.includes(counts[index]) else { continue }
-      decided = rule.changed(pdu)
+      decided = .some(rule.changed(pdu))
     }
-    return decided
+    return decided ?? nil
   }
 }
 

@@ -44,9 +44,10 @@ extension MQTTFrontEnd {
   /// gateways may still have a device.
   func clearStale() {
     guard let hub else { return }
-    let devices = hub.assumeIsolated {
-      $0.configuration.devices.map(\.name) + $0.configuration.sensors.map(\.name)
-    } + sessions.keys
+    let devices =
+      hub.assumeIsolated {
+        $0.configuration.devices.map(\.name) + $0.configuration.sensors.map(\.name)
+      } + sessions.keys
     let current = devices.map { names.status(of: $0) }.map { $0.dropLast("status".count) }
     let nodes = Set(devices.compactMap { homeAssistant?.node(of: $0)[...] })
     clear { topic in
