@@ -1,4 +1,4 @@
-package import AttoLinks
+import AttoLinks
 import Synchronization
 
 /// Takes the failures of pairing with one peer for as long as it is held.
