@@ -286,7 +286,7 @@ fault("Read Multiple returns the first value only", "F, 3.4.4.8", "read/multiple
 fault("Read Multiple skips unknown handles", "F, 3.4.4.7", "read/multiple-unknown | read/multiple-beyond",
       handles=lambda self, pdu: [one for one in Server.handles(self, pdu)
                                  if one in self.attributes or pdu[0] == 0x20])
-fault("Read Multiple checks only what fits", "F, 3.4.4.7", "read/multiple-beyond",
+fault("Read Multiple checks only what fits", "F, 3.4.4.7", "read/multiple-beyond | permission/read-multiple read/multiple-unknown",
       read_multiple=lambda self, link, pdu: Server.read_multiple(self, link, pdu[:1] + b"".join(
           u16(handle) for at, handle in enumerate(self.handles(pdu)) if at == 0 or sum(
               len(self.attributes[one].value) for one in self.handles(pdu)[:at]
@@ -340,7 +340,7 @@ fault("writes values that can only be notified", "G, 3.3.1.1", "permission/write
           setattr(all[0x0007 + 1], "write", 0))))
 fault("writes read-only descriptors", "G, 3.3.3.5", "permission/write-descriptor",
       check_write=lambda self, link, one: None if one.kind in (b"\x04\x29",) else Server.check_write(self, link, one))
-fault("commands do not check permissions", "F, 3.4.5.3", "permission/command",
+fault("commands do not check permissions", "F, 3.4.5.3", "permission/command | gatt/database-hash",
       commanded=lambda self, link, handle: self.attribute(handle))
 fault("prepares do not check permissions", "F, 3.4.6.1", "permission/write",
       preparable=lambda self, link, handle: self.attribute(handle))
