@@ -470,11 +470,15 @@ def sensors(bench: Bench) -> None:
                  config["state_topic"], config["device"]["manufacturer"], config["device"]["model"]),
                 ("temperature", "°C", "measurement", "atto/hall/cellar/temperature", "Ruuvi", "RuuviTag"),
                 "what Home Assistant is told")
-    retained = bench.run("mosquitto_sub", "-p", str(bench.port), "-t", "atto/hall/cellar/humidity",
+    humidity = bench.run("mosquitto_sub", "-p", str(bench.port), "-t", "atto/hall/cellar/humidity",
                          "--retained-only", "-C", "1", "-W", "60").stdout
-    tally.equal(json.loads(retained)["value"], 53.49, "a retained reading")
+    tally.equal(json.loads(humidity)["value"], 53.49, "a retained reading")
     bench.kill(tag)
     bench.kill(gateway)
+    # A sensor that the configuration no longer has.
+    tally.check(any("cellar" in topic for topic in retained(bench)), "readings and announcements are kept")
+    bench.gateway(devices=[], broker={"homeAssistant": True})
+    bench.until(lambda: not any("cellar" in topic for topic in retained(bench)), "a removed sensor is cleared")
 
 
 def certificates(path: pathlib.Path) -> None:
