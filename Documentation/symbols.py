@@ -37,6 +37,12 @@ def extract_library(folder: pathlib.Path) -> None:
     # docc lists each language's symbols apart, behind a switch. A reader wants one list.
     path = folder / "libatto.symbols.json"
     graph = json.loads(path.read_text(encoding="utf-8"))
+    # A macro that passes the caller's sizes is called as its function is, which has the page.
+    functions = {symbol["names"]["title"] for symbol in graph["symbols"]
+                 if symbol["kind"]["identifier"].endswith("func")}
+    graph["symbols"] = [symbol for symbol in graph["symbols"]
+                        if not symbol["kind"]["identifier"].endswith("macro")
+                        or symbol["names"]["title"] not in functions]
     for symbol in graph["symbols"]:
         symbol["identifier"]["interfaceLanguage"] = "swift"
     path.write_text(json.dumps(graph), encoding="utf-8")

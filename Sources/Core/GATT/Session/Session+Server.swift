@@ -83,7 +83,7 @@ extension Session {
     return server!.deliveries(of: value, to: client!)
   }
 
-  /// Whether ``notify(_:_:)`` would send now.
+  /// Whether ``notify(_:_:)-(_,RawSpan)`` would send now.
   public var hasRoomForValues: Bool { bearer.failure == nil && hasRoom }
 
   /// Sends a value as a notification. Vol 3, Part G, 4.10.1.

@@ -119,7 +119,9 @@ with serve() as server:
     atto("unpair", endpoint(server=0, client=1), *THERE)
     control.await_no_connections()
     found = atto("read", endpoint(), ENCRYPTED, "--security", "medium", "--json", *HERE)
-    check(found.objects()[0]["value"] == "14" and not found.errors, found)
+    # A machine that is busy pairs slowly, which is told.
+    told = [line for line in found.errors.splitlines() if not line.startswith(("waiting", "hint"))]
+    check(found.objects()[0]["value"] == "14" and not told, found)
     for words in (HERE, THERE):
         made = bond(words)
         check(made["keySize"] == 16 and made["ownSignCounter"] == 0, made)
