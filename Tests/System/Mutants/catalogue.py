@@ -22,6 +22,15 @@ class Fault:
                 if not any(fnmatch.fnmatch(name, pattern) for pattern in self.may)}
 
 
+def adding(faults, correct):
+    """What adds a peer to the faults: it has these methods or constants instead of those of the correct one."""
+    def fault(name, section, cases, **changes):
+        must, _, may = cases.partition("|")
+        faults.append(
+            Fault(name, "Vol 3, Part " + section, must.split(), may.split(), type("Faulty", (correct,), changes)))
+    return fault
+
+
 def table(faults):
     """The faults with their cases, as a table."""
     lines = ["| Fault | Section | Found by | May break too |", "|---|---|---|---|"]

@@ -1,18 +1,12 @@
 """The catalogue of faulty clients: each breaks one rule of the correct one (`client.py`). See
 `server_faults.py`."""
 
-from catalogue import Fault
+from catalogue import adding
 from client import Client
 from server import number, u16
 
 FAULTS = []
-
-
-def fault(name, section, cases, **changes):
-    """Adds a client that has these methods or constants instead of the correct ones."""
-    must, _, may = cases.partition("|")
-    FAULTS.append(
-        Fault(name, "Vol 3, Part " + section, must.split(), may.split(), type("Faulty", (Client,), changes)))
+fault = adding(FAULTS, Client)
 
 
 def first(method):

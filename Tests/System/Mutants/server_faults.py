@@ -2,18 +2,12 @@
 section of the specification and the cases of `atto conform` that must find it; after `|` those that may
 break too, because what they do needs the rule."""
 
-from catalogue import Fault
+from catalogue import adding
 import server
 from server import CONFIGURATION, LONG, Refused, Server, database, number, u16
 
 FAULTS = []
-
-
-def fault(name, section, cases, **changes):
-    """Adds a server that has these methods or constants instead of the correct ones."""
-    must, _, may = cases.partition("|")
-    FAULTS.append(
-        Fault(name, "Vol 3, Part " + section, must.split(), may.split(), type("Faulty", (Server,), changes)))
+fault = adding(FAULTS, Server)
 
 
 def altered(change):

@@ -28,14 +28,16 @@ package struct ChangeTurns: Sendable {
 
   /// Returns what happens to a PDU; nil: it is passed on unchanged.
   package mutating func change(_ pdu: [UInt8], isFromClient: Bool) -> ChangedPDU? {
-    var decided: ChangedPDU??
+    var isDecided = false
+    var changed: ChangedPDU?
     for (index, rule) in changes.rules.enumerated()
     where rule.isFromClient == isFromClient && rule.pattern.matches(pdu) {
       counts[index] += 1
-      guard decided == nil, rule.turns.includes(counts[index]) else { continue }
-      decided = .some(rule.changed(pdu))
+      guard !isDecided, rule.turns.includes(counts[index]) else { continue }
+      isDecided = true
+      changed = rule.changed(pdu)
     }
-    return decided ?? nil
+    return changed
   }
 }
 

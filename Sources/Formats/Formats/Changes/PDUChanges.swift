@@ -62,20 +62,14 @@ extension PDUChanges {
   ///
   /// - Throws: ``TranscriptError`` for the first mistake.
   package init(contentsOfFile path: String) throws(TranscriptError) {
-    let bytes: [UInt8]
-    do throws(FileBytes.Failure) {
-      bytes = try FileBytes.read(path)
-    } catch {
-      throw TranscriptError(file: path, expected: "a readable file", found: error.reason)
-    }
-    try self.init(text: bytes, file: path)
+    try self.init(text: try TranscriptError.octets(ofFile: path), file: path)
   }
 
   /// Reads rules from UTF-8 text.
   ///
   /// - Throws: ``TranscriptError`` for the first mistake.
   package init(text bytes: [UInt8], file: String? = nil) throws(TranscriptError) {
-    do throws(TranscriptError) {
+    try TranscriptError.naming(file ?? "changes") { () throws(TranscriptError) in
       try TranscriptLine.each(of: bytes) { line throws(TranscriptError) in
         guard let first = line.stepWord() else { return }
         let rules = try Self.rules(first, &line)
@@ -85,10 +79,6 @@ extension PDUChanges {
         }
         self.rules += rules
       }
-    } catch {
-      var mistake = error
-      mistake.file = file ?? "changes"
-      throw mistake
     }
   }
 

@@ -81,13 +81,3 @@ public struct Profile: Sendable, Equatable {
     var octets: [UInt8] { [UInt8(rawValue & 0xFF), UInt8(rawValue >> 8)] }
   }
 }
-
-extension CharacteristicProperties {
-  /// The names in profile files, in the order of the bits.
-  public static let names: [(name: String, property: CharacteristicProperties)] = [
-    ("broadcast", .broadcast), ("read", .read), ("writeWithoutResponse", .writeWithoutResponse),
-    ("write", .write), ("notify", .notify), ("indicate", .indicate),
-    ("authenticatedSignedWrites", .authenticatedSignedWrites),
-    ("extendedProperties", .extendedProperties),
-  ]
-}

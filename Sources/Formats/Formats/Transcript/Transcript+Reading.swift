@@ -5,13 +5,7 @@ extension Transcript {
   ///
   /// - Throws: ``TranscriptError`` for the first mistake.
   public init(contentsOfFile path: String) throws(TranscriptError) {
-    let bytes: [UInt8]
-    do throws(FileBytes.Failure) {
-      bytes = try FileBytes.read(path)
-    } catch {
-      throw TranscriptError(file: path, expected: "a readable file", found: error.reason)
-    }
-    try self.init(text: bytes, file: path)
+    try self.init(text: try TranscriptError.octets(ofFile: path), file: path)
   }
 
   /// Reads a transcript from UTF-8 text.
@@ -19,12 +13,8 @@ extension Transcript {
   /// - Parameter file: the name of the file in messages.
   /// - Throws: ``TranscriptError`` for the first mistake.
   public init(text bytes: [UInt8], file: String? = nil) throws(TranscriptError) {
-    do throws(TranscriptError) {
-      self = try TranscriptParser.parse(bytes)
-    } catch {
-      var mistake = error
-      mistake.file = file
-      throw mistake
+    self = try TranscriptError.naming(file) { () throws(TranscriptError) in
+      try TranscriptParser.parse(bytes)
     }
   }
 }
@@ -39,6 +29,30 @@ public struct TranscriptError: Error, Equatable, Sendable {
   public var expected: String
   /// The actual text, or why the file cannot be read.
   public var found: String
+}
+
+extension TranscriptError {
+  /// Reads a file of lines.
+  static func octets(ofFile path: String) throws(TranscriptError) -> [UInt8] {
+    do throws(FileBytes.Failure) {
+      return try FileBytes.read(path)
+    } catch {
+      throw TranscriptError(file: path, expected: "a readable file", found: error.reason)
+    }
+  }
+
+  /// Returns what `body` returns, and adds the name of the file to its mistake.
+  static func naming<Value>(
+    _ file: String?, _ body: () throws(TranscriptError) -> Value
+  ) throws(TranscriptError) -> Value {
+    do throws(TranscriptError) {
+      return try body()
+    } catch {
+      var mistake = error
+      mistake.file = file
+      throw mistake
+    }
+  }
 }
 
 extension TranscriptError: CustomStringConvertible {

@@ -90,3 +90,18 @@ extension JSON {
     return literal.printableJSON + "\""
   }
 }
+
+extension JSON {
+  /// The members of an object that are strings, by name: the last one of each; nil if the octets are more
+  /// than `limit` or no object.
+  package static func texts(of octets: [UInt8], limit: Int) -> [String: String]? {
+    guard octets.count <= limit, let node = try? JSONParser.parse(octets),
+      case .object(let members) = node.content
+    else { return nil }
+    var texts: [String: String] = [:]
+    for member in members {
+      if case .string(let text) = member.value.content { texts[member.name] = text }
+    }
+    return texts
+  }
+}

@@ -1,3 +1,4 @@
+import AttoATT
 import AttoText
 import Glibc
 
@@ -19,7 +20,7 @@ package struct GatewayIdentity: Equatable, Sendable {
     }
     // A locally administered address of one station.
     address = (hash >> 16) & 0xFCFF_FFFF_FFFF | 0x0200_0000_0000
-    instance = Self.digits(hash & 0xFFFF_FFFF, 8)
+    instance = Hex.digits(UInt32(truncatingIfNeeded: hash), uppercase: false)
   }
 
   /// Reads the identity in a folder, or else stores the one of this name there. Blocks on the disk.
@@ -41,23 +42,17 @@ package struct GatewayIdentity: Equatable, Sendable {
       }
     }
     // Two gateways of one name on one machine differ in it.
-    identity.instance = digits(UInt64(UInt32.random(in: .min ... .max)), 8)
+    identity.instance = Hex.digits(UInt32.random(in: .min ... .max), uppercase: false)
     let failure = identity.write(path)
     if failure == 0 { return (identity, nil) }
     return (identity, "cannot write \(path): \(String(cString: strerror(failure)))")
   }
 
   /// The address as 12 digits, as in ESPHome's handshake and in mDNS.
-  package var addressDigits: String { Self.digits(address, 12) }
+  package var addressDigits: String { Hex.digits(address, count: 12, uppercase: false) }
 
   private init?(_ octets: [UInt8]) {
-    guard octets.count <= 4096, let node = try? JSONParser.parse(octets),
-      case .object(let members) = node.content
-    else { return nil }
-    var texts: [String: String] = [:]
-    for member in members {
-      if case .string(let text) = member.value.content { texts[member.name] = text }
-    }
+    guard let texts = JSON.texts(of: octets, limit: 4096) else { return nil }
     guard let address = texts["address"], address.utf8.count == 12,
       let number = UInt64(address, radix: 16), let instance = texts["instance"],
       instance.utf8.count == 8, UInt32(instance, radix: 16) != nil
@@ -83,11 +78,6 @@ package struct GatewayIdentity: Equatable, Sendable {
     if failure == 0, rename(temporary, path) != 0 { failure = errno }
     if failure != 0 { unlink(temporary) }
     return failure
-  }
-
-  private static func digits(_ number: UInt64, _ count: Int) -> String {
-    let text = String(number, radix: 16)
-    return String(repeating: "0", count: max(0, count - text.count)) + text
   }
 
   /// The content of /etc/machine-id; empty where there is none. Reads a file.

@@ -98,13 +98,7 @@ extension MQTTFrontEnd {
 
   /// The gateway of a status, its state, and its ID, which earlier versions do not have.
   static func status(_ payload: [UInt8]) -> (gateway: String, state: String, id: String?)? {
-    guard payload.count <= 1024, let node = try? JSONParser.parse(payload),
-      case .object(let members) = node.content
-    else { return nil }
-    var texts: [String: String] = [:]
-    for member in members {
-      if case .string(let text) = member.value.content { texts[member.name] = text }
-    }
+    guard let texts = JSON.texts(of: payload, limit: 1024) else { return nil }
     guard let gateway = texts["gateway"], let state = texts["state"] else { return nil }
     return (gateway, state, texts["id"])
   }

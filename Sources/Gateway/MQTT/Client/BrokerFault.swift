@@ -28,20 +28,21 @@ enum BrokerFault: Error, Equatable, Sendable {
     switch self {
     case .libraryMissing: "apt install libmosquitto1"
     case .closed(let broker, let text):
-      broker.usesTLS
-        ? Self.tlsHints.first { text.contains($0.words) }?.hint
-          ?? Self.hint(broker, settings.version) : Self.hint(broker, settings.version)
+      Self.tlsHint(broker, text) ?? Self.hint(broker, settings.version)
     case .refused(_, let reason), .ended(_, let reason): reason.hint(settings, clientID: clientID)
     // Not every broker says so (0x8E), and the two end each other's connections again and again.
     case .lost(_, _, let time) where time < BrokerConnection.goodTime:
       "if this repeats, another client may have the client ID \"\(clientID)\": give each gateway a "
         + "\"name\" or \"clientID\" of its own"
     case .nameTaken: "give each gateway a \"name\" of its own"
-    case .unreachable(let broker, let text) where broker.usesTLS,
-      .lost(let broker, let text, _) where broker.usesTLS:
-      Self.tlsHints.first { text.contains($0.words) }?.hint
-    case .file, .unreachable, .timeout, .lost, .failed: nil
+    case .unreachable(let broker, let text), .lost(let broker, let text, _):
+      Self.tlsHint(broker, text)
+    case .file, .timeout, .failed: nil
     }
+  }
+
+  private static func tlsHint(_ broker: Configuration.MQTT.Broker, _ text: String) -> String? {
+    broker.usesTLS ? tlsHints.first { text.contains($0.words) }?.hint : nil
   }
 
   private static let authority = "set \"caFile\" to the certificate of the broker's authority"

@@ -3,14 +3,20 @@ import AttoATT
 // What was discovered, as text.
 
 extension CharacteristicProperties: CustomStringConvertible {
+  /// The names, also in profile files, in the order of the bits.
+  package static var names: [(name: String, property: CharacteristicProperties)] {
+    [
+      ("broadcast", .broadcast), ("read", .read), ("writeWithoutResponse", .writeWithoutResponse),
+      ("write", .write), ("notify", .notify), ("indicate", .indicate),
+      ("authenticatedSignedWrites", .authenticatedSignedWrites),
+      ("extendedProperties", .extendedProperties),
+    ]
+  }
+
   /// The names of the properties, such as `read, notify`; `none` without any.
   public var description: String {
-    let names = [
-      "broadcast", "read", "writeWithoutResponse", "write", "notify", "indicate",
-      "authenticatedSignedWrites", "extendedProperties",
-    ]
     var text = ""
-    for (bit, name) in names.enumerated() where rawValue & 1 << UInt8(bit) != 0 {
+    for (name, property) in Self.names where contains(property) {
       text += text.isEmpty ? name : ", " + name
     }
     return text.isEmpty ? "none" : text
