@@ -9,6 +9,9 @@ public enum PerformError<LinkFailure: Error>: Error {
 }
 
 extension Session {
+  /// How often in a row `receive` may return nothing while the time stands still.
+  private static let standstillLimit = 1000
+
   /// Carries out a procedure with functions that send and receive PDUs, and returns its result. For
   /// programs that wait for one procedure after another; requests of the peer are answered meanwhile.
   ///
@@ -16,11 +19,13 @@ extension Session {
   ///   - now: returns the time.
   ///   - send: sends one PDU, and waits for room if there is none.
   ///   - receive: waits for the next PDU until a deadline; returns nil if none has come by then. Throws
-  ///     if the link has ended.
+  ///     if the link has ended. It may return nil earlier. After 1,000 times in a row at one instant of
+  ///     `now`, the deadline counts as reached: a clock that stands still does not keep the caller.
   ///   - deliver: gets actions such as a notification, and the octets of their PDU, which
   ///     ``AttoATT/PDU/init(_:mtu:)`` decodes. Indications are confirmed afterwards.
   /// - Throws: `procedure` with what the procedure throws, `bearer(.transactionTimeout)` if the peer
-  ///   does not answer; `link` with the error of `send` or `receive`.
+  ///   does not answer, or `bearer(.linkEnded)` if `receive` does not wait although there is no
+  ///   deadline; `link` with the error of `send` or `receive`.
   public func perform<P: Procedure, LinkFailure: Error>(
     _ procedure: P, at now: () -> Instant,
     send: (RawSpan) throws(LinkFailure) -> Void,
@@ -33,6 +38,7 @@ extension Session {
     } else {
       start(operation, at: now())
     }
+    var idle = (since: now(), count: 0)
     do throws(LinkFailure) {
       while true {
         _ = try transmit { (pdu) throws(LinkFailure) in
@@ -41,9 +47,18 @@ extension Session {
         }
         if operation.result != nil { break }
         guard let octets = try receive(deadline) else {
-          _ = advance(to: now())
+          let time = now()
+          idle = time == idle.since ? (time, idle.count + 1) : (time, 1)
+          if idle.count < Self.standstillLimit {
+            _ = advance(to: time)
+          } else if let deadline {
+            _ = advance(to: deadline)
+          } else {
+            linkEnded()
+          }
           continue
         }
+        idle.count = 0
         let action = self.receive(octets.span.bytes, at: now())
         switch action {
         case .none, .failed: break

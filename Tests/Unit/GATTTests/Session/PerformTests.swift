@@ -101,6 +101,39 @@ import Testing
     #expect(next.bearer.failure == .linkEnded)
   }
 
+  @Test func aClockThatStandsStillEndsTheWait() throws {
+    let (far, session) = (try Far(), Session())
+    far.isMute = true
+    var calls = 0
+    let error = refusal { () throws(PerformError<LinkEnded>) in
+      _ = try session.perform(
+        ReadCharacteristicValue(0x12), at: { .zero }, send: far.send,
+        receive: { (_) throws(LinkEnded) -> [UInt8]? in
+          calls += 1
+          if calls > 2000 { throw LinkEnded() }
+          return nil
+        })
+    }
+    #expect(error == .bearer(.transactionTimeout(.readRequest)))
+    #expect(calls == 1000)
+  }
+
+  @Test func aClockThatMovesIsWaitedFor() throws {
+    let (far, session) = (try Far(), Session())
+    far.isMute = true
+    var calls: Int64 = 0
+    let error = refusal { () throws(PerformError<LinkEnded>) in
+      _ = try session.perform(
+        ReadCharacteristicValue(0x12), at: { .zero + .milliseconds(calls / 10) }, send: far.send,
+        receive: { (_) throws(LinkEnded) -> [UInt8]? in
+          calls += 1
+          return nil
+        })
+    }
+    #expect(error == .bearer(.transactionTimeout(.readRequest)))
+    #expect(calls == 300_000)
+  }
+
   /// The procedure's error.
   private func refusal(
     _ body: () throws(PerformError<LinkEnded>) -> Void
