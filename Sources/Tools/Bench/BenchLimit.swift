@@ -15,7 +15,7 @@ struct BenchLimit: Codable, Sendable, Equatable {
 
   /// The figures of a measurement that tell its limit.
   struct Figures: Sendable {
-    var test: BenchTest
+    var workload: Workload
     /// Operations or values per second, and the octets of each value.
     var rate: Double
     var size: Double
@@ -27,13 +27,12 @@ struct BenchLimit: Codable, Sendable, Equatable {
     var peerCPU: Double?
     /// The share of the time for which this end waited to send.
     var waiting = 0.0
-    /// Values per second, as `--pace` asks.
-    var pace: Double?
-    var isChannel = false
     /// Procedures at a time, and the enhanced bearers that carry them.
     var inFlight = 1
     var enhanced: EnhancedTraffic?
     var link: LinkParameters?
+
+    var isChannel: Bool { workload.carrier == .channel }
   }
 
   /// A shorter share of the link's throughput means that something else is the limit.
@@ -49,7 +48,10 @@ struct BenchLimit: Codable, Sendable, Equatable {
   private typealias Found = (Kind, String)
 
   private static func pace(_ figures: Figures) -> Found? {
-    guard let pace = figures.pace, figures.rate > 0.9 * pace else { return nil }
+    guard let step = figures.workload.pace, figures.rate > 0.9 / (step / .seconds(1)) else {
+      return nil
+    }
+    let pace = 1 / (step / .seconds(1))
     return (.pace, "the pace: --pace asks for \(Decimal.text(pace, places: 1)) values a second")
   }
 
@@ -59,13 +61,13 @@ struct BenchLimit: Codable, Sendable, Equatable {
     guard let link = figures.link, figures.rate > 0, !figures.isChannel, figures.mtu >= 23 else {
       return nil
     }
-    let test = figures.test
+    let workload = figures.workload
     let size = Int(figures.size.rounded())
     /// Operations per second that a link carries.
     func rate(_ link: LinkParameters, size: Int) -> Double {
-      let length = test.isProcedure ? min(size, figures.mtu - 1) : size
+      let length = workload.latency == .procedure ? min(size, figures.mtu - 1) : size
       let found = link.throughput(
-        of: test.traffic, value: max(0, length), over: figures.enhanced)
+        of: workload.traffic, value: max(0, length), over: figures.enhanced)
       return found.perSecond / figures.requests
     }
     let now = rate(link, size: size)
@@ -76,13 +78,13 @@ struct BenchLimit: Codable, Sendable, Equatable {
       change(&other)
       if other != link { candidates.append((rate(other, size: size) / now, kind, name)) }
     }
-    if test.isRoundTrip, figures.requests > 2.5, figures.mtu < 247 {
+    if workload.isRoundTrip, figures.requests > 2.5, figures.mtu < 247 {
       let most = figures.requests * Double(figures.mtu - 1) / 246
       candidates.append(
         (figures.requests / max(1, most), .mtu, "an MTU of 247 instead of \(figures.mtu)"))
     }
-    if !test.isRoundTrip {
-      let full = LinkParameters.longestValue(test.traffic, mtu: figures.mtu)
+    if !workload.isRoundTrip {
+      let full = LinkParameters.longestValue(workload.traffic, mtu: figures.mtu)
       func octets(_ other: Int) -> Double {
         rate(link, size: other) * Double(other) / (now * Double(max(1, size)))
       }
@@ -97,7 +99,7 @@ struct BenchLimit: Codable, Sendable, Equatable {
       $0.dataLength = 251
     }
     consider(.phy, "PHY 2M instead of \(link.phy.name)") { $0.phy = .le2M }
-    let interval = test.isRoundTrip ? link.interval / 2 : min(link.interval * 4, 4_000_000_000)
+    let interval = workload.isRoundTrip ? link.interval / 2 : min(link.interval * 4, 4_000_000_000)
     let legal = max(interval / LinkParameters.intervalUnit, 3) * LinkParameters.intervalUnit
     consider(
       .interval, "an interval of \(milliseconds(legal)) instead of \(milliseconds(link.interval))"
@@ -150,7 +152,7 @@ struct BenchLimit: Codable, Sendable, Equatable {
       return (.peerCPU, "the CPU of the peer: it worked for \(percent(peer)) of the time")
     }
     // The ends of a round trip work one after the other.
-    guard figures.test.isRoundTrip, figures.inFlight == 1, own + peer >= busyProcessor else {
+    guard figures.workload.isRoundTrip, figures.inFlight == 1, own + peer >= busyProcessor else {
       return nil
     }
     return (
@@ -160,7 +162,7 @@ struct BenchLimit: Codable, Sendable, Equatable {
   }
 
   private static func others(_ figures: Figures) -> Found {
-    let test = figures.test
+    let workload = figures.workload
     if figures.waiting >= 0.5 {
       let waited = "this end waited for \(percent(figures.waiting)) of the time"
       return figures.isChannel
@@ -172,16 +174,16 @@ struct BenchLimit: Codable, Sendable, Equatable {
       let time =
         underWay * figures.requests * 1000
         / link.throughput(
-          of: test.traffic, value: Int(figures.size.rounded()), over: figures.enhanced
+          of: workload.traffic, value: Int(figures.size.rounded()), over: figures.enhanced
         ).perSecond
       return ", of which the link takes \(Decimal.text(time, places: 2)) ms"
     }
     let worked = "this end worked for \(percent(figures.cpu)) of the time"
-    if test.isRoundTrip, link != nil || figures.peerCPU == nil {
+    if workload.isRoundTrip, link != nil || figures.peerCPU == nil {
       let time = Decimal.text(underWay * 1000 / figures.rate, places: 2)
       return (.peer, "the peer's answers: they come after \(time) ms\(link ?? ""); \(worked)")
     }
-    if test.isFromPeer, !test.isRoundTrip {
+    if workload.sender == .peer, !workload.isRoundTrip {
       let time = Decimal.text(1000 / figures.rate, places: 2)
       return (.peer, "the peer: it sends a value every \(time) ms\(link ?? "")")
     }

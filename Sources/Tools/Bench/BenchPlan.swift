@@ -55,7 +55,7 @@ package struct BenchPlan: Sendable {
 
   package init(_ arguments: Arguments) throws(UsageError) {
     tests = arguments.has(Self.test) ? arguments[Self.test].flatMap(\.self) : [.read]
-    isSelective = arguments[Self.test].contains(BenchTest.selectable)
+    isSelective = arguments[Self.test].contains(BenchTest.allCases)
     size = arguments[Self.size]
     count = arguments[Self.count]
     time = arguments[Self.duration] ?? (count == nil ? .seconds(3) : nil)
@@ -69,6 +69,12 @@ package struct BenchPlan: Sendable {
 }
 
 extension BenchPlan {
+  func workload(_ test: BenchTest) -> Workload {
+    var workload = test.workload
+    (workload.size, workload.time, workload.count) = (size, time, count)
+    return workload
+  }
+
   /// The default of `--max-time`: generous, for peers that answer each request just in time.
   package var limit: Duration {
     guard let time else { return .seconds(3600) }
@@ -77,12 +83,12 @@ extension BenchPlan {
 }
 
 extension BenchTest {
-  fileprivate static var names: [String] { selectable.map(\.rawValue) }
+  fileprivate static var names: [String] { allCases.map(\.rawValue) }
 
   fileprivate static func tests(_ text: String) -> [BenchTest]? {
     let words = text.split(separator: ",").map(String.init)
-    if words.contains("all") { return selectable }
-    let tests = words.compactMap { word in selectable.first { $0.rawValue == word } }
+    if words.contains("all") { return allCases }
+    let tests = words.compactMap { word in allCases.first { $0.rawValue == word } }
     return tests.count == words.count && !tests.isEmpty ? tests : nil
   }
 }

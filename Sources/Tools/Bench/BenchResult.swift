@@ -101,7 +101,8 @@ package struct BenchResult: Codable, Sendable {
 
   package init(_ measured: Measurement, endpoint: String, mtu: Int, error: String?) {
     version = Version.number
-    test = measured.test.name
+    test = measured.workload.name
+    over = measured.workload.carrier?.rawValue
     self.endpoint = endpoint
     self.mtu = mtu
     bearers = measured.enhanced?.bearers
@@ -110,52 +111,45 @@ package struct BenchResult: Codable, Sendable {
     var octets = measured.octets
     var nanoseconds = Double(measured.elapsed)
     countedAt = "receiver"
-    switch measured.test {
-    case .write, .writeCommand:
-      if let tally = measured.tally {
-        lost = measured.count > tally.writes ? measured.count - tally.writes : tally.lost
-        doubled = tally.doubled
-        outOfOrder = tally.outOfOrder
-        damaged = tally.damaged
-        count = tally.writes
-        octets = tally.octets
-        // The receiver's time covers n - 1 gaps between n values.
-        if measured.test == .writeCommand, tally.writes > 1 {
-          nanoseconds =
-            Double(tally.microseconds) * 1000 * Double(tally.writes) / Double(tally.writes - 1)
-        }
-      } else if let metrics = measured.metrics {
-        // Their numbers wrap at 2^32, and so is the difference.
-        lost = UInt64(UInt32(truncatingIfNeeded: measured.count) &- metrics.writes)
-      } else {
-        countedAt = "sender"
-        if measured.test == .write, error == nil { lost = 0 }
+    let workload = measured.workload
+    switch (measured.receipt, workload.sender) {
+    case (.tally(let tally), _):
+      lost = measured.count > tally.writes ? measured.count - tally.writes : tally.lost
+      doubled = tally.doubled
+      outOfOrder = tally.outOfOrder
+      damaged = tally.damaged
+      count = tally.writes
+      octets = tally.octets
+      // The receiver's time covers n - 1 gaps between n values.
+      if workload.latency == .acceptance, tally.writes > 1 {
+        nanoseconds =
+          Double(tally.microseconds) * 1000 * Double(tally.writes) / Double(tally.writes - 1)
       }
-    case .notify, .indicate:
-      lost = measured.faults?.sequence.lost
-      doubled = measured.faults?.sequence.doubled
-      outOfOrder = measured.faults?.sequence.outOfOrder
-      damaged = measured.faults?.damaged
-      faults = measured.faults?.names
-    case .send:
-      countedAt = "sender"
-      guard let report = measured.report else { break }
-      countedAt = "receiver"
+    case (.metrics(let metrics), _):
+      // Their numbers wrap at 2^32, and so is the difference.
+      lost = UInt64(UInt32(truncatingIfNeeded: measured.count) &- metrics.writes)
+      peerMetrics = PeerMetrics(
+        writes: metrics.writes, octets: metrics.octets, bitsPerSecond: metrics.bitsPerSecond,
+        rateRatio: 0)
+    case (.report(let report), _):
       damaged = UInt64(report.damaged)
       let arrived = report.received &+ report.damaged
       lost = UInt64(max(0, Int64(measured.sent) - Int64(arrived)))
-    case .receive, .pong:
+    case (nil, .peer):
       guard let found = measured.faults else { break }
       (lost, doubled) = (found.sequence.lost, found.sequence.doubled)
       (outOfOrder, faults) = (found.sequence.outOfOrder, found.names)
       if measured.hasCheckSums || found.damaged > 0 { damaged = found.damaged }
-      // The time covers n - 1 gaps between n values.
-      if measured.hasFirstValue {
+      // A run begins with its first value, and its time covers n - 1 gaps between n values.
+      if workload.carrier != nil, measured.hasFirstValue {
         nanoseconds *= Double(count + 1) / Double(max(1, count))
         (count, octets) = (count + 1, octets + measured.firstOctets)
       }
-    case .exchange: lost = measured.sent - min(measured.sent, measured.count)
-    case .read, .longRead, .discover, .ping: lost = 0
+    case (nil, .here) where workload.latency == .acceptance: countedAt = "sender"
+    case (nil, .here) where workload.carrier == nil:
+      countedAt = "sender"
+      if error == nil { lost = 0 }
+    case (nil, _): lost = measured.sent - min(measured.sent, measured.count)
     }
     let seconds = nanoseconds / 1e9
     self.count = count
@@ -172,7 +166,7 @@ package struct BenchResult: Codable, Sendable {
       mean: (latencies.mean / 1000).rounded(places: 2),
       p50: microseconds(latencies.percentile(0.5)), p90: microseconds(latencies.percentile(0.9)),
       p99: microseconds(latencies.percentile(0.99)), max: microseconds(latencies.maximum))
-    latencyOf = measured.test.latency
+    latencyOf = workload.latency.rawValue
     jitterMicroseconds = (measured.jitter / 1000).rounded(places: 2)
     if measured.pdus > 0 {
       cpuMicrosecondsPerPDU = (measured.cpu * 1e6 / Double(measured.pdus)).rounded(places: 3)
@@ -184,11 +178,9 @@ package struct BenchResult: Codable, Sendable {
       cpuMicrosecondsPerOperation = perOperation(measured.cpu)
       peerCPUMicrosecondsPerOperation = measured.peerCPU.map(perOperation)
     }
-    if let metrics = measured.metrics {
-      peerMetrics = PeerMetrics(
-        writes: metrics.writes, octets: metrics.octets, bitsPerSecond: metrics.bitsPerSecond,
-        rateRatio: bytesPerSecond > 0
-          ? (Double(metrics.bitsPerSecond) / 8 / bytesPerSecond).rounded(places: 4) : 0)
+    if let metrics = peerMetrics, bytesPerSecond > 0 {
+      let ratio = Double(metrics.bitsPerSecond) / 8 / bytesPerSecond
+      peerMetrics?.rateRatio = ratio.rounded(places: 4)
     }
     rateOverTime = measured.rates.steps
     latencyHistogram = latencies.bins
@@ -198,21 +190,20 @@ package struct BenchResult: Codable, Sendable {
 
   /// Sets what limits the measurement.
   package mutating func setLimit(
-    _ measured: Measurement, as test: BenchTest, over link: LinkParameters?,
-    scenario: ScenarioPlan?
+    _ measured: Measurement, over link: LinkParameters?
   ) async {
     guard count > 0, measured.window > 0 else { return }
+    let workload = measured.workload
     var figures = BenchLimit.Figures(
-      test: test, rate: rate, size: size,
-      mtu: mtu,
+      workload: workload, rate: rate, size: size, mtu: mtu,
       cpu: measured.cpu / measured.window, peerCPU: measured.peerCPU.map { $0 / measured.window },
       inFlight: measured.inFlight, enhanced: measured.enhanced, link: link)
-    if measured.test.isProcedure { figures.requests = Double(measured.pdus) / 2 / Double(count) }
-    figures.isChannel = scenario?.carrier == .channel
-    figures.pace = scenario?.pace.map { 1 / ($0 / .seconds(1)) }
+    if workload.latency == .procedure {
+      figures.requests = Double(measured.pdus) / 2 / Double(count)
+    }
     if figures.isChannel {
       figures.waiting = measured.waited / measured.window
-    } else if measured.test == .writeCommand || measured.test == .send {
+    } else if workload.latency == .acceptance {
       let time = measured.latencies.mean * Double(measured.count) / 1e9
       figures.waiting = time / Double(measured.inFlight) / measured.window - figures.cpu
     }
@@ -222,10 +213,9 @@ package struct BenchResult: Codable, Sendable {
   }
 
   /// Sets the link, its limit, and the share of the limit that was reached.
-  package mutating func set(
-    link: MeasuredLink, of test: BenchTest, over enhanced: EnhancedTraffic?
-  ) {
-    guard let parameters = link.parameters(of: test) else {
+  package mutating func set(link: MeasuredLink, of measured: Measurement) {
+    let workload = measured.workload
+    guard let parameters = link.parameters(for: workload) else {
       self.link = Link(source: link.source, phy: link.phyText)
       return
     }
@@ -236,15 +226,9 @@ package struct BenchResult: Codable, Sendable {
       source: link.source, phy: parameters.phy.name,
       intervalMicroseconds: parameters.interval / 1000,
       dataLength: parameters.dataLength, parameters: parameters.description)
-    let traffic: Throughput.Traffic? =
-      switch test {
-      case .notify, .writeCommand, .write, .read: test.traffic
-      case .send, .receive: over == "gatt" ? test.traffic : nil
-      default: nil
-      }
-    if let traffic, size > 0 {
+    if workload.isModelled, size > 0 {
       let limit = exact.throughput(
-        of: traffic, value: Int(size.rounded()), over: enhanced
+        of: workload.traffic, value: Int(size.rounded()), over: measured.enhanced
       ).bytesPerSecond
       link.limitBytesPerSecond = limit.rounded(places: 1)
       link.shareOfLimit = (bytesPerSecond / limit).rounded(places: 4)

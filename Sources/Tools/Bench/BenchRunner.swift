@@ -10,6 +10,7 @@ import CAttoLinux
 /// Runs one test over a connection. ``measurement`` has the results, also after an error. Used on the
 /// loop's thread only.
 package final class BenchRunner {
+  private let test: BenchTest
   private let connection: Connection
   private let plan: BenchPlan
   private let target: BenchTarget?
@@ -22,12 +23,15 @@ package final class BenchRunner {
     _ test: BenchTest, _ plan: BenchPlan, over connection: Connection, at target: BenchTarget?,
     on loop: Loop
   ) {
+    self.test = test
     self.connection = connection
     self.plan = plan
     self.target = target
     self.loop = loop
-    let isNumbered = test.isFromPeer && target?.isBench == true
-    measurement = Measurement(test, size: plan.size, isNumbered: isNumbered)
+    let workload = plan.workload(test)
+    let isNumbered = workload.sender == .peer && target?.isBench == true
+    measurement = Measurement(workload, isNumbered: isNumbered)
+    measurement.hasCheckSums = isNumbered
   }
 
   /// - Throws: the error of the connection or the peer, `cancelled`, and `UsageError` for a size that
@@ -35,7 +39,7 @@ package final class BenchRunner {
   package func run() async throws {
     let handle = target?.handle ?? .invalid
     let mtu = try await connection.mtu
-    let hasSize = measurement.test.isWritten || measurement.test.isFromPeer
+    let hasSize = measurement.workload.sender != nil
     guard !hasSize || plan.size <= 512 else {
       throw UsageError("values have at most 512 octets, without --scenario: --size")
     }
@@ -46,7 +50,7 @@ package final class BenchRunner {
     }
     try await setBearers(mtu)
     let connection = connection
-    switch measurement.test {
+    switch test {
     case .read: try await repeated { _ in try await connection.read(handle).count }
     case .longRead: try await repeated { _ in try await connection.readLong(handle).count }
     case .ping:
@@ -69,14 +73,13 @@ package final class BenchRunner {
       try await writes { try await connection.writeWithoutResponse($0, to: $1) }
     case .notify: try await values(.notification)
     case .indicate: try await values(.indication)
-    case .send, .receive, .exchange, .pong: preconditionFailure("a scenario")
     }
   }
 
   /// Notes the enhanced bearers that procedures use, and how many procedures there are at a time.
   private func setBearers(_ mtu: Int) async throws {
     let enhanced = try await connection.bearers.filter { $0.number > 0 && $0.mtu >= mtu }
-    if !measurement.test.isFromPeer {
+    if measurement.workload.sender != .peer {
       measurement.inFlight = plan.inFlight ?? max(1, enhanced.count)
     }
     guard let least = enhanced.map(\.mtu).min() else { return }
@@ -200,7 +203,8 @@ package final class BenchRunner {
       return size
     }
     if target.isThroughput {
-      measurement.metrics = ThroughputMetrics(value: try await connection.readLong(target.handle))
+      let value = try await connection.readLong(target.handle)
+      measurement.receipt = ThroughputMetrics(value: value).map { .metrics($0) }
     }
     guard target.isBench else { return }
     // The responses arrive after all writes were counted.
@@ -211,7 +215,7 @@ package final class BenchRunner {
       }
       tally.add(other)
     }
-    measurement.tally = tally
+    measurement.receipt = .tally(tally)
   }
 
   /// Measures values that the peer sends.

@@ -32,7 +32,7 @@ package struct BenchTarget: Sendable {
     case .longRead: bench(3)
     case .write, .writeCommand: bench(4)
     case .notify, .indicate: bench(5)
-    case .discover, .ping, .send, .receive, .exchange, .pong: nil
+    case .discover, .ping: nil
     }
   }
 
@@ -106,7 +106,7 @@ package struct BenchTarget: Sendable {
     // Service Changed indicates, but never by itself.
     case .indicate:
       one.properties.contains(.indicate) && hasConfiguration && one.uuid != .serviceChanged
-    case .discover, .ping, .send, .receive, .exchange, .pong: true
+    case .discover, .ping: true
     }
   }
 }

@@ -1,5 +1,4 @@
-import AttoLinkTiming
-
+/// What `--test` selects.
 package enum BenchTest: String, CaseIterable, Sendable {
   case read
   case write
@@ -9,27 +8,17 @@ package enum BenchTest: String, CaseIterable, Sendable {
   case longRead = "long-read"
   case discover
   case ping
-  /// The scenarios of ``ScenarioPlan``.
-  case send
-  case receive
-  case exchange = "ping packets"
-  case pong
 
-  /// Those of `--test`.
-  static let selectable: [BenchTest] = [
-    .read, .write, .writeCommand, .notify, .indicate, .longRead, .discover, .ping,
-  ]
-
-  /// In results. A scenario's carrier tells it from a test of the same name.
-  var name: String { self == .exchange ? "ping" : rawValue }
-
-  /// The duration that the latency measures.
-  var latency: String {
+  var workload: Workload {
     switch self {
-    case .read, .write, .ping, .exchange: "round trip"
-    case .longRead, .discover: "whole procedure"
-    case .writeCommand, .send: "until the link took it"
-    case .notify, .indicate, .receive, .pong: "between two values"
+    case .read: Workload(rawValue, nil, .roundTrip, as: .read, isModelled: true)
+    case .ping: Workload(rawValue, nil, .roundTrip, as: .read)
+    case .longRead, .discover: Workload(rawValue, nil, .procedure, as: .read)
+    case .write: Workload(rawValue, .here, .roundTrip, as: .write, isModelled: true)
+    case .writeCommand:
+      Workload(rawValue, .here, .acceptance, as: .writeCommand, isModelled: true)
+    case .notify: Workload(rawValue, .peer, .interval, as: .notify, isModelled: true)
+    case .indicate: Workload(rawValue, .peer, .interval, as: .write)
     }
   }
 
@@ -44,30 +33,7 @@ package enum BenchTest: String, CaseIterable, Sendable {
         + " property writeWithoutResponse"
     case .notify: "a characteristic that notifies by itself"
     case .indicate: "a characteristic that indicates by itself"
-    case .discover, .ping, .send, .receive, .exchange, .pong: "nothing"
-    }
-  }
-
-  /// Whether this end sends values.
-  var isWritten: Bool { [.write, .writeCommand, .send, .exchange].contains(self) }
-
-  var isFromPeer: Bool { [.notify, .indicate, .receive, .pong].contains(self) }
-
-  /// Whether each operation awaits an answer.
-  var isRoundTrip: Bool {
-    ![.notify, .writeCommand, .send, .receive, .pong].contains(self)
-  }
-
-  /// Whether an operation takes as many requests as the peer makes it.
-  var isProcedure: Bool { self == .longRead || self == .discover }
-
-  /// The traffic whose timing is that of the test.
-  var traffic: Throughput.Traffic {
-    switch self {
-    case .notify, .receive, .pong: .notify
-    case .writeCommand, .send: .writeCommand
-    case .write, .indicate, .exchange: .write
-    case .read, .longRead, .discover, .ping: .read
+    case .discover, .ping: "nothing"
     }
   }
 }

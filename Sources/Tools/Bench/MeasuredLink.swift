@@ -10,17 +10,16 @@ package enum MeasuredLink: Sendable {
   /// From the kernel. It reports the parameters only when the link opens, and later only changes.
   case told(phy: LinkPHY?, AgreedParameters?, isEncrypted: Bool)
 
-  /// The parameters for the model of links, in the direction of a test; nil if some are unknown. The
+  /// The parameters for the model of links, in the direction of a workload; nil if some are unknown. The
   /// kernel does not report the initial data length, 27 octets.
-  package func parameters(of test: BenchTest) -> LinkParameters? {
+  package func parameters(for workload: Workload) -> LinkParameters? {
     switch self {
     case .stated(let parameters): return parameters
     case .told(nil, _, _), .told(_, nil, _): return nil
     case .told(let phy?, let agreed?, let isEncrypted):
-      guard let modelled = Self.model(test.isWritten ? phy.transmit : phy.receive) else {
-        return nil
-      }
-      let length = agreed.dataLength.map { test.isWritten ? $0.transmit : $0.receive } ?? 27
+      let isSent = workload.sender == .here
+      guard let modelled = Self.model(isSent ? phy.transmit : phy.receive) else { return nil }
+      let length = agreed.dataLength.map { isSent ? $0.transmit : $0.receive } ?? 27
       return LinkParameters(
         phy: modelled, interval: Int64(agreed.interval) * 1_250_000,
         dataLength: Int(length), isEncrypted: isEncrypted)

@@ -6,9 +6,7 @@ import CAttoLinux
 
 /// The counters of a test, of constant size. Used on the loop's thread only.
 package final class Measurement {
-  package let test: BenchTest
-  /// The length of each value, if it is known in advance.
-  var size: Int
+  package let workload: Workload
   private(set) var latencies = Histogram()
   private(set) var rates = RateOverTime()
   /// nil if the values have no numbers.
@@ -32,10 +30,8 @@ package final class Measurement {
   /// Seconds of the peer's CPU time, if it reports them.
   var peerCPU: Double?
   private(set) var pdus: UInt64 = 0
-  /// The counters of the peer, if it is the receiver.
-  var tally: WriteTally?
-  /// The same of a peer with Nordic's throughput service.
-  var metrics: ThroughputMetrics?
+  /// What the peer counted, if it is the receiver and reports it.
+  var receipt: Receipt?
 
   /// The procedures in flight at a time.
   var inFlight = 1
@@ -46,16 +42,22 @@ package final class Measurement {
   var sent: UInt64 = 0
   /// Seconds for which a channel had no room.
   var waited = 0.0
-  /// What the receiver of a scenario's run reports.
-  var report: BenchPacket.Report?
-  /// Whether the values of a scenario have check sums.
+  /// Whether the values have check sums.
   var hasCheckSums = false
   /// The octets of the first value, which only begins an interval.
   private(set) var firstOctets: UInt64 = 0
 
-  package init(_ test: BenchTest, size: Int, isNumbered: Bool) {
-    self.test = test
-    self.size = size
+  /// The counters of a receiver.
+  enum Receipt {
+    case tally(WriteTally)
+    /// Of Nordic's throughput service.
+    case metrics(ThroughputMetrics)
+    /// Of a scenario's run.
+    case report(BenchPacket.Report)
+  }
+
+  package init(_ workload: Workload, isNumbered: Bool) {
+    self.workload = workload
     if isNumbered { faults = ValueFaults() }
   }
 

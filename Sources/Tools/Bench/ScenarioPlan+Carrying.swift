@@ -13,6 +13,7 @@ extension ScenarioPlan {
     case (.gatt, false):
       try await connecting.use(on: loop) { connection in
         let mtu = try await connection.mtu
+        let size = workload.size
         guard !scenario.sends || size <= min(mtu - 3, 512) else {
           throw UsageError(
             "packets of \(size) octets require an MTU of \(size + 3), but it is \(mtu)",

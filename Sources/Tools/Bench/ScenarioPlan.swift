@@ -8,12 +8,12 @@ package struct ScenarioPlan: Sendable {
   enum Scenario: String, CaseIterable, Sendable {
     case send, receive, ping, pong
 
-    var test: BenchTest {
+    var workload: Workload {
       switch self {
-      case .send: .send
-      case .receive: .receive
-      case .ping: .exchange
-      case .pong: .pong
+      case .send: Workload(rawValue, .here, .acceptance, as: .writeCommand, isModelled: true)
+      case .receive: Workload(rawValue, .peer, .interval, as: .notify, isModelled: true)
+      case .ping: Workload(rawValue, .here, .roundTrip, as: .write)
+      case .pong: Workload(rawValue, .peer, .interval, as: .notify)
       }
     }
 
@@ -27,18 +27,14 @@ package struct ScenarioPlan: Sendable {
   }
 
   let scenario: Scenario
-  package let carrier: Carrier
+  package let workload: Workload
+  let carrier: Carrier
   let listens: Bool
   /// Without it, the default of `bumble-bench` to connect to, and any to listen on.
   let psm: UInt16?
-  /// The octets of each packet, with the length before it on a channel.
-  let size: Int
-  let time: Duration?
-  let count: Int?
   let startDelay: Duration
   let repeats: Int
   let repeatDelay: Duration
-  let pace: Duration?
   package let lingers: Bool
   let isAcknowledged: Bool
   /// How long to wait for the last acknowledgement.
@@ -104,18 +100,21 @@ package struct ScenarioPlan: Sendable {
     carrier = arguments[Self.over]
     listens = arguments.has(Self.listen)
     psm = arguments[Self.psm].map { UInt16($0) }
-    size = plan.size
-    (time, count) = (plan.time, plan.count)
+    var workload = scenario.workload
+    // The octets of each packet, with the length before it on a channel.
+    (workload.size, workload.time, workload.count) = (plan.size, plan.time, plan.count)
+    (workload.carrier, workload.pace) = (carrier, arguments[Self.pace])
+    if carrier == .channel { workload.isModelled = false }
+    self.workload = workload
     startDelay = arguments[Self.startDelay]
     repeats = arguments[Self.repeat]
     repeatDelay = arguments[Self.repeatDelay]
-    pace = arguments[Self.pace]
     lingers = arguments[Self.linger]
     isAcknowledged = arguments[Self.response]
     timeout = arguments[CommonOptions.timeout] ?? .seconds(30)
     if scenario.sends {
       try arguments.forbid([Self.linger], "is for receive and pong")
-      if size < BenchPacket.headerLength + overhead {
+      if plan.size < BenchPacket.headerLength + overhead {
         throw UsageError(
           "packets have at least \(BenchPacket.headerLength + overhead) octets: --size")
       }
@@ -135,7 +134,7 @@ package struct ScenarioPlan: Sendable {
 
   /// How long all runs may take.
   package var limit: Duration {
-    guard let time else { return .seconds(3600) }
+    guard let time = workload.time else { return .seconds(3600) }
     return .seconds(300) + (startDelay + repeatDelay + time) * (repeats + 1)
   }
 }

@@ -48,7 +48,7 @@ package final class ScenarioRunner {
   package init(_ plan: ScenarioPlan, over carrier: any PacketCarrier, on loop: Loop) {
     (self.plan, self.carrier, self.loop) = (plan, carrier, loop)
     iterator = signals.stream.makeAsyncIterator()
-    measurement = Measurement(plan.scenario.test, size: plan.size, isNumbered: !plan.scenario.sends)
+    measurement = Measurement(plan.workload, isNumbered: !plan.scenario.sends)
     if plan.scenario == .ping { outstanding = [Int64](repeating: 0, count: Self.outstandingLimit) }
   }
 
@@ -78,7 +78,10 @@ package final class ScenarioRunner {
   // MARK: Sending
 
   private func send() async throws {
-    measurement = Measurement(plan.scenario.test, size: plan.size, isNumbered: false)
+    var workload = plan.workload
+    // With a response to each value, it has the timing of writes.
+    if carrier.isAcknowledged, workload.traffic == .writeCommand { workload.traffic = .write }
+    measurement = Measurement(workload, isNumbered: false)
     hasLast = false
     try await carrier.send(BenchPacket.reset.octets)
     measurement.begin(pdus: await carrier.pdus)
@@ -95,10 +98,10 @@ package final class ScenarioRunner {
   }
 
   private func sendValues() async throws {
-    var value = [UInt8](repeating: 0, count: plan.size - plan.overhead)
+    var value = [UInt8](repeating: 0, count: plan.workload.size - plan.overhead)
     let start = clinux_monotonic()
-    let end = plan.time.map { start + $0.inNanoseconds } ?? .max
-    let step = plan.pace?.inNanoseconds
+    let end = plan.workload.time.map { start + $0.inNanoseconds } ?? .max
+    let step = plan.workload.pace?.inNanoseconds
     var number: UInt32 = 0
     while true {
       if let step {
@@ -108,7 +111,8 @@ package final class ScenarioRunner {
       try Task.checkCancellation()
       let now = clinux_monotonic()
       // The last value within the time comes at most one step before its end.
-      let isLast = plan.count.map { Int(number) + 1 >= $0 } ?? false || now + (step ?? 0) >= end
+      let isLast =
+        plan.workload.count.map { Int(number) + 1 >= $0 } ?? false || now + (step ?? 0) >= end
       BenchPacket.fill(
         &value, number: number, isLast: isLast,
         microseconds: UInt32(truncatingIfNeeded: (now - start) / 1000))
@@ -116,7 +120,7 @@ package final class ScenarioRunner {
       if plan.scenario == .ping { outstanding[place(number)] = now }
       try await carrier.send(value)
       if plan.scenario == .send {
-        measurement.add(octets: plan.size, latency: clinux_monotonic() - now)
+        measurement.add(octets: plan.workload.size, latency: clinux_monotonic() - now)
       } else if step == nil {
         while outstanding[place(number)] != 0, clinux_monotonic() < now + Self.patience {
           try await next()
@@ -179,10 +183,10 @@ package final class ScenarioRunner {
       let sent = outstanding[place(number)]
       guard sent != 0 else { return }
       outstanding[place(number)] = 0
-      measurement.add(octets: plan.size, latency: clinux_monotonic() - sent)
+      measurement.add(octets: plan.workload.size, latency: clinux_monotonic() - sent)
     }
     if let report {
-      measurement.report = report
+      measurement.receipt = .report(report)
       measurement.peerCPU = Double(report.cpuMicroseconds) / 1e6
     }
     if isLast { hasLast = true }
@@ -224,7 +228,7 @@ package final class ScenarioRunner {
   private func begin() {
     isRunning = true
     cpuAtStart = ProcessTime.nanoseconds
-    measurement = Measurement(plan.scenario.test, size: plan.size, isNumbered: true)
+    measurement = Measurement(plan.workload, isNumbered: true)
     measurement.begin(pdus: 0)
   }
 

@@ -13,10 +13,12 @@ import Testing
     _ test: BenchTest, _ link: LinkParameters, size: Int, mtu: Int, share: Double = 1,
     requests: Double = 1, peerCPU: Double? = 0.1
   ) -> BenchLimit {
-    let rate = link.throughput(of: test.traffic, value: min(size, mtu - 1)).perSecond
+    let workload = test.workload
+    let rate = link.throughput(of: workload.traffic, value: min(size, mtu - 1)).perSecond
     return BenchLimit(
       Figures(
-        test: test, rate: rate * share / requests, size: Double(size), mtu: mtu, requests: requests,
+        workload: workload, rate: rate * share / requests, size: Double(size), mtu: mtu,
+        requests: requests,
         cpu: 0.1, peerCPU: peerCPU, link: link))
   }
 
@@ -62,20 +64,24 @@ import Testing
   @Test("An idle link is limited by its ends")
   func ends() {
     func kind(_ change: (inout Figures) -> Void) -> BenchLimit.Kind {
-      var figures = Figures(test: .read, rate: 100, size: 20, mtu: 23, cpu: 0.1, peerCPU: 0.2)
+      var figures = Figures(
+        workload: BenchTest.read.workload, rate: 100, size: 20, mtu: 23, cpu: 0.1, peerCPU: 0.2)
       change(&figures)
       return BenchLimit(figures).kind
     }
     #expect(kind { $0.cpu = 0.95 } == .cpu)
     #expect(kind { $0.peerCPU = 0.95 } == .peerCPU)
     #expect(kind { ($0.cpu, $0.peerCPU) = (0.5, 0.4) } == .cpu)
-    #expect(kind { ($0.cpu, $0.peerCPU, $0.test) = (0.5, 0.4, .notify) } == .peer)
+    let notify = BenchTest.notify.workload
+    #expect(kind { ($0.cpu, $0.peerCPU, $0.workload) = (0.5, 0.4, notify) } == .peer)
     #expect(kind { $0.peerCPU = nil } == .peer)
     #expect(kind { _ in } == .unknown)
-    #expect(kind { ($0.test, $0.waiting) = (.writeCommand, 0.7) } == .peer)
-    #expect(kind { ($0.test, $0.waiting, $0.isChannel) = (.writeCommand, 0.7, true) } == .credits)
-    #expect(kind { $0.pace = 101 } == .pace)
-    #expect(kind { $0.pace = 200 } == .unknown)
+    var commands = BenchTest.writeCommand.workload
+    #expect(kind { ($0.workload, $0.waiting) = (commands, 0.7) } == .peer)
+    commands.carrier = .channel
+    #expect(kind { ($0.workload, $0.waiting) = (commands, 0.7) } == .credits)
+    #expect(kind { $0.workload.pace = .seconds(1) / 101 } == .pace)
+    #expect(kind { $0.workload.pace = .milliseconds(5) } == .unknown)
     #expect(limit(.notify, link(.le2M, 15, 251), size: 244, mtu: 247, share: 0.5).kind == .peer)
   }
 

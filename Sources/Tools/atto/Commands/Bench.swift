@@ -147,7 +147,7 @@ enum BenchCommand: Command {
       _ scenario: ScenarioPlan, over carrier: any PacketCarrier, _ connection: Connection?
     ) async throws {
       let runner = ScenarioRunner(scenario, over: carrier, on: loop)
-      let shown = progress.follow(plan, on: loop) { runner.measurement }
+      let shown = progress.follow(on: loop) { runner.measurement }
       defer { shown?.cancel() }
       var added: Measurement?
       do {
@@ -156,13 +156,13 @@ enum BenchCommand: Command {
           added = measured
           var link: MeasuredLink?
           if let connection { link = await kernelLink?.measured(connection) }
-          try await add(measured, mtu: carrier.mtu, error: nil, over: link, carrier)
+          try await add(measured, mtu: carrier.mtu, error: nil, over: link)
         }
       } catch {
         progress.clear()
         if !(error is UsageError), runner.measurement.start != 0, runner.measurement !== added {
           let message = ExitStatus(error).message
-          try await add(runner.measurement, mtu: carrier.mtu, error: message, over: nil, carrier)
+          try await add(runner.measurement, mtu: carrier.mtu, error: message, over: nil)
         }
         throw error
       }
@@ -188,7 +188,7 @@ enum BenchCommand: Command {
       var failure: (any Error)?
       for (test, target) in targets {
         let runner = BenchRunner(test, plan, over: connection, at: target, on: loop)
-        let shown = progress.follow(plan, on: loop) { runner.measurement }
+        let shown = progress.follow(on: loop) { runner.measurement }
         do {
           try await runner.run()
         } catch {
@@ -219,22 +219,17 @@ enum BenchCommand: Command {
     }
 
     private func add(
-      _ measured: Measurement, mtu: Int, error: String?, over kernelLink: MeasuredLink?,
-      _ carrier: (any PacketCarrier)? = nil
+      _ measured: Measurement, mtu: Int, error: String?, over kernelLink: MeasuredLink?
     ) async throws {
       var result = BenchResult(measured, endpoint: endpoint, mtu: mtu, error: error)
       let known = link.map { .stated($0) } ?? kernelLink
-      if let scenario {
-        result.over = scenario.carrier.rawValue
+      if scenario != nil {
         result.run = runCount
         runCount += 1
       }
       // With a response to each value, a scenario has the timing of writes.
-      let isAcknowledged = carrier?.isAcknowledged == true && measured.test == .send
-      let test = isAcknowledged ? .write : measured.test
-      if let known { result.set(link: known, of: test, over: measured.enhanced) }
-      await result.setLimit(
-        measured, as: test, over: known?.parameters(of: test), scenario: scenario)
+      if let known { result.set(link: known, of: measured) }
+      await result.setLimit(measured, over: known?.parameters(for: measured.workload))
       let before = earlier.last { $0.title == result.title }
       if let before {
         result.compare(with: before)
