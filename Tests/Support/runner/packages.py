@@ -52,8 +52,8 @@ SKIPPING = ["commands", "test"]
 # run or only with --all.
 PACKAGES = [
     ("libbluetooth-dev", file("/usr/include/bluetooth/bluetooth.h"), ["abi"]),
-    ("binutils", command("readelf"), ["libraries", "leaks", "embedded", "package"]),
-    ("gcc", command("gcc"), ["embedded", "package"]),
+    ("binutils", command("readelf"), ["libraries", "leaks", "embedded", "bindings", "package"]),
+    ("gcc", command("gcc"), ["embedded", "bindings", "package"]),
     ("g++", command("g++"), ["release"]),
     ("git", command("git"), ["architecture", "dependents", "changes", "environments"]),
     ("patch", command("patch"), ["broken"]),
@@ -85,6 +85,12 @@ PACKAGES = [
     ("pybuild-plugin-pyproject", file("/usr/share/doc/pybuild-plugin-pyproject"), ["package"]),
     ("python3-all", file("/usr/share/doc/python3-all"), ["package"]),
     ("valgrind", command("valgrind"), ["counts", "embedded", "leaks"]),
+    ("pkgconf", command("pkg-config"), ["bindings"]),
+    # Debian's, whatever else is in PATH.
+    ("cargo", file("/usr/bin/cargo"), ["bindings"]),
+    ("bindgen", file("/usr/bin/bindgen"), ["bindings"]),
+    ("libclang1", file("/usr/share/doc/libclang1"), ["bindings"]),
+    ("gccgo", file("/usr/bin/gccgo"), ["bindings"]),
     *cross_compiler("arm64", "aarch64-linux-gnu"),
     *cross_compiler("armhf", "arm-linux-gnueabihf"),
     *cross_compiler("riscv64", "riscv64-linux-gnu"),

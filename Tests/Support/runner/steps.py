@@ -403,6 +403,13 @@ def embedded():
     run(SYSTEM / "Embedded" / "run", atto(), *["--quick"][:is_short_run])
 
 
+# Its compilers take 500 MB.
+@step(300, after=["tools"], is_patient=True, is_default=False)
+def bindings():
+    """The examples of the C library in Rust and Go. Only where it is named."""
+    run(SYSTEM / "Bindings" / "run")
+
+
 @step(1800, after=["release"], load=0.75, is_patient=True, is_short=False)
 def counts():
     """Allocations, system calls and instructions of the hot paths, against recorded numbers."""
