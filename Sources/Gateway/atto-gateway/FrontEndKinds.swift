@@ -19,6 +19,7 @@ extension FrontEndKind {
         $0.mqtt == $1.mqtt && $0.name == $1.name && $0.fleet == $1.fleet && $0.state == $1.state
           && $0.advertisements == $1.advertisements && $0.sensors == $1.sensors
           && $0.limits.connections == $1.limits.connections
+          && ($0.metrics == $1.metrics || $0.mqtt?.homeAssistant != true)
       },
       make: { configuration, hub in
         configuration.mqtt.map { _ in

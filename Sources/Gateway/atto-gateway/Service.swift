@@ -23,6 +23,8 @@ actor Service {
   private var main: Task<Int32, Never>?
   private var reloading: Task<Void, Never>?
   private var began: Int64 = 0
+  /// Whether the gateway starts again when it has ended.
+  private var restarts = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -41,11 +43,24 @@ actor Service {
 
   /// - Returns: the exit status.
   func run() async -> Int32 {
-    began = loop.now
-    let main = Task(executorPreference: loop.tasks) { await self.serve() }
-    self.main = main
     watchSignals()
-    return await main.value
+    while true {
+      began = loop.now
+      restarts = false
+      let main = Task(executorPreference: loop.tasks) { await self.serve() }
+      self.main = main
+      // A signal may have come between two of them.
+      if isEnding { main.cancel() }
+      let status = await main.value
+      guard restarts, !isEnding else { return status }
+      bonds = [:]
+      if let new = try? await Self.read(file).get() { configuration = new }
+    }
+  }
+
+  private func restart() {
+    restarts = true
+    main?.cancel()
   }
 
   private func serve() async -> Int32 {
@@ -65,6 +80,7 @@ actor Service {
     let hub = Hub(
       configuration, identity: identity, store: store, loop: loop, opening: opening,
       whenStoreWorks: { () throws(StoreError) in try await self.resumeBonds() },
+      restarting: { self.assumeIsolated { $0.restart() } },
       log: { log.add($0, $1) })
     self.hub = hub
     if let storeFault { await hub.storeFailed(storeFault) }
@@ -88,7 +104,7 @@ actor Service {
       log.add(.notice, "\(configuration.name): configured devices: \(configuration.devices.count)")
     }
     while !Task.isCancelled { do { try await loop.sleep(for: .seconds(3600)) } catch { break } }
-    manager.stopping()
+    if restarts { manager.reloading() } else { manager.stopping() }
     log.add(.notice, "ending")
     reloading?.cancel()
     await reloading?.value
@@ -191,11 +207,7 @@ actor Service {
   /// Reads the configuration again. A bad file changes nothing.
   private func reload() async {
     manager.reloading()
-    let file = file
-    // Reading may block.
-    let result = await Task.detached {
-      Result { () throws(ConfigurationError) in try Configuration(contentsOfFile: file) }
-    }.value
+    let result = await Self.read(file)
     do throws(ConfigurationError) {
       let new = try result.get()
       configuration = new
@@ -209,6 +221,13 @@ actor Service {
       log.add(.error, "the configuration stays as it was: \(error)")
     }
     manager.ready()
+  }
+
+  /// Reading may block.
+  private static func read(_ file: String) async -> Result<Configuration, ConfigurationError> {
+    await Task.detached {
+      Result { () throws(ConfigurationError) in try Configuration(contentsOfFile: file) }
+    }.value
   }
 
   private var controlPath: String? {

@@ -17,7 +17,9 @@ import Testing
   @Test(arguments: [
     Configuration.keys, Configuration.Limits.keys, Configuration.Advertisements.keys,
     Configuration.ESPHome.keys, Configuration.MQTT.keys, DeviceConfiguration.keys,
-    DeviceMatch.keys, SequenceStep.kinds,
+    DeviceMatch.keys, SequenceStep.kinds, ControlConfiguration.keys, SensorConfiguration.keys,
+    ControlConfiguration.Component.allCases.map(\.rawValue),
+    ControlNumber.Format.allCases.map(\.rawValue),
   ])
   func everyKeyIsThere(keys: [String]) throws {
     let page = try Self.page()

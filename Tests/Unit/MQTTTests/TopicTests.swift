@@ -33,6 +33,7 @@ import Testing
 
   @Test func requests_by_topic() {
     #expect(RequestTopic("atto/hall/scan", in: names) == .scan)
+    #expect(RequestTopic("atto/hall/restart", in: names) == .restart)
     #expect(
       RequestTopic("atto/hall/strap/2a37/get", in: names)
         == .get(device: "strap", characteristic: "2a37"))
@@ -107,6 +108,7 @@ import Testing
       "strap/passkey", #"{"question":"a","answer":"123456 "}"#,
       "answer: expected one to six digits, yes or no"
     ),
+    ("restart", "", "expected restart"), ("restart", "{}", "expected restart, found an object"),
     ("scan", "often", "expected active, passive or a JSON object"),
   ])
   func mistakes(_ topic: String, _ payload: String, _ message: String) throws {
@@ -193,8 +195,8 @@ import Testing
           BluetoothUUID($0.uuid), "name", of: "strap",
           HomeAssistant.About(address: BluetoothAddress(1), information: [("model", "\"x")]))
       } + assistant.state(of: "strap", HomeAssistant.About())
-      + [try #require(assistant.ownConnection)]
-    #expect(messages.count == HomeAssistant.sensors.count + 3)
+      + assistant.own
+    #expect(messages.count == HomeAssistant.sensors.count + 9)
     for message in messages {
       #expect(throws: Never.self) { try JSONParser.parse(message.payload) }
       #expect(message.retained && message.topic.hasSuffix("/config"))

@@ -132,6 +132,14 @@ package enum ListeningPlace: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
+extension ListeningPlace {
+  /// The address of the status page; nil: browsers cannot reach it, or the address is that of all interfaces.
+  package var page: String? {
+    guard case .internet(let host, _) = self, host != "0.0.0.0", host != "::" else { return nil }
+    return "http://\(self)/"
+  }
+}
+
 /// How serious a message is, numbered as in syslog.
 package enum LogLevel: Int, CaseIterable, Comparable, Sendable {
   case error = 3

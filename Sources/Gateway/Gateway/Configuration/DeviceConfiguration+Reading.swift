@@ -6,7 +6,7 @@ import AttoText
 extension DeviceConfiguration {
   static let keys = [
     "name", "match", "security", "passkey", "hold", "subscribe", "read", "characteristics",
-    "sequences",
+    "sequences", "controls",
   ]
   /// Characteristics in one list.
   static let characteristicLimit = 256
@@ -35,6 +35,9 @@ extension DeviceConfiguration {
     }
     for (key, field) in try object["sequences"]?.entries(upTo: Self.sequenceLimit) ?? [] {
       sequences[try field.keyed(key).name] = try field.steps(characteristics)
+    }
+    for field in try object["controls"]?.list(upTo: ControlConfiguration.limit) ?? [] {
+      controls.append(try ControlConfiguration(field, of: self))
     }
   }
 }

@@ -21,6 +21,8 @@ package struct DeviceConfiguration: Equatable, Sendable {
   package var characteristics: [NamedCharacteristic] = []
   /// Sequences by name.
   package var sequences: [String: [SequenceStep]] = [:]
+  /// What people control.
+  package var controls: [ControlConfiguration] = []
 
   package init(name: String, match: DeviceMatch) {
     self.name = name

@@ -33,6 +33,8 @@ package enum GatewayError: Error, Equatable, Sendable {
   case sequence(step: Int, SequenceFault)
   /// An adapter cannot be used.
   case adapter(String, RadioError)
+  /// The gateway was started less than this time ago, or cannot be restarted here.
+  case notRestarted(within: Duration)
   /// The use was released, or the gateway ends.
   case released
   /// The caller's task was cancelled.
@@ -79,6 +81,8 @@ extension GatewayError: CustomStringConvertible {
     case .unsuitableAnswer(let expected): "unsuitable answer: expected \(expected)"
     case .sequence(let step, let fault): "step \(step): \(fault)"
     case .adapter(let name, let error): "adapter \(name): \(error)"
+    case .notRestarted(let time):
+      "the gateway can be restarted by a request only once it has run for \(time)"
     case .released: "the device was released"
     case .cancelled: "cancelled"
     }

@@ -37,6 +37,9 @@ package actor Hub {
   var storeRecovery: Task<Void, Never>?
   /// What was logged of the store's content.
   var storeNotices: Set<String> = []
+  /// Restarts the gateway; nil: nobody can.
+  private let restarting: (@Sendable () -> Void)?
+  private var began = Int64.max
   let whenStoreWorks: @Sendable () async throws(StoreError) -> Void
 
   /// The configuration now.
@@ -70,11 +73,13 @@ package actor Hub {
   ///   - identity: nil: the one that the name always has on this machine.
   ///   - opening: opens an adapter; called again when one was unplugged.
   ///   - whenStoreWorks: does what could not be done while the store failed.
+  ///   - restarting: ends this hub and starts another one; nil: requests to restart are refused.
   ///   - log: receives messages, on the loop. Must not block.
   package init(
     _ configuration: Configuration, identity: GatewayIdentity? = nil, store: StoreFile? = nil,
     loop: Loop, opening: @escaping Opening = Hub.open,
     whenStoreWorks: @escaping @Sendable () async throws(StoreError) -> Void = {},
+    restarting: (@Sendable () -> Void)? = nil,
     log: @escaping Logging = { _, _ in }
   ) {
     self.configuration = configuration
@@ -83,6 +88,7 @@ package actor Hub {
     self.loop = loop
     self.opening = opening
     self.whenStoreWorks = whenStoreWorks
+    self.restarting = restarting
     logging = log
     scansActively = configuration.advertisements.active
   }
@@ -101,9 +107,24 @@ package actor Hub {
   /// Logs a message, on the loop.
   package nonisolated func log(_ level: LogLevel, _ text: String) { logging(level, text) }
 
+  /// How long the gateway runs at least until a request can restart it.
+  package static let restartPause: Duration = .seconds(10)
+
+  /// Restarts the gateway, as a user asks for it.
+  ///
+  /// - Throws: `notRestarted` if that was done a moment ago, so that requests cannot keep it from working.
+  package func restart() throws(GatewayError) {
+    guard let restarting, isRunning, loop.now - began >= Self.restartPause.inNanoseconds else {
+      throw .notRestarted(within: Self.restartPause)
+    }
+    log(.notice, "restarting, as requested")
+    restarting()
+  }
+
   /// Holds the links until the task is cancelled. Once.
   package func run() async {
     isRunning = true
+    began = loop.now
     for device in configuration.devices { add(device) }
     for name in configuration.adapters { keep(name) }
     let checking = Task(executorPreference: loop.tasks) { await self.checkStore() }

@@ -20,6 +20,8 @@ final class DeviceSession {
   var use: DeviceUse?
   /// The topics of values, by the handles of the present database.
   var topics: [AttributeHandle: ValueTopic] = [:]
+  /// The controls by the handles of their states, of the present database.
+  var controls: [AttributeHandle: [ControlConfiguration]] = [:]
   /// The last retained value of each topic, and whether it has waited for a broker since.
   var last: [String: (value: KeptValue, isWaiting: Bool)] = [:]
   var about = HomeAssistant.About()

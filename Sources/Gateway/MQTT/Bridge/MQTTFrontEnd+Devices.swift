@@ -33,6 +33,7 @@ extension MQTTFrontEnd {
       sessions[name] = session
       session.about.address = configuration.match.address
       announceState(of: session)
+      announceControls(of: session)
       if fleet != nil {
         if configuration.isHeld { fleet?.add(name) }
       } else {
@@ -107,7 +108,7 @@ extension MQTTFrontEnd {
           publishStatus(of: session)
           linked(session.name, false)
         case .databaseChanged:
-          (session.topics, session.last) = ([:], [:])
+          (session.topics, session.controls, session.last) = ([:], [:], [:])
           configure(session, use)
         }
       }
@@ -115,11 +116,12 @@ extension MQTTFrontEnd {
   }
 
   private func publish(_ value: [UInt8], of handle: AttributeHandle, _ session: DeviceSession) {
+    publishControls(value, of: handle, session)
     guard let topic = session.topics[handle] else { return }
     publish(topic.value(value, at: clock.now()), session)
   }
 
-  private func publish(_ value: KeptValue, _ session: DeviceSession) {
+  func publish(_ value: KeptValue, _ session: DeviceSession) {
     if value.isRetained {
       session.last[value.topic] = (value, isWaiting: !(publisher?.isPublishing ?? false))
     }
@@ -154,6 +156,7 @@ extension MQTTFrontEnd {
         failed(session, "cannot subscribe to \(reference): \(error)")
       }
     }
+    readable += await prepareControls(session, use).filter { !readable.contains($0) }
     // A value that changes rarely is known before it changes.
     for handle in readable {
       do throws(GatewayError) { try await use.refresh(handle) } catch {
@@ -167,7 +170,7 @@ extension MQTTFrontEnd {
       isComplete = isComplete && found != nil
     }
     if isComplete, fleet == nil, !session.isPassing {
-      let current = session.retainedTopics.union([names.status(of: device)])
+      let current = session.retainedTopics(names).union([names.status(of: device)])
       clear { session.owns($0, names, homeAssistant) && !current.contains($0) }
     }
     // A task keeps its memory as long as it is referred to.
@@ -223,6 +226,7 @@ extension MQTTFrontEnd {
             read.characteristic, session, use, announces: true)
           let value = try await use.read(characteristic.valueHandle)
           publish(topic.value(value, at: clock.now()), session)
+          publishControls(value, of: characteristic.valueHandle, session)
         } catch {
           if session.isConnected { failed(session, "cannot read \(read.characteristic): \(error)") }
         }
@@ -271,9 +275,10 @@ extension MQTTFrontEnd {
     guard !Task.isCancelled else { return }
     session.about.information = found
     announceState(of: session)
+    announceControls(of: session)
   }
 
-  private func announce(_ messages: [Outgoing], _ session: DeviceSession) {
+  func announce(_ messages: [Outgoing], _ session: DeviceSession) {
     for message in messages where session.announced[message.topic] != message {
       session.announced[message.topic] = message
       publisher?.send(message)

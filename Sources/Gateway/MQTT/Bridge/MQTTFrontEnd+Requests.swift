@@ -24,7 +24,10 @@ extension MQTTFrontEnd {
     }
     let request: Request
     do throws(Request.Mistake) {
-      request = try Request(topic, message.payload, isRaw: settings.values == .raw)
+      var control: ControlConfiguration?
+      if case .set(let device, let name) = topic { control = self.control(name, of: device) }
+      request = try Request(
+        topic, message.payload, isRaw: settings.values == .raw, control: control)
     } catch {
       refused += 1
       return answer(message, error.id) { $0.error(error.kind, error.message) }
@@ -106,6 +109,10 @@ extension MQTTFrontEnd {
       await hub?.setScanning(active: isActive)
       return answer.done()
     }
+    if case .restart = request.action {
+      try await hub?.restart()
+      return answer.done()
+    }
     let name = request.topic.device ?? ""
     if case .answer(let given, let question) = request.action {
       try await hub?.answer(question, of: name, given)
@@ -120,6 +127,9 @@ extension MQTTFrontEnd {
     case (.set(_, let characteristic), .write(let value, let withResponse)):
       let found = try await use.characteristic(try reference(characteristic))
       try await use.write(value, to: found.valueHandle, withResponse: withResponse)
+      answer.done()
+    case (.set, .control(let command, let control)):
+      try await carryOut(command, of: control, session, use)
       answer.done()
     case (.subscribe(_, let characteristic), .subscribe(let isOn)):
       let handle = try await topic(try reference(characteristic), session, use).0.valueHandle

@@ -9,7 +9,7 @@ extension MQTTFrontEnd {
   /// Publishes everything that is retained again: the broker may have lost it.
   func publishState() {
     forgetSensors()
-    if let own = homeAssistant?.ownConnection { publisher?.send(own) }
+    announceOwn()
     for session in sessions.values {
       for message in session.announced.values { publisher?.send(message) }
       if fleet == nil || session.use != nil { publishStatus(of: session) }
@@ -50,8 +50,10 @@ extension MQTTFrontEnd {
       } + sessions.keys
     let current = devices.map { names.status(of: $0) }.map { $0.dropLast("status".count) }
     let nodes = Set(devices.compactMap { homeAssistant?.node(of: $0)[...] })
+    let controls = fleetName == nil ? staleControls : []
     clear { topic in
-      if topic == names.status { return false }
+      if topic == names.status || topic == names.state { return false }
+      if controls.contains(topic) { return true }
       if let fleet = names.fleet, topic.hasPrefix(fleet + "/") {
         return topic.dropFirst(fleet.count + 1) != gateway[...]
       }
@@ -72,9 +74,10 @@ extension MQTTFrontEnd {
 }
 
 extension DeviceSession {
-  /// The topics of values and announcements that have a retained message.
-  var retainedTopics: Set<String> {
+  /// The topics of values, controls and announcements that have a retained message.
+  func retainedTopics(_ names: TopicNames) -> Set<String> {
     Set(topics.values.filter(\.isRetained).map(\.topic)).union(announced.keys)
+      .union(configuration.controls.filter(\.hasState).map { names.value($0.name, of: name) })
   }
 
   /// Whether a topic has the status of this device or an announcement.

@@ -52,6 +52,10 @@ package actor MQTTFrontEnd: FrontEnd {
   /// Until it ends, starts of Home Assistant are answered by its end.
   var birthTimer: LoopTimer?
   var isBirthWaiting = false
+  /// When the gateway began, and its numbers that were published last.
+  let started: WallTime
+  var lastOwn: [UInt8]?
+  var ownTimer: LoopTimer?
   /// Gateways whose last will was published.
   var offlineGateways: Set<String> = []
 
@@ -68,6 +72,7 @@ package actor MQTTFrontEnd: FrontEnd {
   ) {
     self.loop = loop
     self.log = log
+    started = clock.now()
     gateway = configuration.name
     instance = identity.instance
     settings = configuration.mqtt ?? Configuration.MQTT(brokers: [])
@@ -83,7 +88,7 @@ package actor MQTTFrontEnd: FrontEnd {
       ? HomeAssistant(
         prefix: settings.homeAssistantPrefix, names: names,
         owner: configuration.fleet ?? gateway, gateway: gateway,
-        isFleet: configuration.fleet != nil) : nil
+        isFleet: configuration.fleet != nil, page: configuration.metrics?.page) : nil
     let folder = configuration.state ?? getenv("STATE_DIRECTORY").map { String(cString: $0) }
     queuePath = settings.queue ?? folder.map { "\($0)/queue.sqlite" }
   }
@@ -122,6 +127,7 @@ package actor MQTTFrontEnd: FrontEnd {
     pairing.cancel()
     keeping.cancel()
     birthTimer?.cancel()
+    ownTimer?.cancel()
     stopFleet()
     await stop()
   }

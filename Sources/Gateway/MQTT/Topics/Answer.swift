@@ -52,7 +52,7 @@ extension GatewayError {
     case .device(let error), .sequence(_, .device(let error)): error.kind
     case .notConnected, .sequence(_, .notConnected), .released: .link
     case .connectTimeout, .sequence(_, .noValue), .sequence(_, .tooLong): .timeout
-    case .noFreeSlot, .tooManyDevices, .tooManyRequests: .limit
+    case .noFreeSlot, .tooManyDevices, .tooManyRequests, .notRestarted: .limit
     case .unknownDevice, .addressNotAllowed, .notHeard, .unknownCharacteristic, .unknownSequence,
       .unknownQuestion,
       .unsuitableAnswer,

@@ -16,6 +16,8 @@ struct HomeAssistant: Sendable {
   let gateway: String
   /// In a fleet a device is available when the device's topic says so, whichever gateway lives.
   let isFleet: Bool
+  /// The address of the status page.
+  var page: String?
 
   /// A sensor that Home Assistant knows.
   struct Sensor {
@@ -88,48 +90,8 @@ struct HomeAssistant: Sendable {
     return text.isEmpty ? nil : String(text.prefix(informationLimit))
   }
 
-  /// The gateway itself, through which its devices are. Not in a fleet, whose devices change gateways.
-  var ownConnection: Outgoing? {
-    guard !isFleet else { return nil }
-    return message(
-      "binary_sensor", "connection", node: gatewayNode, name: gateway, About(), via: nil,
-      [
-        ("name", .string("Connection")), ("device_class", .string("connectivity")),
-        ("entity_category", .string("diagnostic")), ("state_topic", .string(names.status)),
-        ("value_template", .string("{{ 'ON' if value_json.state == 'online' else 'OFF' }}")),
-      ], availability: [])
-  }
-
   /// A hyphen distinguishes it from the nodes of devices.
   var gatewayNode: String { Self.identifier("atto-gateway_\(gateway)") }
-
-  /// The messages for the state of a device: its connection, and its signal strength.
-  func state(of device: String, _ about: About) -> [Outgoing] {
-    let strength = message(
-      "sensor", "rssi", of: device, about,
-      [
-        ("name", .string("Signal strength")), ("device_class", .string("signal_strength")),
-        ("unit_of_measurement", .string("dBm")), ("state_class", .string("measurement")),
-        ("entity_category", .string("diagnostic")),
-        ("state_topic", .string(names.status(of: device))),
-        ("value_template", .string("{{ value_json.rssi | default(None) }}")),
-      ], availability: isFleet ? [] : [gatewayAvailability])
-    return [connection(of: device, about), strength]
-  }
-
-  private func connection(of device: String, _ about: About) -> Outgoing {
-    message(
-      "binary_sensor", "connection", of: device, about,
-      [
-        ("name", .string("Connection")), ("device_class", .string("connectivity")),
-        ("entity_category", .string("diagnostic")),
-        ("state_topic", .string(names.status(of: device))),
-        (
-          "value_template",
-          .string("{{ 'ON' if value_json.state == 'connected' else 'OFF' }}")
-        ),
-      ], availability: isFleet ? [] : [gatewayAvailability])
-  }
 
   /// Where Home Assistant says that it has started.
   var birthTopic: String { prefix + "/status" }
@@ -143,12 +105,15 @@ struct HomeAssistant: Sendable {
   /// The level of a device in the topics of its announcements.
   func node(of device: String) -> String { Self.identifier("atto_\(owner)_\(device)") }
 
-  /// The level of a device in the topic of an announcement; nil: it is no such topic.
-  func node(inTopic topic: String) -> Substring? {
+  /// The component, the node and the object of an announcement's topic; nil: it is no such topic.
+  func parts(ofTopic topic: String) -> (component: Substring, node: Substring, object: Substring)? {
     guard topic.hasPrefix(prefix + "/"), topic.hasSuffix("/config") else { return nil }
     let levels = topic.dropFirst(prefix.count + 1).split(separator: "/")
-    return levels.count == 4 ? levels[1] : nil
+    return levels.count == 4 ? (levels[0], levels[1], levels[2]) : nil
   }
+
+  /// The level of a device in the topic of an announcement; nil: it is no such topic.
+  func node(inTopic topic: String) -> Substring? { parts(ofTopic: topic)?.node }
 
   /// The messages for a characteristic: as many as it has fields that Home Assistant knows.
   ///
@@ -182,7 +147,7 @@ struct HomeAssistant: Sendable {
     availability(names.status, "{{ value_json.state }}")
   }
 
-  private func availability(of device: String) -> JSON {
+  func availability(of device: String) -> JSON {
     availability(
       names.status(of: device),
       "{{ 'online' if value_json.state == 'connected' else 'offline' }}")
@@ -201,7 +166,7 @@ struct HomeAssistant: Sendable {
       via: isFleet ? nil : gatewayNode, fields, availability: availability)
   }
 
-  private func message(
+  func message(
     _ component: String, _ object: String, node: String, name: String, _ about: About,
     via: String?, _ fields: [(String, JSON)], availability: [JSON]
   ) -> Outgoing {
@@ -210,6 +175,7 @@ struct HomeAssistant: Sendable {
       ("identifiers", .array([.string(node)])), ("name", .string(name)),
     ]
     described += about.information.map { ($0.name, .string($0.value)) }
+    if let page { described.append(("configuration_url", .string(page))) }
     if let via { described.append(("via_device", .string(via))) }
     if let address = about.address {
       described.append(

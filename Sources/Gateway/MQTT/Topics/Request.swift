@@ -19,11 +19,13 @@ struct Request: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case read
     case write([UInt8], withResponse: Bool)
+    case control(ControlCommand, of: ControlConfiguration)
     case subscribe(Bool)
     /// A sequence of the configuration.
     case named(String)
     case steps([SequenceStep])
     case scan(isActive: Bool)
+    case restart
     case answer(PairingAnswer, question: String)
     case list
     /// A request by its number, or all of the device.
@@ -47,8 +49,13 @@ struct Request: Equatable, Sendable {
     }
   }
 
-  /// - Parameter isRaw: whether a payload that is no object is the value itself.
-  init(_ topic: RequestTopic, _ payload: [UInt8], isRaw: Bool = false) throws(Mistake) {
+  /// - Parameters:
+  ///   - isRaw: whether a payload that is no object is the value itself.
+  ///   - control: the control that a `set` is for; nil: it is for a characteristic.
+  init(
+    _ topic: RequestTopic, _ payload: [UInt8], isRaw: Bool = false,
+    control: ControlConfiguration? = nil
+  ) throws(Mistake) {
     guard payload.count <= Self.payloadLimit else {
       throw Mistake(
         "payload too long: \(payload.count) octets (the limit is \(Self.payloadLimit))",
@@ -57,13 +64,13 @@ struct Request: Equatable, Sendable {
     self.topic = topic
     let isObject = payload.first { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 } == 0x7B
     guard isObject, !isRaw || (try? JSONParser.parse(payload)) != nil else {
-      action = try Self.action(of: topic, plain: payload, isRaw: isRaw)
+      action = try Self.action(of: topic, plain: payload, isRaw: isRaw, control)
       return
     }
     let object = try RequestObject(payload)
     id = object.id
     do throws(Mistake) {
-      action = try Self.action(of: topic, object)
+      action = try Self.action(of: topic, object, control)
     } catch {
       var mistake = error
       mistake.id = object.id
@@ -72,7 +79,7 @@ struct Request: Equatable, Sendable {
   }
 
   private static func action(
-    of topic: RequestTopic, plain payload: [UInt8], isRaw: Bool
+    of topic: RequestTopic, plain payload: [UInt8], isRaw: Bool, _ control: ControlConfiguration?
   ) throws(Mistake) -> Action {
     let word = String(decoding: payload, as: UTF8.self)
     switch topic {
@@ -84,6 +91,7 @@ struct Request: Equatable, Sendable {
       guard !payload.isEmpty else {
         throw Mistake("an empty payload writes nothing: {\"value\":\"\"} writes an empty value")
       }
+      if let control { return .control(try control.command(payload), of: control) }
       if isRaw { return .write(try checked(payload), withResponse: true) }
       guard let octets = Hex.octets(payload, separators: " :\n\r") else {
         throw Mistake("expected hexadecimal digits or a JSON object")
@@ -107,6 +115,9 @@ struct Request: Equatable, Sendable {
       case "cancel": return .cancel(number: nil)
       default: throw Mistake("expected list, cancel or a JSON object")
       }
+    case .restart:
+      guard word == "restart" else { throw Mistake("expected restart") }
+      return .restart
     case .scan:
       switch word {
       case "active": return .scan(isActive: true)
@@ -117,13 +128,18 @@ struct Request: Equatable, Sendable {
   }
 
   private static func action(
-    of topic: RequestTopic, _ object: RequestObject
+    of topic: RequestTopic, _ object: RequestObject, _ control: ControlConfiguration?
   ) throws(Mistake) -> Action {
     switch topic {
     case .get:
       try object.allow([])
       return .read
     case .set:
+      if let control {
+        try object.allow(["value"])
+        guard let value = object["value"] else { throw Mistake("expected the key value") }
+        return .control(try control.command(value), of: control)
+      }
       try object.allow(RequestObject.valueKeys + ["response"])
       guard let value = try object.value() else {
         throw Mistake("expected the key value, text or base64")
@@ -152,6 +168,7 @@ struct Request: Equatable, Sendable {
       try object.allow(["cancel"])
       guard object["cancel"] != nil else { return .list }
       return .cancel(number: try object.integer("cancel"))
+    case .restart: throw Mistake("expected restart, found an object")
     case .scan:
       try object.allow(["active"])
       guard let isActive = try object.bool("active") else {

@@ -4,7 +4,9 @@ import AttoATT
 ///
 ///     PREFIX/GATEWAY/status                          retained; last will
 ///     PREFIX/GATEWAY/claim                           between gateways of one name
+///     PREFIX/GATEWAY/state                           retained; numbers for Home Assistant
 ///     PREFIX/GATEWAY/scan                            a request
+///     PREFIX/GATEWAY/restart                         a request
 ///     PREFIX/GATEWAY/advertisement                   advertisements
 ///     PREFIX/DEVICES/DEVICE/status                   retained
 ///     PREFIX/DEVICES/DEVICE/sequence                 a request
@@ -34,8 +36,10 @@ struct TopicNames: Equatable, Sendable {
   }
 
   var status: String { gateway + "/status" }
+  var state: String { gateway + "/state" }
   var claim: String { gateway + "/claim" }
   var scan: String { gateway + "/scan" }
+  var restart: String { gateway + "/restart" }
   var advertisement: String { gateway + "/advertisement" }
 
   func status(of device: String) -> String { "\(devices)/\(Self.level(device))/status" }
@@ -49,7 +53,7 @@ struct TopicNames: Equatable, Sendable {
   /// The filters of all requests.
   var requestFilters: [String] {
     [
-      scan, devices + "/+/sequence", devices + "/+/passkey", devices + "/+/requests",
+      scan, restart, devices + "/+/sequence", devices + "/+/passkey", devices + "/+/requests",
       devices + "/+/+/set", devices + "/+/+/get", devices + "/+/+/subscribe",
     ]
   }
@@ -83,6 +87,7 @@ struct TopicNames: Equatable, Sendable {
 /// What a request is about, by its topic.
 enum RequestTopic: Equatable, Sendable {
   case scan
+  case restart
   case sequence(device: String)
   case passkey(device: String)
   case requests(device: String)
@@ -91,9 +96,14 @@ enum RequestTopic: Equatable, Sendable {
   case subscribe(device: String, characteristic: String)
 
   init?(_ topic: String, in names: TopicNames) {
-    if topic == names.scan {
+    switch topic {
+    case names.scan:
       self = .scan
       return
+    case names.restart:
+      self = .restart
+      return
+    default: break
     }
     guard topic.hasPrefix(names.devices + "/") else { return nil }
     let levels = topic.dropFirst(names.devices.count + 1)
@@ -112,7 +122,7 @@ enum RequestTopic: Equatable, Sendable {
 
   var device: String? {
     switch self {
-    case .scan: nil
+    case .scan, .restart: nil
     case .sequence(let device), .passkey(let device), .requests(let device), .set(let device, _),
       .get(let device, _), .subscribe(let device, _):
       device

@@ -9,10 +9,20 @@ import AttoText
 /// the payload.
 ///
 /// Rules: a request is within its limits or a mistake that is told in a short answer, and the answer is
-/// JSON and repeats the `id`; a digest reads back; whatever other gateways tell, a fleet holds what it has
+/// JSON and repeats the `id`; a control writes nothing but what it is configured for; a digest reads back; whatever other gateways tell, a fleet holds what it has
 /// connected to and not released, within its slots; a value is published as JSON.
 enum MQTTTarget {
   private static let names = TopicNames(prefix: "atto", gateway: "hall", fleet: nil)
+  private static let controls: [ControlConfiguration] = {
+    let text = """
+      {"name": "hall", "devices": [{"name": "x", "match": {"localName": "x"}, "controls": [
+        {"component": "switch", "name": "s", "characteristic": "A001", "on": "hex:01", "off": "hex:00"},
+        {"component": "number", "name": "n", "characteristic": "A002", "format": "int16", "scale": 0.1,
+         "min": -5, "max": 30},
+        {"component": "text", "name": "t", "characteristic": "A004", "max": 8}]}]}
+      """
+    return (try? Configuration(json: Array(text.utf8)))?.devices.first?.controls ?? []
+  }()
 
   static func take(_ input: [UInt8]) {
     let rest = Array(input.dropFirst())
@@ -41,7 +51,9 @@ enum MQTTTarget {
     let id: JSON?
     var answer: Answer
     do throws(Request.Mistake) {
-      let request = try Request(topic, Array(parts[1]), isRaw: isRaw)
+      var control: ControlConfiguration?
+      if case .set(_, let name) = topic { control = controls.first { $0.name == name } }
+      let request = try Request(topic, Array(parts[1]), isRaw: isRaw, control: control)
       Failure.trace("\(request.action)")
       check(request.action)
       id = request.id
@@ -72,6 +84,7 @@ enum MQTTTarget {
   private static func path(_ topic: RequestTopic) -> String {
     switch topic {
     case .scan: "scan"
+    case .restart: "restart"
     case .sequence(let device): "\(device)/sequence"
     case .passkey(let device): "\(device)/passkey"
     case .requests(let device): "\(device)/requests"
@@ -85,6 +98,7 @@ enum MQTTTarget {
     let isWithin =
       switch action {
       case .write(let value, _): value.count <= Request.valueLimit
+      case .control(let command, let control): isConfigured(command.effect, control)
       case .answer(.passkey(let digits), _): digits <= 999_999
       case .steps(let steps):
         1...Request.stepLimit ~= steps.count
@@ -100,6 +114,17 @@ enum MQTTTarget {
       default: true
       }
     Failure.unless(isWithin, "a request is within its limits", "\(action)")
+  }
+
+  private static func isConfigured(
+    _ effect: ControlConfiguration.Effect, _ control: ControlConfiguration
+  ) -> Bool {
+    guard case .write(let octets) = effect else { return false }
+    return switch control.content {
+    case .choices: [[0], [1]].contains(octets)
+    case .number(let number): number.number(octets).map { -5...30 ~= $0 } ?? false
+    case .text: octets.count <= 8 && String(validating: octets, as: UTF8.self) != nil
+    }
   }
 
   private static func object(_ payload: [UInt8]) -> [JSON.Member] {

@@ -26,6 +26,13 @@ package struct ProfileField {
     return value
   }
 
+  /// Reads a number that may have a fraction.
+  package func decimal(_ range: ClosedRange<Double>) throws(ProfileError) -> Double {
+    guard case .number(let text) = node.content, let value = Double(text), range.contains(value)
+    else { throw mistake("a number from \(range.lowerBound) to \(range.upperBound)") }
+    return value
+  }
+
   func milliseconds(_ range: ClosedRange<Int>) throws(ProfileError) -> Duration {
     .milliseconds(try integer(range, unit: " of milliseconds"))
   }
