@@ -177,8 +177,7 @@ class Client:
             self.search(0x04, start, end, b"", {1: 4, 2: 18}.get)
 
     def read_values(self):
-        # A short value, and one that is longer than a response.
-        for handle in [handle for handle, properties in self.values if properties & 0x02][1:3]:
+        for handle in [handle for handle, properties in self.values if properties & 0x02]:
             self.read_long(handle)
 
     def read_long(self, handle):

@@ -133,6 +133,12 @@ fault("goes on after Attribute Not Found", "G, 4.6.1", "client/plain | *", searc
 
 # MARK: Values
 
+fault("leaves out an octet of a long value", "G, 4.8.3", "client/plain | *",
+      next_offset=lambda self, length: length + 1)
+fault("leaves out an octet of a long value after its second part", "G, 4.8.3", "client/plain | *",
+      next_offset=lambda self, length: length + (1 if length >= self.mtu else 0))
+fault("reads the last octet of a part again", "G, 4.8.3", "client/plain | *",
+      next_offset=lambda self, length: length - 1)
 fault("executes a write whose echo differs", "G, 4.9.5", "prepare/echo",
       accepts=lambda self, pdu, answer: answer[0] == 0x17)
 fault("executes a write of which a part was refused", "G, 4.9.4", "prepare/refused",

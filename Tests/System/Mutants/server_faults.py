@@ -288,7 +288,7 @@ fault("Read Multiple checks only what fits", "F, 3.4.4.7", "read/multiple-beyond
 fault("Read Multiple names the first handle in errors", "F, 3.4.4.7", "read/multiple-unknown | read/multiple-beyond",
       answers=answered(lambda pdu, answer: answer[:2] + pdu[1:3] + answer[4:]
                        if is_error(answer, 1) else answer, 0x0E))
-fault("Read Multiple Variable leaves out lengths", "F, 3.4.4.12", "read/multiple-variable | order/once",
+fault("Read Multiple Variable leaves out lengths", "F, 3.4.4.12", "read/multiple-variable read/multiple-variable-cut | order/once",
       read_multiple_variable=lambda self, link, pdu: (b"\x21" + b"".join(self.together(link, pdu)))[:link.mtu])
 fault("Read Multiple Variable cuts lengths to what fits", "F, 3.4.4.12", "read/multiple-variable-cut",
       read_multiple_variable=lambda self, link, pdu: (b"\x21" + b"".join(

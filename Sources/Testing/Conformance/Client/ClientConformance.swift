@@ -54,8 +54,8 @@ public struct ClientConformance {
     }
   }
 
-  /// The database of the cases: short and long values, UUIDs and includes of both sizes, the last
-  /// handle.
+  /// The database of the cases: short values and one that is long for an ATT_MTU of up to 300, UUIDs and
+  /// includes of both sizes, the last handle.
   private static let database: Database = {
     let text = """
       { "name": "Conformance",
@@ -68,7 +68,7 @@ public struct ClientConformance {
               { "uuid": "2A39", "handle": "0x0017", "properties": ["write", "reliableWrite"] },
               { "uuid": "A001", "handle": "0x001A", "properties": ["indicate", "read"], "value": "hex:02" },
               { "uuid": "A002", "handle": "0x001D", "properties": ["read", "write"],
-                "value": {"repeat": "0123456789", "count": 20} } ] },
+                "value": {"repeat": "0123456789", "count": 60} } ] },
           { "uuid": "00112233-4455-6677-8899-aabbccddeeff", "handle": "0x0030", "primary": false,
             "characteristics": [
               { "uuid": "00112233-4455-6677-8899-aabbccddee00", "handle": "0x0031",

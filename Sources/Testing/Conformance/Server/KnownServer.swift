@@ -54,9 +54,18 @@ struct KnownServer {
     return (1...0xFFFE).first { !known.contains($0) }
   }
 
-  /// The values that could be read, quickest first.
+  /// How long the read of a value may take that the cases prefer.
+  static let quickTime: Duration = .seconds(1)
+
+  /// The values that could be read, by handle; slow ones last. Each run of a case takes the same values.
   var readable: [Value] {
-    values.filter { $0.isReadable && $0.octets != nil }.sorted { $0.time < $1.time }
+    let found = values.filter { $0.isReadable && $0.octets != nil }
+    return found.filter { $0.time < Self.quickTime } + found.filter { $0.time >= Self.quickTime }
+  }
+
+  /// The value that took longest to read.
+  var slowest: Value? {
+    values.filter { $0.isReadable && $0.octets != nil }.max { $0.time < $1.time }
   }
 
   func handles(of type: UInt16) -> [UInt16] {

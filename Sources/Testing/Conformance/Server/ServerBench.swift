@@ -233,8 +233,11 @@ final class ServerBench {
     return nil
   }
 
+  /// Find Information of handle 1, which every server answers (Vol 3, Part F, 3.4.9).
+  private static let probe: [UInt8] = [0x04, 0x01, 0x00, 0x01, 0x00]
+
   func probe() async throws {
-    guard try await tryAsking([0x04, 0x01, 0x00, 0x01, 0x00]) != nil else {
+    guard try await tryAsking(Self.probe) != nil else {
       throw Rule.alive.broken("the server does not answer Find Information any more")
     }
   }
@@ -259,13 +262,24 @@ final class ServerBench {
     try await links.open()
   }
 
-  /// Runs a body as another client, on a link of its own; nil if the server serves only one client.
-  func asSecondClient<Result>(_ body: () async throws -> Result?) async throws -> Result? {
+  /// Runs a body as another client, on a link of its own, which stays open.
+  ///
+  /// - Returns: nil if the server serves only one client: it opens no second link, or answers nothing there.
+  ///   The link is closed then, because it would be served in place of the next one.
+  func asSecondClient<Result>(_ body: () async throws -> Result) async throws -> Result? {
     links.turn(to: 2)
     defer { links.turn(to: 1) }
-    do { return try await body() } catch let failure as PeerError where failure != .cancelled {
-      return nil
-    }
+    do {
+      if try await tryAsking(Self.probe) != nil { return try await body() }
+    } catch let failure as PeerError where failure != .cancelled {}
+    await links.close()
+    return nil
+  }
+
+  func endSecondClient() async {
+    links.turn(to: 2)
+    await links.close()
+    links.turn(to: 1)
   }
 
   /// Opens enhanced bearers, with numbers from 1 on; skips the case if the server has none.

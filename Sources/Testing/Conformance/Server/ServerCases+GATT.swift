@@ -109,9 +109,7 @@ extension ServerCase {
       try bench.check(
         now.count > 1 && now[0] == 0x0B && now[1] & 0x01 != 0, "robust caching is not enabled then",
         expected: [0x0B, 0x01], got: now)
-      let other = try await bench.asSecondClient {
-        try await bench.tryAsking([0x0A] + octets(value.handle))
-      }
+      let other = try await bench.asSecondClient { try await bench.read(value.handle) }
       try bench.check(
         other?.dropFirst().first ?? 0 == 0 || other?.first == 0x01,
         "another client has the feature", got: other)

@@ -181,7 +181,7 @@ extension ServerCase {
       let response = try await bench.askIfSupported(
         [0x16] + octets(value.handle) + [0, 0] + wanted, called: "prepared writes")
       try bench.require(response[0] == 0x17, orSkip: "a prepared write is refused")
-      let executed = try await bench.asSecondClient { try await bench.tryAsking([0x18, 1]) }
+      let executed = try await bench.asSecondClient { try await bench.ask([0x18, 1]) }
       try bench.require(executed != nil, orSkip: oneClient)
       let between = try await bench.read(value.handle)
       let own = try await bench.ask([0x18, 1])

@@ -132,20 +132,16 @@ extension ServerCase {
         try await expect(
           [0, 0], bench, other, "after the one at \(AttributeHandle(handle)) was written")
       }
-      let response2 = try await bench.asSecondClient {
-        try await bench.tryAsking([0x0A] + octets(handle))
-      }
-      // A server that accepts only one client does not respond here.
-      if let response2 {
+      let other = try await bench.asSecondClient { try await bench.read(handle) }
+      if let other {
         try bench.check(
-          response2 == [0x0B, 0, 0], "another client reads the configuration",
-          expected: [0x0B, 0, 0], got: response2)
+          other == [0x0B, 0, 0], "another client reads the configuration",
+          expected: [0x0B, 0, 0], got: other)
       }
-      bench.links.turn(to: 2)
-      await bench.links.close()
-      bench.links.turn(to: 1)
+      await bench.endSecondClient()
       try await bench.reconnect()
       try await expect([0, 0], bench, handle, "on a new link")
+      try bench.require(other != nil, orSkip: oneClient)
     },
     ServerCase(
       "write/configuration-length", "a configuration of three octets",
@@ -161,18 +157,22 @@ extension ServerCase {
       "A write changes the value of its handle", "Vol 3, Part F, 3.4.5.1", writes: true
     ) { bench in
       let one = try await changeable(bench)[0]
-      let second = bench.known.readable.first { $0.isWritable && $0.handle != one.handle }
-      let handle = try bench.require(second, orSkip: "only one value is writable").handle
-      let before = try await bench.read(handle)
-      _ = try await bench.write(other(one.octets), to: one.handle)
-      let after = try await bench.read(handle)
-      _ = try await bench.write(one.octets, to: one.handle)
-      // What is written to one value may have an effect on another, but not become its value.
-      guard before != after, after == [0x0B] + other(one.octets) else { return }
-      _ = try await bench.write(Array(before.dropFirst()), to: handle)
-      throw bench.rule.broken(
-        "a write to \(AttributeHandle(one.handle)) has changed \(AttributeHandle(handle))",
-        expected: EncodedText.hex(before), got: after)
+      let others = bench.known.readable.filter {
+        $0.isWritable && $0.handle != one.handle && $0.uuid != octets(0x2B29)
+      }
+      try bench.require(!others.isEmpty, orSkip: "only one value is writable")
+      for handle in others.prefix(8).map(\.handle) {
+        let before = try await bench.read(handle)
+        _ = try await bench.write(other(one.octets), to: one.handle)
+        let after = try await bench.read(handle)
+        _ = try await bench.write(one.octets, to: one.handle)
+        // What is written to one value may have an effect on another, but not become its value.
+        guard before != after, after == [0x0B] + other(one.octets) else { continue }
+        _ = try await bench.write(Array(before.dropFirst()), to: handle)
+        throw bench.rule.broken(
+          "a write to \(AttributeHandle(one.handle)) has changed \(AttributeHandle(handle))",
+          expected: EncodedText.hex(before), got: after)
+      }
     },
     ServerCase(
       "write/length", "shorter and longer values",
