@@ -54,7 +54,9 @@ actor Service {
       let status = await main.value
       guard restarts, !isEnding else { return status }
       bonds = [:]
-      if let new = try? await Self.read(file).get() { configuration = new }
+      do throws(ConfigurationError) { configuration = try await Self.read(file).get() } catch {
+        log.add(.error, "the configuration stays as it was: \(error)")
+      }
     }
   }
 

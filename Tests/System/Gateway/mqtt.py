@@ -1088,8 +1088,11 @@ def controls(bench: Bench) -> None:
     tally.check("error" in listener.ask("atto/hall/lamp/light/set", "ON"), "a removed control")
 
     # A restart: refused within the first 10 s.
-    while "error" in (answer := listener.ask("atto/hall/restart", "restart")):
-        tally.equal(answer["error"]["kind"], "limit", "too soon")
+    end = time.monotonic() + 60
+    while "error" in (answer := listener.ask("atto/hall/restart", "restart")) and time.monotonic() < end:
+        if answer["error"]["kind"] != "limit":
+            break
+    tally.check("error" not in answer, f"a restart: {answer}")
     listener.on("atto/hall/status", lambda m: state(m) == "online")
     listener.on("atto/hall/lamp/status", lambda m: state(m) == "connected")
     tally.equal((gateway.poll(), ask("blink", "PRESS").get("done")), (None, True), "the same process goes on")
