@@ -34,10 +34,8 @@ package struct Arguments: Sendable {
         continue
       }
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let option = try Self.option(String(parts[0]), of: options)
-      if let former = option.formerName, parts[0] == "--" + former {
-        notes.append("warning: --\(former) is called --\(option.name) now")
-      }
+      let (option, isFormer) = try Self.option(String(parts[0]), of: options)
+      if isFormer { notes.append("warning: \(parts[0]) is called --\(option.name) now") }
       if option.argument == nil {
         guard parts.count == 1 else { throw UsageError("--\(option.name) does not take a value") }
         given[option.name, default: []].append("")
@@ -61,19 +59,19 @@ package struct Arguments: Sendable {
     self.values = values
   }
 
+  /// The option that a word names, and whether by its former name.
   private static func option(
     _ word: String, of options: [any CommandOption]
-  ) throws(UsageError) -> OptionDescription {
+  ) throws(UsageError) -> (OptionDescription, isFormer: Bool) {
     let name = word.dropFirst(2)
     let short = options.map(\.description).first { $0.short.map { "-" + $0 } == word }
-    if let short { return short }
+    if let short { return (short, false) }
     let near = options.map(\.description).filter {
       word.hasPrefix("--") && !name.isEmpty && $0.name.hasPrefix(name)
     }
-    if let option = near.first(where: { $0.name == name }) { return option }
-    if let option = options.map(\.description).first(where: { $0.formerName == String(name) }) {
-      return option
-    }
+    if let option = near.first(where: { $0.name == name }) { return (option, false) }
+    let former = options.map(\.description).first { $0.formerName.map { "--" + $0 } == word }
+    if let former { return (former, true) }
     guard let option = near.first else {
       let names = options.map(\.description.name)
       throw UsageError(
@@ -83,7 +81,7 @@ package struct Arguments: Sendable {
     guard near.count == 1 else {
       throw UsageError("ambiguous option \(word): \(near.map { "--\($0.name)" }.alternatives)")
     }
-    return option
+    return (option, false)
   }
 
   /// The value of an option, or its default.
