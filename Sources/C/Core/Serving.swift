@@ -35,6 +35,8 @@ final class Asker: Application {
   }
 
   override func authorize(_ question: Question) -> WriteAnswer {
+    // A command cannot wait for the answer, which comes later.
+    guard question.canWait else { return .refused(.insufficientAuthorization) }
     let type =
       question.kind == .authorizeRead ? ATTO_EVENT_AUTHORIZE_READ : ATTO_EVENT_AUTHORIZE_WRITE
     unsafe connection?.post(event(type, question))

@@ -167,7 +167,7 @@ enum {
   ATTO_READ_SECURE = 0x0040,      /* LE Secure Connections, 128-bit key */
   ATTO_WRITE_SECURE = 0x0080,
   ATTO_READ_AUTHORIZED = 0x0100,  /* the application is asked: ATTO_EVENT_AUTHORIZE_READ */
-  ATTO_WRITE_AUTHORIZED = 0x0200,
+  ATTO_WRITE_AUTHORIZED = 0x0200, /* likewise; commands are ignored, they cannot wait for it */
   ATTO_NO_ACCESS = 0x8000
 };
 

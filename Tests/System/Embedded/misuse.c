@@ -189,6 +189,37 @@ static void congestion(void) {
   atto_destroy(device);
 }
 
+/* A value that the application authorizes: it is asked about a request, and not about a command. */
+static void authorization(void) {
+  static const atto_row rows[] = {
+      {.kind = ATTO_PRIMARY_SERVICE, .uuid = ATTO_UUID16(0x180D)},
+      {.kind = ATTO_CHARACTERISTIC, .uuid = ATTO_UUID16(0x2A39),
+       .properties = ATTO_READ | ATTO_WRITE | ATTO_WRITE_WITHOUT_RESPONSE,
+       .permissions = ATTO_MAY_READ | ATTO_MAY_WRITE | ATTO_WRITE_AUTHORIZED, .value = "\x01",
+       .length = 1, .max_length = 1}};
+  atto *device;
+  atto_bearer *bearer;
+  atto_event event;
+  uint8_t octets[23];
+  EXPECT(ATTO_OK, atto_create(NULL, &device));
+  EXPECT(ATTO_OK, atto_add_services(device, rows, 2, NULL, 0));
+  EXPECT(ATTO_OK, atto_bearer_create(device, 0, 0, &bearer));
+  EXPECT(ATTO_OK, atto_bearer_feed(bearer, "\x52\x03\x00\x02", 4, 0));
+  EXPECT(0, atto_next_event(bearer, &event));
+  EXPECT(ATTO_OK, atto_bearer_feed(bearer, "\x12\x03\x00\x03", 4, 0));
+  EXPECT(1, atto_next_event(bearer, &event));
+  check(event.type == ATTO_EVENT_AUTHORIZE_WRITE && event.handle == 3 && event.id != 0,
+        "the application is asked about a request");
+  EXPECT(0, atto_bearer_output(bearer, octets, sizeof octets));
+  EXPECT(ATTO_OK, atto_answer_accept(bearer, event.id, 0));
+  EXPECT(1, atto_bearer_output(bearer, octets, sizeof octets));
+  check(octets[0] == 0x13, "it is written");
+  EXPECT(ATTO_OK, atto_bearer_feed(bearer, "\x0a\x03\x00", 3, 0));
+  EXPECT(2, atto_bearer_output(bearer, octets, sizeof octets));
+  check(octets[1] == 3, "a command has not been written");
+  atto_destroy(device);
+}
+
 /* Connections by atto_linux_next: to a peer that leaves, one that breaks the protocol and stays, and
    one that sends without pause what causes no events. */
 static void connections(void) {
@@ -347,6 +378,7 @@ int main(int count, char **words) {
   int rounds = count > 1 ? atoi(words[1]) : 100;
   arguments();
   congestion();
+  authorization();
   connections();
   short_memory(rounds);
   for (int round = 0; round < rounds / 4; round++) {
