@@ -52,8 +52,8 @@ extension Connection {
   /// Returns when the value has been sent or gathered for sending; waits for room if the link has
   /// none.
   ///
-  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3; the error that ended the
-  ///   connection; `cancelled`.
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3 or 512 octets; the error that ended
+  ///   the connection; `cancelled`.
   public func writeWithoutResponse(
     _ value: [UInt8], to characteristic: Characteristic
   ) async throws(AttoError) {

@@ -19,7 +19,8 @@ extension Connection {
   /// Writes a value without a response. Vol 3, Part G, 4.9.1.
   ///
   /// - Returns: false, and nothing sent, if the link has no room: see ``awaitRoom()``.
-  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3; what ended the connection.
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3 or 512 octets; what ended the
+  ///   connection.
   public func writeWithoutResponseNow(
     _ value: RawSpan, to handle: AttributeHandle
   ) throws(AttoError) -> Bool {

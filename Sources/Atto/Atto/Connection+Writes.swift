@@ -39,7 +39,7 @@ extension Connection {
   /// Returns when the value has been sent or gathered for sending; waits for room if the link has
   /// none.
   ///
-  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3.
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3 or 512 octets.
   public func writeWithoutResponse(
     _ value: [UInt8], to handle: AttributeHandle
   ) async throws(AttoError) {

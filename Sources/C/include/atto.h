@@ -451,7 +451,7 @@ int atto_read_multiple(
 int atto_read_multiple_variable(
     atto_bearer *bearer, const uint16_t *handles, size_t count, int64_t now, uint64_t *id);
 
-/* 4.9.3 and 4.12.3: up to ATT_MTU - 3 octets. */
+/* 4.9.3 and 4.12.3: up to ATT_MTU - 3 octets, and 512. */
 int atto_write(
     atto_bearer *bearer, uint16_t handle, const void *value, size_t length, int64_t now,
     uint64_t *id);
@@ -468,7 +468,8 @@ int atto_prepare_write(
     int64_t now, uint64_t *id);
 int atto_execute_write(atto_bearer *bearer, int execute, int64_t now, uint64_t *id);
 
-/* 4.9.1: a command of up to ATT_MTU - 3 octets, sent in order and not answered. ATTO_ERR_AGAIN. */
+/* 4.9.1: a command of up to ATT_MTU - 3 octets, and 512, sent in order and not answered.
+ * ATTO_ERR_AGAIN. */
 int atto_write_without_response(
     atto_bearer *bearer, uint16_t handle, const void *value, size_t length);
 /* 4.9.2: up to ATT_MTU - 15 octets. Use no counter twice with a key. */

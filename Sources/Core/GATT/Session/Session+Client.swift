@@ -82,12 +82,13 @@ extension Session {
   /// Sends a Write Command. Vol 3, Part G, 4.9.1.
   ///
   /// - Returns: false, with nothing sent, while the outbox is full.
-  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3, `bearer` if the bearer has failed.
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3 or 512 octets, `bearer` if the
+  ///   bearer has failed.
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: RawSpan
   ) throws(ProcedureError) -> Bool {
     if let failure = bearer.failure { throw death(failure) }
-    let limit = bearer.mtu - WriteCommand.headerLength
+    let limit = min(bearer.mtu - WriteCommand.headerLength, ValueLength.limit)
     guard value.byteCount <= limit else {
       throw .misuse(.valueTooLong(value.byteCount, limit: limit))
     }

@@ -11,7 +11,8 @@ extension Session {
 
   /// As ``writeWithoutResponse(_:_:)-(_,RawSpan)``.
   ///
-  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3, `bearer` if the bearer has failed.
+  /// - Throws: `misuse` if the value is longer than ATT_MTU - 3 or 512 octets, `bearer` if the
+  ///   bearer has failed.
   public func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: Span<UInt8>
   ) throws(ProcedureError) -> Bool {

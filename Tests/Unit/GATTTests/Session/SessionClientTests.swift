@@ -354,6 +354,21 @@ import Testing
     #expect(throws: ProcedureError.bearer(.linkEnded)) { try sign() }
   }
 
+  /// A PDU of 517 octets could carry 514, but no value is longer than 512.
+  @Test func theLongestWriteWithoutResponse() throws {
+    let bench = Bench()
+    bench.session.startExchangeMTU(
+      RecordedOperation(ExchangeMTU(clientReceiveMTU: 517)), at: .zero)
+    bench.receive("03 05 02")
+    #expect(bench.session.bearer.mtu == 517)
+    func write(_ count: Int) throws -> Bool {
+      let value = [UInt8](repeating: 1, count: count)
+      return try bench.session.writeWithoutResponse(3, value.span.bytes)
+    }
+    #expect(throws: ProcedureError.misuse(.valueTooLong(513, limit: 512))) { try write(513) }
+    #expect(try write(512))
+  }
+
   // MARK: Values
   @Test func valuesAreHandedOn() {
     let bench = Bench()
