@@ -59,7 +59,7 @@ public enum Endpoint: Hashable, Sendable {
     var source = L2CAPSource.any
     if parts.count == 2 {
       let name = parts[1]
-      if name.hasPrefix("hci"), let index = UInt16(name.dropFirst(3)) {
+      if let index = L2CAPSource.index(ofAdapter: name) {
         source = .adapter(index)
       } else if let address = BluetoothAddress(name) {
         source = .address(address)

@@ -12,6 +12,7 @@ from bleak.exc import (
     BleakCharacteristicNotFoundError, BleakDeviceNotFoundError, BleakError, BleakGATTProtocolError)
 
 from atto.bleak import AttoClient, AttoScanner
+from atto.bleak.scanner import chosen_radio
 from conftest import profile, run, value
 
 # Writes without response in a row.
@@ -188,6 +189,25 @@ def test_a_write_without_response_that_is_too_long(atto_server):
     assert written == [b"good", bytes(182)]
 
 
+def test_the_longest_write_without_response(atto_server):
+    """No value is longer than 512 octets, though a PDU of 517 could carry 514. A server ignores the rest."""
+    written = []
+    atto_server({**LAMP, "mtu": 517}, on_write={"A004": lambda write: written.append(write.value)})
+
+    async def body():
+        async with client(await find()) as lamp:
+            size = lamp.services.get_characteristic("A004").max_write_without_response_size
+            assert (lamp.mtu_size, size) == (517, 512)
+            with pytest.raises(BleakError, match=r"value too long: 513 octets \(the limit is 512\)"):
+                await lamp.write_gatt_char("A004", bytes(513), response=False)
+            await lamp.write_gatt_char("A004", bytes(size), response=False)
+            await lamp.read_gatt_char("A001")
+            while not written:
+                await asyncio.sleep(0)
+    run(body())
+    assert written == [bytes(512)]
+
+
 def test_an_error_of_an_earlier_write_without_response(atto_server, monkeypatch):
     """It is reported to the event loop, and takes no later write with it."""
     written = []
@@ -292,6 +312,21 @@ def test_programs_as_they_are(atto_server, tmp_path, monkeypatch, capsys, words)
     from atto.bleak import main
     main()
     assert capsys.readouterr().out == "01\n"
+
+
+@pytest.mark.parametrize("named, radio", [
+    ("air", "air:"), ("air:", "air:"), ("hci1", "le:@hci1"), ("le:@hci1", "le:@hci1"), ("hci", "le:"), ("le:", "le:"),
+    ("", None)])
+def test_names_of_radios(monkeypatch, named, radio):
+    """`$ATTO_RADIO` is written as for the command, or as for CoreBluetooth programs."""
+    monkeypatch.setenv("ATTO_RADIO", named)
+    assert chosen_radio({}, None) == radio
+
+
+@pytest.mark.parametrize("named", ["hci-1", "le:@hci", "airs", "usb9", "le:@air", "hci1/random"])
+def test_wrong_names_of_radios(named):
+    with pytest.raises(BleakError, match="invalid radio"):
+        BleakScanner(backend=AttoScanner, radio=named)
 
 
 def test_radio_of_the_environment(atto_server, monkeypatch):

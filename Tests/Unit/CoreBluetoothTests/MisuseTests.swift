@@ -243,7 +243,15 @@ import Testing
     try watch.peripheral.writeValue(
       Data(count: 513), for: watch.characteristic("FF02"), type: .withResponse)
     #expect(try await watch.log.next("written") == "written FF02 CBATTError 13")
-    #expect(CBRadio("usb9") == nil)
+  }
+
+  @Test(arguments: [
+    ("air", CBRadio.air(nil)), ("air:", .air(nil)), ("air:Strap", .air("Strap")),
+    ("hci", .adapter(nil)), ("le:", .adapter(nil)), ("hci7", .adapter(7)),
+    ("le:@hci7", .adapter(7)),
+    ("usb9", nil), ("le:@air", nil), ("le:@hci", nil), ("hci+7", nil), ("hci65536", nil), ("", nil),
+  ]) func radios(text: String, radio: CBRadio?) {
+    #expect(CBRadio(text) == radio)
   }
 
   // MARK: Traps

@@ -1,3 +1,4 @@
+import AttoLinks
 import Foundation
 
 /// The radio that a manager uses. Not in Apple's framework.
@@ -10,7 +11,8 @@ public enum CBRadio: Hashable, Sendable {
   case air(String?)
 
   /// The radio that the environment variable `ATTO_RADIO` names: `hci`, `hci1`, `air` or
-  /// `air:NAME`. Without the variable, ``automatic``.
+  /// `air:NAME`, or as for the command: `le:`, `le:@hci1`, `air:`. Without the variable,
+  /// ``automatic``.
   public static var usual: CBRadio {
     guard let text = ProcessInfo.processInfo.environment["ATTO_RADIO"], !text.isEmpty else {
       return .automatic
@@ -23,15 +25,16 @@ public enum CBRadio: Hashable, Sendable {
     return radio
   }
 
-  /// Parses `hci`, `hci1`, `air` or `air:NAME`; nil for anything else.
+  /// Parses `hci`, `hci1`, `air`, `air:NAME`, `le:`, `le:@hci1` or `air:`; nil for anything else.
   public init?(_ text: String) {
-    if text == "air" {
+    let adapter = text.hasPrefix("le:@hci") ? text.dropFirst(4) : text[...]
+    if text == "air" || text == "air:" {
       self = .air(nil)
-    } else if text == "hci" {
+    } else if text == "hci" || text == "le:" {
       self = .adapter(nil)
-    } else if text.hasPrefix("air:"), text.utf8.count > 4 {
+    } else if text.hasPrefix("air:") {
       self = .air(String(text.dropFirst(4)))
-    } else if text.hasPrefix("hci"), let index = UInt16(text.dropFirst(3)) {
+    } else if let index = L2CAPSource.index(ofAdapter: adapter) {
       self = .adapter(Int(index))
     } else {
       return nil

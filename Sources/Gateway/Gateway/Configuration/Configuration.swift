@@ -99,9 +99,7 @@ package enum AdapterName: Hashable, Sendable, CustomStringConvertible {
   package init?(_ text: String) {
     if text == "air" {
       self = .air
-    } else if text.hasPrefix("hci"), let number = UInt16(text.dropFirst(3)),
-      text == "hci\(number)"
-    {
+    } else if let number = L2CAPSource.index(ofAdapter: text) {
       self = .hci(number)
     } else {
       return nil

@@ -33,6 +33,11 @@ _PROPERTIES: dict[str, CharacteristicPropertyName] = {
 }
 
 
+def longest_command(mtu: int) -> int:
+    """The octets that a Write Command can carry: no value is longer than 512."""
+    return min(mtu - 3, 512)
+
+
 class AttoClient(BaseBleakClient):
     """A connection by `atto`. `BleakClient(address, backend=AttoClient)`.
 
@@ -165,7 +170,7 @@ class AttoClient(BaseBleakClient):
                     name for key, name in _PROPERTIES.items() if key in characteristic.properties]
                 added = BleakGATTCharacteristic(
                     characteristic, characteristic.declaration, characteristic.uuid, properties,
-                    lambda: self.mtu_size - 3, found)
+                    lambda: longest_command(self.mtu_size), found)
                 collection.add_characteristic(added)
                 for descriptor in characteristic.descriptors:
                     collection.add_descriptor(BleakGATTDescriptor(
@@ -237,7 +242,7 @@ class AttoClient(BaseBleakClient):
             with raising(self.address):
                 return await client.write(handle, value)
         # Its end is not waited for, so what can be known now is refused now.
-        if len(value) > (limit := client.mtu - 3):
+        if len(value) > (limit := longest_command(client.mtu)):
             raise BleakError(f"value too long: {len(value)} octets (the limit is {limit})")
         await self._window.acquire()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Literal
 
 from bleak.backends.device import BLEDevice
@@ -15,14 +16,22 @@ from ..session import Option, Request, Result, Session
 from .advertisement import advertisement
 from .errors import raising
 
+_RADIO = re.compile(r"(?:le:@)?(hci\d{1,5})|(le:|hci)|air(?::.*)?")
+
 
 def chosen_radio(bluez: dict[str, Any], radio: str | None) -> str | None:
     """The endpoint of the radio: the argument `radio`, else `$ATTO_RADIO`, else the adapter, else None.
 
-    Many programs name `hci0` in their code, so the environment comes before the adapter.
+    Many programs name `hci0` in their code, so the environment comes before the adapter. `hci1` and `air` are
+    the same as `le:@hci1` and `air:`. Raises `BleakError` for anything else.
     """
-    adapter = bluez.get("adapter")
-    return radio or os.environ.get("ATTO_RADIO") or (f"le:@{adapter}" if adapter else None)
+    named = radio or os.environ.get("ATTO_RADIO") or bluez.get("adapter")
+    if not named:
+        return None
+    match = _RADIO.fullmatch(named)
+    if match is None:
+        raise BleakError(f'invalid radio "{named}": expected hci0, le:@hci0 or air:')
+    return f"le:@{match[1]}" if match[1] else "le:" if match[2] else named if ":" in named else "air:"
 
 
 async def default_radio(session: Session) -> str:

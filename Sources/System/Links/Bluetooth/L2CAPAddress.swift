@@ -15,6 +15,14 @@ public enum L2CAPSource: Hashable, Sendable {
     case .address(let address): "@\(address)"
     }
   }
+
+  /// The number of the adapter with this name, `hciN`; nil for anything else.
+  package static func index(ofAdapter name: some StringProtocol) -> UInt16? {
+    guard name.hasPrefix("hci"), let index = UInt16(name.dropFirst(3)), name == "hci\(index)" else {
+      return nil
+    }
+    return index
+  }
 }
 
 /// A peer and the adapter to reach it from: `le:AA:BB:CC:DD:EE:FF/random@hci1`.

@@ -1,5 +1,6 @@
 import Atto
 import AttoCommandLine
+import AttoLinks
 import AttoRadio
 
 extension Endpoint {
@@ -23,7 +24,7 @@ package enum Radios {
 
   /// Reads the name of an adapter, hciN.
   package static func index(_ word: String) throws(UsageError) -> UInt16 {
-    guard word.hasPrefix("hci"), let index = UInt16(word.dropFirst(3)) else {
+    guard let index = L2CAPSource.index(ofAdapter: word) else {
       throw UsageError("invalid adapter \"\(word)\": expected hciN, such as hci0")
     }
     return index

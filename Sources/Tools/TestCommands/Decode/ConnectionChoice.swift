@@ -1,4 +1,5 @@
 import AttoFormats
+import AttoLinks
 
 /// `--connection`: a filter for the connections of a capture.
 struct ConnectionChoice: Sendable {
@@ -10,7 +11,7 @@ struct ConnectionChoice: Sendable {
   init?(argument text: String) {
     var rest = text[...]
     if let slash = rest.firstIndex(of: "/") {
-      guard rest.hasPrefix("hci"), let number = UInt16(rest[..<slash].dropFirst(3)) else {
+      guard let number = L2CAPSource.index(ofAdapter: rest[..<slash]) else {
         return nil
       }
       adapter = number
