@@ -100,20 +100,36 @@ extension CommandSession {
   func received(_ value: ReceivedValue) {
     if values.count == Self.valueLimit { values.removeFirst() }
     values.append(value)
-    valueArrived?.finish()
+    news?.finish()
   }
 
   /// The next value of a handle, or of any: one that has arrived, or arrives within a time.
-  func value(of handle: AttributeHandle?, within time: Duration) async -> ReceivedValue? {
+  ///
+  /// - Throws: what has ended the current connection, or ends it in this time.
+  func value(of handle: AttributeHandle?, within time: Duration) async throws -> ReceivedValue? {
+    try await wait(for: time) {
+      let index = values.firstIndex { handle == nil || $0.handle == handle }
+      return index.map { values.remove(at: $0) }
+    }
+  }
+
+  /// Waits for a time.
+  ///
+  /// - Throws: what has ended the current connection, or ends it in this time; `CancellationError`.
+  func wait(for time: Duration) async throws {
+    _ = try await wait(for: time) { Never?.none }
+    try Task.checkCancellation()
+  }
+
+  private func wait<Found>(for time: Duration, _ find: () -> Found?) async throws -> Found? {
     let end = loop.refreshNow() + time.inNanoseconds
     while true {
-      if let index = values.firstIndex(where: { handle == nil || $0.handle == handle }) {
-        return values.remove(at: index)
-      }
+      if let found = find() { return found }
+      try checkLink()
       let left = end - loop.refreshNow()
       guard left > 0, !Task.isCancelled else { return nil }
       let (arrival, continuation) = AsyncStream<Void>.makeStream()
-      valueArrived = continuation
+      news = continuation
       let alarm = loop.after(.nanoseconds(left)) { continuation.finish() }
       for await _ in arrival {}
       alarm.cancel()

@@ -39,6 +39,8 @@ package actor CommandSession {
   nonisolated let commands: SessionCommands
   /// Whether results are JSON with the ID of their request.
   nonisolated let isJSON: Bool
+  /// Whether a later line ends with what has ended its connection.
+  private let isScript: Bool
   package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   /// The handles of values and descriptors of the database that was discovered last.
@@ -46,6 +48,11 @@ package actor CommandSession {
 
   private let observer: @Sendable (Event) -> Void
   private var connections: [String: HeldConnection] = [:]
+  /// Connections of a script that the peer or the radio has ended, until a line has met it; at most
+  /// ``connectionLimit``.
+  private var losses: [String: any Error] = [:]
+  /// Connections of which a script expects that the peer ends them.
+  private var expectedEnds: Set<String> = []
   /// Names of connections that are being opened.
   private var opening: Set<String> = []
   /// The connection of requests that name none.
@@ -65,7 +72,8 @@ package actor CommandSession {
   var controls: [RequestID: ControlLine] = [:]
   /// Values that a script has not expected yet, and the end of a wait for one.
   var values: [ReceivedValue] = []
-  var valueArrived: AsyncStream<Void>.Continuation?
+  /// Ends a script's wait for a value, or for the end of its connection.
+  var news: AsyncStream<Void>.Continuation?
   /// The question that waits for an answer.
   var question: AsyncStream<String>.Continuation?
   /// The program's reply to a question about a value: the value, or the code to refuse with.
@@ -75,12 +83,13 @@ package actor CommandSession {
   var lastQuestion = 0
 
   init(
-    _ commands: SessionCommands, on loop: Loop, isJSON: Bool,
+    _ commands: SessionCommands, on loop: Loop, isJSON: Bool, isScript: Bool = false,
     _ observer: @escaping @Sendable (Event) -> Void
   ) {
     self.commands = commands
     self.loop = loop
     self.isJSON = isJSON
+    self.isScript = isScript
     self.observer = observer
   }
 
@@ -241,9 +250,10 @@ package actor CommandSession {
 
   // MARK: Connections
 
-  /// - Throws: `UsageError` without a connection of that name.
-  func connection(_ name: String) throws(UsageError) -> HeldConnection {
+  /// - Throws: `UsageError` without a connection of that name; what has ended it, once, in a script.
+  func connection(_ name: String) throws -> HeldConnection {
     if let connection = connections[name] { return connection }
+    try checkLink(name)
     guard !connections.isEmpty else {
       throw UsageError("there is no connection", hint: "connect ENDPOINT opens one")
     }
@@ -252,16 +262,32 @@ package actor CommandSession {
       hint: "open connections: \(connections.keys.sorted().joined(separator: ", "))")
   }
 
-  /// - Throws: `UsageError` if it is not open.
+  /// - Throws: as ``connection(_:)``.
   var currentConnection: HeldConnection {
-    get throws(UsageError) { try connection(current) }
+    get throws { try connection(current) }
+  }
+
+  /// Throws what has ended a connection, unless a line of the script has met it before.
+  private func checkLink(_ name: String) throws {
+    if let loss = losses.removeValue(forKey: name) { throw loss }
+  }
+
+  /// The same for the connection of requests that name none.
+  func checkLink() throws { try checkLink(current) }
+
+  /// Lets the peer end the current connection; nil if it has done so.
+  func expectEnd() throws -> Connection? {
+    if losses.removeValue(forKey: current) != nil { return nil }
+    let held = try currentConnection
+    expectedEnds.insert(current)
+    return held.connection
   }
 
   var openConnections: [(name: String, endpoint: Endpoint)] {
     connections.map { ($0.key, $0.value.endpoint) }.sorted { $0.name < $1.name }
   }
 
-  func use(_ name: String) throws(UsageError) {
+  func use(_ name: String) throws {
     _ = try connection(name)
     current = name
   }
@@ -278,6 +304,8 @@ package actor CommandSession {
     defer { opening.remove(name) }
     let held = try await HeldConnection.open(connecting, on: loop)
     connections[name] = held
+    losses[name] = nil
+    expectedEnds.remove(name)
     if !isJSON, connections.count == 1 { current = name }
     Task(executorPreference: loop.tasks) {
       let end = await held.holder.result
@@ -290,6 +318,11 @@ package actor CommandSession {
     connections[name] = nil
     var reason: (any Error)?
     if case .failure(let error) = end { reason = error }
+    let isExpected = expectedEnds.remove(name) != nil
+    if isScript, let reason, !isExpected, losses.count < Self.connectionLimit {
+      losses[name] = reason
+      news?.finish()
+    }
     observer(.disconnected(name, reason))
   }
 }

@@ -9,7 +9,7 @@ package enum Script {
   package static func run(
     _ path: String?, _ commands: SessionCommands, connecting: Arguments?, on loop: Loop
   ) async throws {
-    let session = CommandSession(commands, on: loop, isJSON: false) { event in
+    let session = CommandSession(commands, on: loop, isJSON: false, isScript: true) { event in
       guard case .disconnected(let name, let error?) = event else { return }
       Terminal.note("\(name): \(ExitStatus(error).message)")
     }

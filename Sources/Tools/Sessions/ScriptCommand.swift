@@ -85,7 +85,7 @@ extension TextSession {
       let name = try Self.name(arguments)
       variables[name] = try await handle(arguments.word(1, "ATTRIBUTE")).description
     case .expect: try await expect(arguments)
-    case .wait: try await session.loop.sleep(for: Self.seconds(arguments.word(0, "SECONDS")))
+    case .wait: try await session.wait(for: Self.seconds(arguments.word(0, "SECONDS")))
     case .echo: Terminal.print(words.joined(separator: " "))
     case .help: try showHelp(arguments.words.first)
     case .quit: end()
@@ -141,7 +141,7 @@ extension TextSession {
     case "value":
       let pattern = try Self.pattern(arguments)
       let handle = try await handle(arguments.word(1, "HANDLE"))
-      guard let value = await session.value(of: handle, within: within) else {
+      guard let value = try await session.value(of: handle, within: within) else {
         throw CheckFailure(message: "no value of \(handle) came within \(within)")
       }
       try Self.check(value.value, pattern, "the value of \(handle)")
@@ -152,11 +152,11 @@ extension TextSession {
       try Self.check(value, pattern, "\(handle)")
     case "silence":
       let time = try Self.seconds(arguments.word(1, "SECONDS"))
-      if let value = await session.value(of: nil, within: time) {
+      if let value = try await session.value(of: nil, within: time) {
         throw CheckFailure(message: "\(value.handle) sent \(Shown.value(value.value))")
       }
     case "disconnect":
-      let connection = try await session.currentConnection.connection
+      guard let connection = try await session.expectEnd() else { return }
       let alarm = session.loop.after(within) { connection.close() }
       try await connection.closed()
       alarm.cancel()

@@ -325,6 +325,34 @@ def failing_script(bench):
     bench.refuses(2, ["cannot read"], "session", "--script", bench.path("none"))
 
 
+@test("session: a script ends with 3 at the line that meets the end of its link")
+def link_lost_in_script(bench):
+    # The peer answers one read, and then leaves.
+    for number, (lines, place, part) in enumerate((
+            ("read 3\nwait 1000\necho never", 2, "disconnected"),
+            ("read 3\nexpect value 18 00 --within 1000", 2, "disconnected"),
+            ("read 3\nexpect silence 1000", 2, "disconnected"),
+            ("read 3\nexpect disconnect --within 1000\nwait 0.01\nexpect disconnect\nread 3", 4, "no connection"),
+            ("read 3\nexpect disconnect --within 1000\nread 3", 3, "no connection"))):
+        peer = bench.peer(lambda pdu: ["0b01", "close"], name=f"peer{number}")
+        path = bench.file("lines.session", lines)
+        done = bench.run("session", peer.endpoint, "--script", path)
+        equal(done.code, 3 if part == "disconnected" else 2, f"{lines!r}: {done}")
+        contains(done.err, f"{path}:{place}: ", part)
+        expect("never" not in done.out, repr(done))
+    # A line that needs no link meets no loss.
+    server, endpoint = bench.serve("heart-rate.json", name="Second")
+    peer = bench.peer(lambda pdu: ["0b01", "close"], name="lost")
+    running = bench.start("session", peer.endpoint, input=True)
+    running.say("read 3")
+    running.line("main: ", where="err")
+    running.say(f"connect {endpoint} --as other")
+    running.say("use main # the connection that was lost")
+    done = running.end()
+    equal(done.code, 3, repr(done))
+    contains(done.err, "line 3: ", "disconnected")
+
+
 @test("session: a subscription in the background that falls short fails the script")
 def background_failure(bench):
     server, endpoint = bench.serve("heart-rate.json")
