@@ -22,6 +22,10 @@ package struct ReadCommand: ConnectionCommand {
     "decode", "Ask for the types of handles first (Find Information), to decode their values.")
   private static let variable = Option.flag(
     "variable", "Read several handles with Read Multiple Variable.")
+  private static let every = Option.seconds(
+    "every", "Read again and again, each time this long after the time before.")
+  private static let count = Option.integer(
+    "count", "N", in: 1...Int.max, "With --every, end after N times.")
 
   package static let description = CommandDescription(
     "read", "Read values by handle or by UUID.",
@@ -37,12 +41,15 @@ package struct ReadCommand: ConnectionCommand {
       Values are decoded if HANDLE is a UUID, or with --decode.
 
       A value that fills its response may be longer, and is marked as such. --long reads all of it.
+
+      With --every the command reads until it is interrupted, or a read fails.
       """,
-    options: [long, offset, uuid, GivenUUID.asIs, range, variable, decode],
-    groups: Connecting.options,
+    options: [long, offset, uuid, GivenUUID.asIs, range, variable, decode, every, count],
+    groups: Connecting.options, timeLimit: .open(by: every, unless: [count]),
     examples: [
       "atto read air:Strap 0x0029 --long",
       "atto read air:Strap 2A19", "atto read air:Strap --uuid 2A19 --json",
+      "atto read air:Strap 2A19 --every 60",
       "atto read air:Strap 0x0015 0x001A --variable",
       "atto read le:AA:BB:CC:DD:EE:FF 0x010E --security auto --io keyboard",
     ])
@@ -56,11 +63,14 @@ package struct ReadCommand: ConnectionCommand {
   private let isLong: Bool
   private let isVariable: Bool
   private let asksTypes: Bool
+  private let interval: Duration?
+  private let limit: Int?
 
   package init(_ arguments: Arguments, for endpoint: Endpoint) throws {
     references = try arguments.operands.map { try AttributeReference(argument: $0) }
     asksTypes = arguments[Self.decode]
     offset = arguments[Self.offset].map { UInt16($0) }
+    (interval, limit) = (arguments[Self.every], arguments[Self.count])
     (isLong, isVariable) = (arguments[Self.long], arguments[Self.variable])
     (uuid, range) = (try GivenUUID(arguments, Self.uuid), arguments[Self.range])
     guard references.isEmpty == (uuid != nil) else {
@@ -73,6 +83,7 @@ package struct ReadCommand: ConnectionCommand {
     if isVariable, references.count < 2 {
       throw UsageError("--variable requires at least two handles")
     }
+    if limit != nil, interval == nil { throw UsageError("--count requires --every") }
   }
 
   package static func access(_ arguments: Arguments) -> CommandAccess? {
@@ -86,6 +97,37 @@ package struct ReadCommand: ConnectionCommand {
       if asksTypes, found.uuid == nil { found.uuid = try await peer.type(of: found.handle) }
       attributes.append(found)
     }
+    guard let interval else { return try await show(attributes, on: peer) }
+    let reading = Task(executorPreference: peer.loop.tasks) { [attributes] in
+      try await show(attributes, on: peer, every: interval)
+    }
+    let count = try await reading.valueOrCancel
+    if let limit, count < limit { throw CheckFailure(message: "read \(count) of \(limit) times") }
+  }
+
+  /// Reads up to the limit or until the task is cancelled. Returns how often.
+  private func show(
+    _ attributes: [FoundAttribute], on peer: ConnectedPeer, every interval: Duration
+  ) async throws -> Int {
+    var count = 0
+    var next = peer.loop.refreshNow()
+    do {
+      while true {
+        try await show(attributes, on: peer)
+        count += 1
+        if count == limit { return count }
+        await peer.begun()
+        await Terminal.room()
+        next = max(next + interval.inNanoseconds, peer.loop.refreshNow())
+        try await peer.loop.sleep(for: .nanoseconds(next - peer.loop.refreshNow()))
+      }
+    } catch {
+      guard ExitStatus(error).isInterruption else { throw error }
+      return count
+    }
+  }
+
+  private func show(_ attributes: [FoundAttribute], on peer: ConnectedPeer) async throws {
     let (values, refusal) = try await read(attributes.map(\.handle), peer.connection)
     for value in values {
       let type = uuid?.uuid ?? attributes.first { $0.handle == value.handle }?.uuid

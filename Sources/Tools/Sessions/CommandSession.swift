@@ -117,6 +117,7 @@ package actor CommandSession {
     guard running.count < Self.requestLimit else {
       throw UsageError("\(Self.requestLimit) requests are in progress, which is the limit")
     }
+    for note in arguments.notes { Terminal.note("\(command.description.name): \(note)") }
     var arguments = arguments
     arguments.place = Place(session: self, request: id, profile: profile)
     let name = connection ?? current
@@ -130,7 +131,7 @@ package actor CommandSession {
       let failure: (any Error)?
       do {
         try Task.checkCancellation()
-        try await Self.limit(arguments[CommonOptions.maxTime], command.description, loop) {
+        try await Self.limit(arguments, command.description, loop) {
           try await command.run(arguments, connection: name, in: self)
         }
         failure = nil
@@ -182,10 +183,10 @@ package actor CommandSession {
 
   /// Cancels a body after a time. That is a normal end of commands that do not end by themselves.
   private static func limit(
-    _ time: Duration?, _ description: CommandDescription, _ loop: Loop,
+    _ arguments: Arguments, _ description: CommandDescription, _ loop: Loop,
     _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
-    guard let time else { return try await body() }
+    guard let time = arguments[CommonOptions.maxTime] else { return try await body() }
     let work = Task(executorPreference: loop.tasks) { try await body() }
     let isOver = Atomic<Bool>(false)
     let alarm = loop.after(time) {
@@ -197,7 +198,7 @@ package actor CommandSession {
       try await work.valueOrCancel
     } catch {
       guard isOver.load(ordering: .relaxed), ExitStatus(error).isInterruption else { throw error }
-      if !description.timeLimit.isOpen {
+      if !description.timeLimit.isOpen(arguments) {
         throw OutOfTime(message: "stopped after \(MaxTime.text(time))")
       }
     }

@@ -30,7 +30,10 @@ package enum Script {
     try background.check()
   }
 
-  private static func lines(
+  /// The lines of a script.
+  ///
+  /// - Throws: ``ScriptFailure`` where one cannot be a line of a session; what reading it fails with.
+  static func lines(
     of path: String, _ commands: SessionCommands, on loop: Loop
   ) async throws -> [String] {
     let octets = try await InputFile(path: path, on: loop).rest()

@@ -6,7 +6,7 @@ import AttoText
 
 /// The commands that only sessions of text have.
 enum ScriptCommand: String, CaseIterable {
-  case `let`, find, expect, wait, echo, help, quit
+  case `let`, find, expect, wait, `repeat`, source, echo, help, quit
 
   static let within = Option.seconds(
     "within", default: 5, "How long to wait for the value or the end.")
@@ -54,6 +54,26 @@ enum ScriptCommand: String, CaseIterable {
         rawValue, "Wait.", synopsis: ["SECONDS"],
         arguments: [ArgumentDescription(name: "SECONDS", summary: "Seconds such as 0.5.")],
         examples: ["wait 0.5"])
+    case .repeat:
+      CommandDescription(
+        rawValue, "Carry out a command again and again, until it fails or Ctrl-C.",
+        synopsis: ["[N] [--every SECONDS] COMMAND..."],
+        arguments: [
+          ArgumentDescription(name: "N", summary: "How often (default: without end)."),
+          ArgumentDescription(
+            name: "COMMAND", summary: "A command with its options.", isRepeatable: true),
+        ],
+        details: """
+          --every is the time from each beginning to the next; without it the command begins again as
+          soon as it has ended.
+          """,
+        examples: ["repeat 10 read 0x0003", "repeat --every 0.5 read 2A19"])
+    case .source:
+      CommandDescription(
+        rawValue, "Carry out the lines of a file.", synopsis: ["FILE"],
+        arguments: [
+          ArgumentDescription(name: "FILE", summary: "A script, of at most 4 MiB.")
+        ], examples: ["source setup.session"])
     case .echo:
       CommandDescription(
         rawValue, "Print words.", synopsis: ["TEXT..."],
@@ -78,8 +98,11 @@ extension TextSession {
     if command == .expect, words.first == "error" {
       return try await expectError(Array(words.dropFirst()))
     }
+    if command == .repeat { return try await repeatLine(words) }
     let arguments = try Arguments(words, of: command.description)
     switch command {
+    case .repeat: break
+    case .source: try await source(arguments.word(0, "FILE"))
     case .let: variables[try Self.name(arguments)] = try arguments.word(1, "VALUE")
     case .find:
       let name = try Self.name(arguments)
@@ -106,7 +129,7 @@ extension TextSession {
     return try await session.currentConnection.peer(on: session.loop).find(reference).handle
   }
 
-  private static func seconds(_ text: String) throws(UsageError) -> Duration {
+  static func seconds(_ text: String) throws(UsageError) -> Duration {
     guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
       throw UsageError("invalid time \"\(text)\": expected seconds such as 0.5")
     }

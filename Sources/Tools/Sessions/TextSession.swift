@@ -15,6 +15,8 @@ actor TextSession {
   private var lastID = 0
   var variables: [String: String] = [:]
   private(set) var isOver = false
+  /// How deep the line in progress lies in others.
+  var depth = 0
 
   init(_ session: CommandSession, whenFailed: @escaping @Sendable (any Error, String) -> Void) {
     self.session = session
@@ -34,7 +36,11 @@ actor TextSession {
   ///
   /// - Throws: `UsageError`, what its command throws, and `CheckFailure` where `expect` fails.
   func run(_ line: String) async throws {
-    let words = try SessionLine(line) { [variables] in variables[$0] }.words
+    try await run(words: SessionLine(line) { [variables] in variables[$0] }.words)
+  }
+
+  /// The same for a line that is split into words.
+  func run(words: [String]) async throws {
     guard let name = words.first else { return }
     if let own = ScriptCommand(rawValue: name) {
       try await run(own, Array(words.dropFirst()))

@@ -96,6 +96,9 @@ def former_names(b):
             ("--seconds", "--for", ["bench", at, "--test", "ping", "--warm-up", "0", "--json"]),
             ("--listen", "--for", ["raw", at, "0a1500"])):
         note = f"atto {words[0]}: warning: {old} is called {new} now\n"
+        if words[0] == "scan":
+            ended = b.run("session", input=f"scan air: {old} 0.05\n")
+            equal(ended.err, f"scan: warning: {old} is called {new} now\n", "in a session")
         equal(b.run(*words, new, "0.05").err.count("is called"), 0, words)
         for given in ([old, "0.05"], [f"{old}=0.05"]):
             ended = b.run(*words, *given)

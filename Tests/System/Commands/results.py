@@ -117,6 +117,34 @@ def reads(b):
     equal(b.run("read", at, "--uuid", "2a19", "--range", "0x0001-0x0010").code, 1)
 
 
+@test("read: --every reads until it is told to end, or a read fails")
+def read_every(b):
+    reads = []
+    def answer(pdu):
+        reads.append(pdu)
+        return [f"0b{len(reads):02x}"] if len(reads) < 4 else ["010a030002"]
+    ended = b.run("read", b.peer(answer).endpoint, 3, "--every", "0.001", "--json")
+    equal((ended.code, [value["value"] for value in ended.json[:3]]), (1, ["01", "02", "03"]), ended)
+    server, at = b.serve("heart-rate.json")
+    ended = b.run("read", at, 3, 0x15, "--variable", "--every", "0.001", "--count", 3)
+    equal((ended.code, len(ended.lines)), (0, 6), ended)
+    running = b.start("read", at, 3, "--every", "0.001")
+    running.line("0x0003")
+    equal(running.stop().code, 0)
+    running = b.start("read", at, 3, "--every", "1000", "--count", 2)
+    running.line("0x0003")
+    ended = running.stop()
+    equal(ended.code, 4)
+    contains(ended.err, "read 1 of 2 times")
+    equal(b.run("read", at, 3, "--every", "1000", "--max-time", "0.1").code, 0)
+    b.refuses(2, ["--count requires --every"], "read", at, 3, "--count", 2)
+    b.refuses(2, ["--every"], "read", at, 3, "--every", 0)
+    # In a session the lines after it go on, and it ends with the session.
+    ended = b.run("session", at, input="read 3 --every 0.001\nread 0x15\n")
+    equal(ended.code, 0, ended)
+    contains(ended.out, "0x0003", "0x0015")
+
+
 @test("results: an empty value, and one of 512 octets")
 def extremes(b):
     _, at = b.serve("edges.json")

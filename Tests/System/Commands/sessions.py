@@ -353,6 +353,56 @@ def link_lost_in_script(bench):
     contains(done.err, "line 3: ", "disconnected")
 
 
+@test("session: repeat carries out a command again and again, source the lines of a file")
+def repeated_lines(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    inner = bench.file("inner.session", "let handle 3\nread $handle\n")
+    done = bench.run("session", endpoint, input=f"source {inner}\nrepeat 3 read $handle\necho end\n")
+    equal((done.code, done.err, done.out.count("0x0003")), (0, "", 4), repr(done))
+    # As often as a command succeeds; nested, with commands of scripts, and quit ends all of it.
+    done = bench.run("session", endpoint, input="repeat 2 repeat --every 0.001 3 echo x\n")
+    equal((done.code, "invalid" in done.err or "unknown command" in done.err), (2, True), repr(done))
+    done = bench.run("session", endpoint, input="repeat 2 repeat 3 --every 0.001 echo x\nrepeat quit\necho y\n")
+    equal((done.code, done.out.count("x\n"), "y" in done.out.splitlines()), (0, 6, False), repr(done))
+    # Without end: until it fails, the link ends, or Ctrl-C.
+    reads = []
+    def answer(pdu):
+        reads.append(pdu)
+        return ["0b01"] if len(reads) < 5 else ["010a030002"]
+    done = bench.run("session", bench.peer(answer, name="five").endpoint, input="repeat read 3\n")
+    equal((done.code, len(reads)), (1, 5), repr(done))
+    peer = bench.peer(lambda pdu: ["0b01", "close"], name="leaves")
+    done = bench.run("session", peer.endpoint, input="repeat --every 1000 read 3\n")
+    equal(done.code, 3, repr(done))
+    for line in "repeat echo x", "repeat --every 0.001 echo x", "repeat repeat 2 echo x":
+        running = bench.start("session", endpoint, input=True)
+        running.say(line)
+        running.line("x")
+        equal(running.stop().code, 3, line)
+
+
+@test("session: repeat and source are refused with the reason and the place")
+def repeated_mistakes(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    itself = bench.path("itself.session")
+    bench.file("itself.session", f"source {itself}\n")
+    wrong = bench.file("wrong.session", "read 3\nread 0x99\n")
+    unknown = bench.file("unknown.session", "\nraed 3\n")
+    for line, status, *parts in (
+            ("repeat", 2, "missing argument COMMAND"), ("repeat 3", 2, "missing argument COMMAND"),
+            ("repeat 0 read 3", 2, 'invalid number "0"'), ("repeat -1 read 3", 2, 'invalid number "-1"'),
+            ("repeat --every", 2, "requires a value"), ("repeat --every x read 3", 2, 'invalid time "x"'),
+            ("repeat 2 raed 3", 2, 'unknown command "raed"'), ("source", 2, "missing argument FILE"),
+            (f"source {itself}", 2, "16 deep", f"line 1: {itself}:1: {itself}:1: "),
+            (f"source {wrong}", 1, f"line 1: {wrong}:2: the peer answered Invalid Handle"),
+            (f"source {unknown}", 2, f'line 1: {unknown}:2: unknown command "raed"'),
+            ("source /", 2, "cannot read /"), ("source /dev/zero", 2, "larger than"),
+            (" ".join(["repeat 1"] * 17) + " read 3", 2, "16 deep")):
+        done = bench.run("session", endpoint, input=line + "\n")
+        equal(done.code, status, f"{line!r}: {done}")
+        contains(done.err, *parts)
+
+
 @test("session: a subscription in the background that falls short fails the script")
 def background_failure(bench):
     server, endpoint = bench.serve("heart-rate.json")

@@ -43,7 +43,7 @@ package enum CommonOptions {
     .seconds(
       "max-time",
       "End after this time, whatever is in progress"
-        + (limit.isOpen ? "" : ": status 3") + " (default: \(limit.text)).")
+        + (limit.isAlwaysOpen ? "" : ": status 3") + " (default: \(limit.text)).")
   }
 
   static let title = "common options"

@@ -9,6 +9,7 @@ import Synchronization
 package struct MaxTime: Sendable {
   private let limit: Duration?
   private let isGiven: Bool
+  private let isNormalEnd: Bool
   private let description: CommandDescription
   /// What the command was doing when the time was over; nil before.
   private static let activity = Mutex<String?>(nil)
@@ -21,6 +22,7 @@ package struct MaxTime: Sendable {
     let given = arguments[CommonOptions.maxTime]
     self.description = description
     isGiven = given != nil
+    isNormalEnd = description.timeLimit.isOpen(arguments)
     limit = try given ?? description.timeLimit.limit(arguments)
   }
 
@@ -54,7 +56,7 @@ package struct MaxTime: Sendable {
   /// where this is a normal end. Otherwise the command's own error.
   package func end(_ error: (any Error)?) -> (any Error)? {
     guard let limit, let activity = Self.activity.withLock({ $0 }) else { return error }
-    if error == nil, description.timeLimit.isOpen {
+    if error == nil, isNormalEnd {
       Terminal.note("atto \(description.name): ended after \(Self.text(limit))")
       return nil
     }
