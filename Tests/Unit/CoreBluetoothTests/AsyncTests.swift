@@ -488,14 +488,6 @@ import Testing
     #expect(peripheral.services?.contains { $0.uuid == CBUUID(string: "1800") } == true)
   }
 
-  @Test func choosesRadios() {
-    #expect(CBRadio("hci") == .adapter(nil))
-    #expect(CBRadio("hci1") == .adapter(1))
-    #expect(CBRadio("air") == .air(nil))
-    #expect(CBRadio("air:Name") == .air("Name"))
-    for wrong in ["", "hci-1", "hcix", "air:", "usb", "hci99999"] { #expect(CBRadio(wrong) == nil) }
-  }
-
   @Test func reportsDevicesThatHaveGone() async throws {
     let presence = PresenceDelegate(Sandbox.radio())
     let peer = try await ScriptedPeer("Brief")

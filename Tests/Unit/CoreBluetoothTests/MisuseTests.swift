@@ -248,8 +248,8 @@ import Testing
   @Test(arguments: [
     ("air", CBRadio.air(nil)), ("air:", .air(nil)), ("air:Strap", .air("Strap")),
     ("hci", .adapter(nil)), ("le:", .adapter(nil)), ("hci7", .adapter(7)),
-    ("le:@hci7", .adapter(7)),
-    ("usb9", nil), ("le:@air", nil), ("le:@hci", nil), ("hci+7", nil), ("hci65536", nil), ("", nil),
+    ("le:@hci7", .adapter(7)), ("usb9", nil), ("hci-1", nil), ("hcix", nil), ("le:@air", nil),
+    ("le:@hci", nil), ("hci+7", nil), ("hci65536", nil), ("", nil),
   ]) func radios(text: String, radio: CBRadio?) {
     #expect(CBRadio(text) == radio)
   }

@@ -147,11 +147,13 @@ import Testing
       func check(_ octets: [UInt8]) {
         guard let value = try? format.decode(octets) else { return }
         decoded += 1
-        #expect(octets.suffix(value.rest.count) == value.rest[...])
+        // A hundred thousand expectations would take longer than what they expect.
+        var isRight = octets.suffix(value.rest.count) == value.rest[...]
+        isRight = isRight && !value.description.isEmpty
         for case .number(let number) in value.fields.map(\.content) {
-          #expect(number.double.isFinite && !number.description.isEmpty)
+          isRight = isRight && number.double.isFinite && !number.description.isEmpty
         }
-        #expect(!value.description.isEmpty)
+        if !isRight { Issue.record("\(number): \(octets) is \(value)") }
       }
       check([])
       for first in UInt8.min...UInt8.max { check([first]) }
