@@ -54,12 +54,9 @@ package final class BenchRunner {
     case .read: try await repeated { _ in try await connection.read(handle).count }
     case .longRead: try await repeated { _ in try await connection.readLong(handle).count }
     case .ping:
+      let ping = Ping(range: try await connection.perform(Ping()))
       try await repeated { _ in
-        do throws(AttoError) {
-          try await connection.perform(Ping())
-        } catch {
-          guard case .refused = error else { throw error }
-        }
+        _ = try await connection.perform(ping)
         return 0
       }
     case .discover:
@@ -271,16 +268,4 @@ package final class BenchRunner {
       return counters.sent + counters.received
     }
   }
-}
-
-/// The shortest exchange with any server: Find Information about the first handle, Vol 3, Part F,
-/// 3.4.3.1. An Error Response ends it too.
-private struct Ping: Procedure, Sendable {
-  func encodeRequest(into out: inout OutputRawSpan) throws(ProcedureError) {
-    FindInformationRequest(HandleRange(.min, .min) ?? .all).encode(into: &out)
-  }
-
-  func receive(
-    _ response: borrowing PDU, mtu: Int
-  ) throws(ProcedureError) -> Step<Void> { .finished(()) }
 }
