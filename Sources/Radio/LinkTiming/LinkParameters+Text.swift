@@ -75,15 +75,19 @@ extension LinkParameters {
     return parsed
   }
 
-  /// Parses `15ms`, `7.5ms`, `7500us`, `0.4s`; milliseconds without a unit.
   private static func time(
     _ name: String, _ text: String, _ expected: String
   ) throws(LinkParameterFault) -> Int64 {
+    try require(nanoseconds(text), name, expected, text)
+  }
+
+  /// Parses `15ms`, `7.5ms`, `7500us`, `0.4s`; milliseconds without a unit. Less than 10^9 of the unit.
+  package static func nanoseconds(_ text: String) -> Int64? {
     let units: [(String, Double)] = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
     let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1e6)
     let number = text.dropLast(unit.0.count)
     guard number.first?.isNumber == true, let value = Double(number), value >= 0, value < 1e9 else {
-      throw LinkParameterFault(name, expected: expected, found: text)
+      return nil
     }
     return Int64((value * unit.1).rounded())
   }

@@ -131,7 +131,8 @@ struct BenchLimit: Codable, Sendable, Equatable {
     }
   }
 
-  private static func milliseconds(_ time: Int64) -> String {
+  /// Nanoseconds as `7.5 ms`.
+  static func milliseconds(_ time: Int64) -> String {
     let text = Decimal.text(Double(time) / 1e6, places: 3)
     let trimmed = text.reversed().drop { $0 == "0" }.drop { $0 == "." }
     return String(trimmed.reversed()) + " ms"

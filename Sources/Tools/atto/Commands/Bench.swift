@@ -15,10 +15,6 @@ enum BenchCommand: Command {
   private static let compare = Option.file(
     "compare", "FILE.json",
     "Show the differences from the results of an earlier --json, in charts too with --report.")
-  private static let failUnder = Option.value(
-    "fail-under", "N", "Exit with status 4 if a test reaches less than N per second.",
-    expected: "a rate per second, such as 1000"
-  ) { text in Double(text).flatMap { $0 >= 0 ? $0 : nil } }
 
   static let description = CommandDescription(
     "bench", "Measure throughput and latency against a peer.",
@@ -42,7 +38,8 @@ enum BenchCommand: Command {
       A scenario needs its counterpart at the other end: receive for send, pong for ping. The values of
       atto bench have check sums.
       """,
-    options: BenchPlan.options + [link, csv, report, compare, failUnder, CommonOptions.quiet],
+    options: BenchPlan.options + [link, csv, report, compare] + BenchChecks.options
+      + [CommonOptions.quiet],
     groups: Connecting.options + [ScenarioPlan.options],
     timeLimit: TimeLimit(
       text: "300 and the time of the tests; with --count alone 3600, with --linger none"
@@ -71,14 +68,7 @@ enum BenchCommand: Command {
       throw error
     }
     try bench.finish()
-    guard let floor = arguments[failUnder] else { return }
-    let slow = bench.results.filter { $0.rate < floor }.map {
-      "\($0.title) \(Decimal.text($0.rate, places: 1))/s"
-    }
-    if !slow.isEmpty {
-      throw CheckFailure(
-        message: "rate below \(Decimal.text(floor, places: 1))/s: \(slow.joined(separator: ", "))")
-    }
+    if let failure = bench.checks.failure { throw failure }
   }
 
   /// The tests of a command, run one after another over one connection.
@@ -94,6 +84,7 @@ enum BenchCommand: Command {
     private let isJSON: Bool
     private let isCSV: Bool
     private let report: BenchReport?
+    private(set) var checks: BenchChecks
     private let progress: ProgressLine
     private let loop: Loop
     /// The number of runs of a scenario so far.
@@ -130,6 +121,7 @@ enum BenchCommand: Command {
         link == nil && connecting.endpoint.isRadio
         ? try? await LinkReport(connecting.endpoint, on: loop) : nil
       report = try arguments[BenchCommand.report].map { try BenchReport(path: $0) }
+      checks = BenchChecks(arguments)
       progress = ProgressLine(arguments)
       self.loop = loop
     }
@@ -238,6 +230,7 @@ enum BenchCommand: Command {
           "atto bench: warning: the earlier results have no \(result.title); the first one is"
             + " \(other.title)")
       }
+      checks.check(result)
       let isFirst = runs.isEmpty
       if runs.count < Self.resultLimit {
         runs.append((result, before))
