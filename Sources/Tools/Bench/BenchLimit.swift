@@ -19,6 +19,7 @@ struct BenchLimit: Codable, Sendable, Equatable {
     /// Operations or values per second, and the octets of each value.
     var rate: Double
     var size: Double
+    var seconds = 0.0
     var mtu: Int
     /// Requests of each operation.
     var requests = 1.0
@@ -32,16 +33,23 @@ struct BenchLimit: Codable, Sendable, Equatable {
     var enhanced: EnhancedTraffic?
     var link: LinkParameters?
 
+    /// Whether a value counts when this end has queued it.
+    var isCountedBySender = false
+
     var isChannel: Bool { workload.carrier == .channel }
+    /// Whether the model of links computes what the link carries of the workload.
+    var isModelled: Bool { !isChannel && mtu >= 23 }
   }
 
-  /// A shorter share of the link's throughput means that something else is the limit.
+  /// A smaller share of what controllers reach on the link means that something else is the limit.
   static let busyLink = 0.8
   static let busyProcessor = 0.8
 
-  init(_ figures: Figures) {
+  /// - Parameter share: what the run reached of the link's limit; nil if that is unknown.
+  init(_ figures: Figures, _ share: LinkShare?) {
     let found =
-      Self.pace(figures) ?? Self.link(figures) ?? Self.processor(figures) ?? Self.others(figures)
+      Self.pace(figures) ?? Self.link(figures, share) ?? Self.processor(figures)
+      ?? Self.others(figures)
     (kind, text) = (found.0, found.1)
   }
 
@@ -57,18 +65,12 @@ struct BenchLimit: Codable, Sendable, Equatable {
 
   // MARK: The link
 
-  private static func link(_ figures: Figures) -> Found? {
-    guard let link = figures.link, figures.rate > 0, !figures.isChannel, figures.mtu >= 23 else {
-      return nil
-    }
+  private static func link(_ figures: Figures, _ share: LinkShare?) -> Found? {
+    guard let link = figures.link, let share else { return nil }
     let workload = figures.workload
     let size = Int(figures.size.rounded())
-    /// Operations per second that a link carries.
     func rate(_ link: LinkParameters, size: Int) -> Double {
-      let length = workload.latency == .procedure ? min(size, figures.mtu - 1) : size
-      let found = link.throughput(
-        of: workload.traffic, value: max(0, length), over: figures.enhanced)
-      return found.perSecond / figures.requests
+      figures.rate(over: link, size: size, figures.enhanced)
     }
     let now = rate(link, size: size)
     guard now > 0, figures.rate >= busyLink * now else { return nil }
@@ -109,12 +111,12 @@ struct BenchLimit: Codable, Sendable, Equatable {
       ($0.eventLength, $0.packetsPerEvent) = (nil, nil)
     }
     consider(.packetErrors, "no packet errors") { $0.packetErrorRate = 0 }
-    let share = "this run is \(percent(figures.rate / now)) of what the link carries"
+    let reached = "this run is \(text(ofShare: share.share)) of the link's limit"
     guard let best = candidates.max(by: { $0.gain < $1.gain }), best.gain > 1.05 else {
-      return (.phy, "PHY \(link.phy.name): \(share), and no other parameter would add 5 %")
+      return (.phy, "PHY \(link.phy.name): \(reached), and no other parameter would add 5 %")
     }
     let gain = Decimal.text(best.gain, places: best.gain < 10 ? 2 : 0)
-    return (best.1, "\(noun(best.1)): \(share); \(best.2) would carry \(gain) times as much")
+    return (best.1, "\(noun(best.1)): \(reached); \(best.2) would carry \(gain) times as much")
   }
 
   private static func noun(_ kind: Kind) -> String {
@@ -136,6 +138,10 @@ struct BenchLimit: Codable, Sendable, Equatable {
     let text = Decimal.text(Double(time) / 1e6, places: 3)
     let trimmed = text.reversed().drop { $0 == "0" }.drop { $0 == "." }
     return String(trimmed.reversed()) + " ms"
+  }
+
+  static func text(ofShare share: Double) -> String {
+    "\(Decimal.text(share * 100, places: 1)) %"
   }
 
   private static func percent(_ share: Double) -> String {

@@ -108,10 +108,7 @@ package struct BenchReport {
     if let link = result.link {
       let told = link.source == "kernel" ? " (reported by the kernel)" : ""
       facts.append(("link", (link.parameters ?? link.phy ?? "unknown") + told))
-      if let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
-        facts.append(("limit of the link", "\(Decimal.text(limit, places: 0)) B/s"))
-        facts.append(("share of the limit", "\(Decimal.text(share * 100, places: 1)) %"))
-      }
+      if let text = result.shareText { facts.append(("limit of the link", text)) }
     }
     return facts
   }

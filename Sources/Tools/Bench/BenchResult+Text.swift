@@ -65,15 +65,30 @@ extension BenchResult {
         "\(heading): the link's interval and data length are unknown\(phy) (requires CAP_NET_RAW and a"
           + " link opened by this command); --link states them")
     }
-    if let link, let limit = link.limitBytesPerSecond, let share = link.shareOfLimit {
-      lines.append(
-        "\(heading): \(Decimal.text(share * 100, places: 1)) % of the \(Decimal.text(limit, places: 0))"
-          + " B/s limit of \(link.parameters ?? "the link")")
-    }
+    if let shareText { lines.append("\(heading): \(shareText)") }
     if let cpuText { lines.append("\(heading): CPU \(cpuText)") }
     if let limitedBy { lines.append("\(heading): limited by \(limitedBy.text)") }
     if let error { lines.append("\(heading): interrupted, partial result: \(error)") }
     return lines
+  }
+
+  /// The share of the link's limit, or that the link is another one.
+  var shareText: String? {
+    guard let link else { return nil }
+    let parameters = link.parameters ?? "the link"
+    if link.another == true {
+      let origin = link.source == "kernel" ? " (reported by the kernel)" : ""
+      return "another link than \(parameters)\(origin), which cannot carry this rate; its limit is"
+        + " unknown"
+    }
+    guard let share = link.shareOfLimit else { return nil }
+    let limit =
+      link.limitBytesPerSecond.map { "\(Decimal.text($0, places: 0)) B/s" }
+      ?? link.limitPerSecond.map { "\(Decimal.text($0, places: 1))/s" } ?? ""
+    let excess =
+      share <= 1
+      ? "" : isCountedBySender ? "; values in queues count too" : "; over 100 % by rounding"
+    return "\(BenchLimit.text(ofShare: share)) of the \(limit) limit of \(parameters)\(excess)"
   }
 
   /// The enhanced bearers, and the procedures in flight.

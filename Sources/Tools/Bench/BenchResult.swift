@@ -25,15 +25,18 @@ package struct BenchResult: Codable, Sendable {
 
   /// The link under the test, and its limit.
   struct Link: Codable, Sendable {
-    /// `stated` on the command line, or reported by the `kernel`; absent in old results.
+    /// `stated` by `--link` or the endpoint, or reported by the `kernel`; absent in old results.
     var source: String?
     var phy: String?
     var intervalMicroseconds: Int64?
     var dataLength: Int?
     var parameters: String?
-    /// Octets of values a second, at the physical limit.
+    /// Operations a second, and octets of values a second, at the physical limit.
+    var limitPerSecond: Double?
     var limitBytesPerSecond: Double?
     var shareOfLimit: Double?
+    /// True if the rate is more than these parameters allow: the link under the test has others.
+    var another: Bool?
   }
 
   /// This result as a multiple of an earlier one.
@@ -188,16 +191,22 @@ package struct BenchResult: Codable, Sendable {
     self.error = error
   }
 
-  /// Sets what limits the measurement.
-  package mutating func setLimit(
-    _ measured: Measurement, over link: LinkParameters?
-  ) async {
-    guard count > 0, measured.window > 0 else { return }
+  /// Sets the link, the share of its limit that was reached, and what limits the measurement.
+  package mutating func setLimit(_ measured: Measurement, over link: MeasuredLink?) async {
     let workload = measured.workload
+    let parameters = link?.parameters(for: workload)
+    if let link {
+      self.link = Link(
+        source: link.source, phy: parameters?.phy.name ?? link.phyText,
+        intervalMicroseconds: parameters.map { $0.interval / 1000 },
+        dataLength: parameters?.dataLength, parameters: parameters?.description)
+    }
+    guard count > 0, measured.window > 0 else { return }
     var figures = BenchLimit.Figures(
-      workload: workload, rate: rate, size: size, mtu: mtu,
+      workload: workload, rate: rate, size: size, seconds: seconds, mtu: mtu,
       cpu: measured.cpu / measured.window, peerCPU: measured.peerCPU.map { $0 / measured.window },
-      inFlight: measured.inFlight, enhanced: measured.enhanced, link: link)
+      inFlight: measured.inFlight, enhanced: measured.enhanced, link: parameters,
+      isCountedBySender: isCountedBySender)
     if workload.latency == .procedure {
       figures.requests = Double(measured.pdus) / 2 / Double(count)
     }
@@ -209,31 +218,25 @@ package struct BenchResult: Codable, Sendable {
     }
     // Off the loop, because the model takes some time.
     let known = figures
-    limitedBy = await Task.detached { BenchLimit(known) }.value
+    let share = await Task.detached { LinkShare(known) }.value
+    let isAnother = share?.isExceeded == true && link?.isCertain == false
+    if isAnother { figures.link = nil }
+    let (used, reached) = (figures, isAnother ? nil : share)
+    limitedBy = await Task.detached { BenchLimit(used, reached) }.value
+    if isAnother { self.link?.another = true }
+    guard let reached else { return }
+    self.link?.limitPerSecond = reached.limit.rounded(places: 3)
+    self.link?.shareOfLimit = reached.share
+    if size > 0 {
+      self.link?.limitBytesPerSecond = (reached.limit * size).rounded(places: 1)
+    }
   }
 
-  /// Sets the link, its limit, and the share of the limit that was reached.
-  package mutating func set(link: MeasuredLink, of measured: Measurement) {
-    let workload = measured.workload
-    guard let parameters = link.parameters(for: workload) else {
-      self.link = Link(source: link.source, phy: link.phyText)
-      return
-    }
-    var exact = parameters
-    exact.scheduling = .exact
-    exact.packetErrorRate = 0
-    var link = Link(
-      source: link.source, phy: parameters.phy.name,
-      intervalMicroseconds: parameters.interval / 1000,
-      dataLength: parameters.dataLength, parameters: parameters.description)
-    if workload.isModelled, size > 0 {
-      let limit = exact.throughput(
-        of: workload.traffic, value: Int(size.rounded()), over: measured.enhanced
-      ).bytesPerSecond
-      link.limitBytesPerSecond = limit.rounded(places: 1)
-      link.shareOfLimit = (bytesPerSecond / limit).rounded(places: 4)
-    }
-    self.link = link
+  /// Whether values count when this end has queued them. The metrics of Nordic's service are beside its
+  /// count.
+  var isCountedBySender: Bool {
+    over == nil && latencyOf == Workload.Latency.acceptance.rawValue
+      && (countedAt == "sender" || peerMetrics != nil)
   }
 
   package mutating func compare(with earlier: BenchResult) {

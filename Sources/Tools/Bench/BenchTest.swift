@@ -11,13 +11,13 @@ package enum BenchTest: String, CaseIterable, Sendable {
 
   var workload: Workload {
     switch self {
-    case .read: Workload(rawValue, nil, .roundTrip, as: .read, isModelled: true)
+    case .read: Workload(rawValue, nil, .roundTrip, as: .read)
     case .ping: Workload(rawValue, nil, .roundTrip, as: .read)
     case .longRead, .discover: Workload(rawValue, nil, .procedure, as: .read)
-    case .write: Workload(rawValue, .here, .roundTrip, as: .write, isModelled: true)
+    case .write: Workload(rawValue, .here, .roundTrip, as: .write)
     case .writeCommand:
-      Workload(rawValue, .here, .acceptance, as: .writeCommand, isModelled: true)
-    case .notify: Workload(rawValue, .peer, .interval, as: .notify, isModelled: true)
+      Workload(rawValue, .here, .acceptance, as: .writeCommand)
+    case .notify: Workload(rawValue, .peer, .interval, as: .notify)
     case .indicate: Workload(rawValue, .peer, .interval, as: .write)
     }
   }

@@ -5,8 +5,10 @@ import AttoPeers
 
 /// What is known about the link under a test.
 package enum MeasuredLink: Sendable {
-  /// From the command line or the endpoint.
+  /// From `--link`.
   case stated(LinkParameters)
+  /// From the endpoint, which times the link by them.
+  case simulated(LinkParameters)
   /// From the kernel. It reports the parameters only when the link opens, and later only changes.
   case told(phy: LinkPHY?, AgreedParameters?, isEncrypted: Bool)
 
@@ -14,7 +16,7 @@ package enum MeasuredLink: Sendable {
   /// kernel does not report the initial data length, 27 octets.
   package func parameters(for workload: Workload) -> LinkParameters? {
     switch self {
-    case .stated(let parameters): return parameters
+    case .stated(let parameters), .simulated(let parameters): return parameters
     case .told(nil, _, _), .told(_, nil, _): return nil
     case .told(let phy?, let agreed?, let isEncrypted):
       let isSent = workload.sender == .here
@@ -28,7 +30,10 @@ package enum MeasuredLink: Sendable {
 
   var phyText: String? { if case .told(let phy?, _, _) = self { "\(phy)" } else { nil } }
 
-  var source: String { if case .stated = self { "stated" } else { "kernel" } }
+  var source: String { if case .told = self { "kernel" } else { "stated" } }
+
+  /// Whether the link under the test has these parameters, however fast it is.
+  var isCertain: Bool { if case .simulated = self { true } else { false } }
 
   /// The kernel does not report the coding (S=2 or S=8) of a coded PHY.
   private static func model(_ kind: LinkPHY.Kind) -> PHY? {

@@ -10,8 +10,8 @@ package struct ScenarioPlan: Sendable {
 
     var workload: Workload {
       switch self {
-      case .send: Workload(rawValue, .here, .acceptance, as: .writeCommand, isModelled: true)
-      case .receive: Workload(rawValue, .peer, .interval, as: .notify, isModelled: true)
+      case .send: Workload(rawValue, .here, .acceptance, as: .writeCommand)
+      case .receive: Workload(rawValue, .peer, .interval, as: .notify)
       case .ping: Workload(rawValue, .here, .roundTrip, as: .write)
       case .pong: Workload(rawValue, .peer, .interval, as: .notify)
       }
@@ -104,7 +104,8 @@ package struct ScenarioPlan: Sendable {
     // The octets of each packet, with the length before it on a channel.
     (workload.size, workload.time, workload.count) = (plan.size, plan.time, plan.count)
     (workload.carrier, workload.pace) = (carrier, arguments[Self.pace])
-    if carrier == .channel { workload.isModelled = false }
+    // A paced ping does not wait for answers.
+    if scenario == .ping, workload.pace != nil { workload.traffic = .writeCommand }
     self.workload = workload
     startDelay = arguments[Self.startDelay]
     repeats = arguments[Self.repeat]

@@ -20,8 +20,6 @@ package struct Workload: Sendable {
   let latency: Latency
   /// The traffic whose timing is that of the workload.
   var traffic: Throughput.Traffic
-  /// Whether the model of links computes the octets that it carries.
-  var isModelled: Bool
   /// What carries the packets of a scenario; nil for tests.
   var carrier: ScenarioPlan.Carrier?
   /// Octets of each value that is sent.
@@ -34,11 +32,9 @@ package struct Workload: Sendable {
   var pace: Duration?
 
   init(
-    _ name: String, _ sender: Sender?, _ latency: Latency, as traffic: Throughput.Traffic,
-    isModelled: Bool = false
+    _ name: String, _ sender: Sender?, _ latency: Latency, as traffic: Throughput.Traffic
   ) {
-    (self.name, self.sender, self.latency) = (name, sender, latency)
-    (self.traffic, self.isModelled) = (traffic, isModelled)
+    (self.name, self.sender, self.latency, self.traffic) = (name, sender, latency, traffic)
   }
 
   /// Whether each operation awaits an answer.

@@ -531,9 +531,13 @@ def limits(b):
                     "--json").json[0]
         limited, share = row["limitedBy"], row["link"]["shareOfLimit"]
         # Beside other work this machine may not keep up with the link, which is then not the limit.
-        equal(limited["kind"] == kind, share >= 0.8, f"{link} {words}: {row}")
+        # Controllers reach 80 % of the limit or more on these links.
+        expect(limited["kind"] == kind or share < 0.8, f"{link} {words}: {row}")
+        expect(limited["kind"] != kind or share > 0.6, f"{link} {words}: {row}")
         if share >= 0.8:
-            contains(limited["text"], text, "of what the link carries")
+            contains(limited["text"], text)
+            told = re.search("this run is ([0-9.]+) % of the link's limit", limited["text"])
+            expect(told and abs(float(told[1]) - 100 * share) < 0.051, row)
     slow = {"services": [{"uuid": "180D", "characteristics": [
         {"uuid": "2A37", "properties": ["read"], "value": "hex:00",
          "behaviour": {"delayMilliseconds": 150}}]}], "automatic": False}

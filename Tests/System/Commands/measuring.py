@@ -86,3 +86,48 @@ def checked_runs(b):
     ended = listening.end()
     equal(ended.code, 4)
     contains(ended.err, "p99 over 0.001 ms: pong over channel ", ", and 986 more")
+
+
+@test("bench: a stated link that cannot be this one has no limit; one that can has one share")
+def another_link(b):
+    b.serve("bench.json", endpoint="air:Bench")
+    # Without timing, hundreds of reads a second.
+    link = "phy=2M&interval=4000ms&dle=251"
+    words = ["--test", "read,ping,long-read", "--count", 100, "--warm-up", 0]
+    for row in b.run("bench", "air:Bench", *words, "--link", link, "--json").json:
+        stated = row["link"]
+        equal((stated["source"], stated["parameters"], stated["another"]), ("stated", link, True))
+        expect("shareOfLimit" not in stated and "limitPerSecond" not in stated, row)
+        expect("limitBytesPerSecond" not in stated, row)
+        expect("limit" not in row["limitedBy"]["text"] and "link takes" not in row["limitedBy"]["text"], row)
+    ended = b.run("bench", "air:Bench", *words, "--link", link, "--report", b.path("r.html"))
+    said = f"another link than {link}, which cannot carry this rate; its limit is unknown"
+    contains(ended.out, f"read: {said}\n", f"ping: {said}\n", f"long-read: {said}\n")
+    expect(not re.search(r"% of the [\d.]+( B)?/s limit", ended.out), ended.out)
+    page = open(b.path("r.html")).read()
+    contains(page, said.replace("&", "&amp;"))
+    expect("limit of the link: " not in page, page)
+    # The endpoint's own timing is this link's. Each test has a share, and one.
+    link = "phy=2M&interval=15ms&dle=251"
+    for row in b.run("bench", f"air:Bench?{link}", "--test", "all", "--for", 0.3, "--warm-up", 0,
+                     "--json").json:
+        timed = row["link"]
+        equal((timed.get("another"), timed["parameters"]), (None, link), row)
+        expect(abs(row["rate"] / timed["limitPerSecond"] - timed["shareOfLimit"]) < 0.001, row)
+        # 20 intervals: 2 of rounding.
+        expect(0 < timed["shareOfLimit"] < 1.13, row)
+        equal("limitBytesPerSecond" in timed, row["size"] > 0, row)
+    text = b.run("bench", f"air:Bench?{link}", "--test", "ping", "--count", 4).out
+    expect(re.search(r"ping: ([\d.]+ %) of the 33.3/s limit of phy=2M&interval=15ms&dle=251(; over 100 % "
+                     r"by rounding)?\n(?s:.*)this run is \1 of the link's limit; ", text), text)
+
+
+@test("bench: the limit of a paced ping does not await answers")
+def paced_ping(b):
+    listening = b.start("bench", "--listen", "air:Paced", "--scenario", "pong")
+    listening.line("listening", where="err")
+    row, = b.run("bench", "air:Paced?phy=2M&interval=30ms", "--scenario", "ping", "--count", 30, "--pace", 5,
+                 "--json").json
+    # An answer takes two intervals, of which there are 16.7 a second.
+    expect(row["link"]["limitPerSecond"] > 1000 and row["link"]["shareOfLimit"] < 0.5, row)
+    equal(listening.end().code, 0)

@@ -15,11 +15,10 @@ import Testing
   ) -> BenchLimit {
     let workload = test.workload
     let rate = link.throughput(of: workload.traffic, value: min(size, mtu - 1)).perSecond
-    return BenchLimit(
-      Figures(
-        workload: workload, rate: rate * share / requests, size: Double(size), mtu: mtu,
-        requests: requests,
-        cpu: 0.1, peerCPU: peerCPU, link: link))
+    let figures = Figures(
+      workload: workload, rate: rate * share / requests, size: Double(size), mtu: mtu,
+      requests: requests, cpu: 0.1, peerCPU: peerCPU, link: link)
+    return BenchLimit(figures, LinkShare(figures))
   }
 
   private func link(_ phy: PHY, _ milliseconds: Int64, _ dataLength: Int) -> LinkParameters {
@@ -53,8 +52,12 @@ import Testing
   func texts() {
     #expect(
       limit(.read, link(.le2M, 15, 251), size: 20, mtu: 247).text
-        == "the connection interval: this run is 100 % of what the link carries; an interval of 7.5 ms"
+        == "the connection interval: this run is 100.0 % of the link's limit; an interval of 7.5 ms"
         + " instead of 15 ms would carry 2.00 times as much")
+    // Controllers reach 90 % of the limit here: the link is busy all the same.
+    #expect(
+      limit(.notify, link(.le2M, 15, 251), size: 244, mtu: 247).text.contains(
+        "this run is 90.0 % of the link's limit; "))
     #expect(
       limit(.read, link(.le2M, 15, 251), size: 20, mtu: 247, share: 0.25).text
         == "the peer's answers: they come after 120.00 ms, of which the link takes 30.00 ms; this end"
@@ -67,7 +70,7 @@ import Testing
       var figures = Figures(
         workload: BenchTest.read.workload, rate: 100, size: 20, mtu: 23, cpu: 0.1, peerCPU: 0.2)
       change(&figures)
-      return BenchLimit(figures).kind
+      return BenchLimit(figures, LinkShare(figures)).kind
     }
     #expect(kind { $0.cpu = 0.95 } == .cpu)
     #expect(kind { $0.peerCPU = 0.95 } == .peerCPU)
@@ -83,6 +86,66 @@ import Testing
     #expect(kind { $0.workload.pace = .seconds(1) / 101 } == .pace)
     #expect(kind { $0.workload.pace = .milliseconds(5) } == .unknown)
     #expect(limit(.notify, link(.le2M, 15, 251), size: 244, mtu: 247, share: 0.5).kind == .peer)
+  }
+
+  /// What a run of as many operations as the limit allows, times a factor, reached of the limit.
+  private func share(
+    _ workload: Workload, seconds: Double = 3, times factor: Double,
+    _ change: (inout Figures) -> Void = { _ in }
+  ) throws -> LinkShare {
+    var figures = Figures(
+      workload: workload, rate: 1, size: 20, seconds: seconds, mtu: 247, cpu: 0.1,
+      link: link(.le2M, 15, 251))
+    change(&figures)
+    figures.rate = try #require(LinkShare(figures)).limit * factor
+    return try #require(LinkShare(figures))
+  }
+
+  @Test(
+    "A link that cannot have carried a run is another one, but for rounding",
+    arguments: BenchTest.allCases)
+  func another(test: BenchTest) throws {
+    let workload = test.workload
+    let full = try share(workload, times: 1)
+    #expect(abs(full.share - 1) < 1e-9 && !full.isExceeded)
+    // Three seconds have 200 intervals: two more, and 2 %.
+    #expect(try !share(workload, times: 1.029).isExceeded)
+    #expect(try share(workload, times: 1.031).isExceeded)
+    #expect(try share(workload, times: 240).share == 240)
+    // A tenth of a second has six.
+    #expect(try !share(workload, seconds: 0.1, times: 1.3).isExceeded)
+    #expect(try share(workload, seconds: 0.1, times: 1.35).isExceeded)
+    // Values that this end has queued count before the link carries them.
+    #expect(
+      try !share(workload, seconds: 0.01, times: 3.9) { $0.isCountedBySender = true }.isExceeded)
+  }
+
+  @Test("What the model does not know is no reason to take a link for another one")
+  func unmodelled() throws {
+    // Values may use the unenhanced bearer, which carries more of this length.
+    let bearers = EnhancedTraffic(bearers: 1, inFlight: 1, mtu: 247)
+    let plain = try share(BenchTest.notify.workload, times: 1) { $0.size = 244 }
+    func notify(_ factor: Double) throws -> LinkShare {
+      try share(BenchTest.notify.workload, times: factor) {
+        ($0.size, $0.enhanced) = (244, bearers)
+      }
+    }
+    let gain = try plain.limit / notify(1).limit
+    #expect(try gain > 1.05 && !notify(gain).isExceeded && notify(gain * 1.05).isExceeded)
+    // The requests of a procedure may be shorter than on average.
+    func longRead(_ factor: Double) throws -> LinkShare {
+      try share(BenchTest.longRead.workload, times: factor) {
+        ($0.size, $0.requests, $0.link) = (512, 3, link(.codedS8, 20, 27))
+      }
+    }
+    #expect(try !longRead(1.12).isExceeded && longRead(2).isExceeded)
+    // A channel is unknown.
+    var channel = BenchTest.writeCommand.workload
+    channel.carrier = .channel
+    let figures = Figures(
+      workload: channel, rate: 1, size: 20, seconds: 3, mtu: 247, cpu: 0.1,
+      link: link(.le2M, 15, 251))
+    #expect(LinkShare(figures) == nil)
   }
 
   @Test("Faults are named by their numbers")

@@ -78,7 +78,7 @@ enum BenchCommand: Command {
     private let endpoint: String
     private let earlier: [BenchResult]
     /// The link as stated by `--link` or the endpoint.
-    private let link: LinkParameters?
+    private let link: MeasuredLink?
     /// The kernel's knowledge of the link, if it is not stated.
     private let kernelLink: LinkReport?
     private let isJSON: Bool
@@ -109,9 +109,9 @@ enum BenchCommand: Command {
       do throws(LinkParameterFault) {
         link =
           if let text = arguments[BenchCommand.link] {
-            try LinkParameters.reading(text).parameters
+            .stated(try LinkParameters.reading(text).parameters)
           } else {
-            connecting.endpoint.timing?.parameters
+            connecting.endpoint.timing.map { .simulated($0.parameters) }
           }
       } catch {
         throw UsageError("--link: \(error)")
@@ -214,14 +214,11 @@ enum BenchCommand: Command {
       _ measured: Measurement, mtu: Int, error: String?, over kernelLink: MeasuredLink?
     ) async throws {
       var result = BenchResult(measured, endpoint: endpoint, mtu: mtu, error: error)
-      let known = link.map { .stated($0) } ?? kernelLink
       if scenario != nil {
         result.run = runCount
         runCount += 1
       }
-      // With a response to each value, a scenario has the timing of writes.
-      if let known { result.set(link: known, of: measured) }
-      await result.setLimit(measured, over: known?.parameters(for: measured.workload))
+      await result.setLimit(measured, over: link ?? kernelLink)
       let before = earlier.last { $0.title == result.title }
       if let before {
         result.compare(with: before)

@@ -1,0 +1,48 @@
+import AttoCommandLine
+import AttoLinkTiming
+
+extension BenchLimit.Figures {
+  /// Operations per second that a link carries, for values of a size.
+  func rate(over link: LinkParameters, size: Int, _ enhanced: EnhancedTraffic?) -> Double {
+    // A procedure has several requests, each with a part of the octets.
+    let length =
+      workload.latency == .procedure ? min(Int(Double(size) / max(1, requests)), mtu - 1) : size
+    let found = link.throughput(of: workload.traffic, value: max(0, length), over: enhanced)
+    return found.perSecond / requests
+  }
+}
+
+/// What a run reached of the physical limit of a link, as the model computes it.
+struct LinkShare: Sendable {
+  /// Values that the queues of this end and its controller may hold when the last one is accepted.
+  private static let queued = 512.0
+  /// The accuracy of the model and of the clocks.
+  private static let accuracy = 0.02
+
+  /// Operations per second.
+  let limit: Double
+  let share: Double
+  /// Whether the link cannot have carried the run: it is another one.
+  let isExceeded: Bool
+
+  /// nil if the link is unknown, or the model does not know the traffic.
+  init?(_ figures: BenchLimit.Figures) {
+    guard var link = figures.link, figures.rate > 0, figures.isModelled else { return nil }
+    (link.scheduling, link.packetErrorRate) = (.exact, 0)
+    let size = Int(figures.size.rounded())
+    limit = figures.rate(over: link, size: size, figures.enhanced)
+    guard limit > 0 else { return nil }
+    share = (figures.rate / limit).rounded(places: 4)
+    // The octets of a procedure's requests are not known one by one, and an enhanced bearer may leave
+    // values to the unenhanced one.
+    let isProcedure = figures.workload.latency == .procedure
+    let most = max(
+      isProcedure ? figures.rate(over: link, size: 0, figures.enhanced) : limit,
+      figures.enhanced == nil ? 0 : figures.rate(over: link, size: isProcedure ? 0 : size, nil))
+    // A run may begin and end within an interval.
+    let interval = Double(link.interval) * Double(link.subrate) / 1e9
+    let time = figures.seconds * (1 + Self.accuracy) + 2 * interval
+    let carried = most * time + (figures.isCountedBySender ? Self.queued : 0)
+    isExceeded = figures.rate * figures.seconds > carried
+  }
+}
