@@ -94,6 +94,7 @@ package struct BenchReport {
       ("octets per value", result.sizeText), ("counted at", result.countedAt),
       ("latency of", result.latencyOf),
     ]
+    if let text = result.valueText { facts.insert(("value", text), at: 1) }
     if result.mtu > 0 { facts.insert(("ATT_MTU", "\(result.mtu)"), at: 1) }
     if let text = result.bearersText { facts.append(("bearers", text)) }
     if let run = result.run { facts.append(("run", "\(run)")) }

@@ -7,7 +7,7 @@ extension BenchResult {
   package static let csvHead =
     "test,endpoint,mtu,size,count,seconds,rate,bytesPerSecond,p50us,p90us,p99us,maxus,jitterus,"
     + "cpuusPerPDU,lost,doubled,outOfOrder,partial,rateRatio,p50Ratio,p99Ratio,cpuusPerOperation,"
-    + "peercpuusPerOperation,damaged,limitedBy,bearers,inFlight"
+    + "peercpuusPerOperation,damaged,limitedBy,bearers,inFlight,handle,uuid"
 
   package var csv: String {
     let name =
@@ -22,6 +22,8 @@ extension BenchResult {
       text(doubled), text(outOfOrder), "\(partial)", text(compared?.rate), text(compared?.p50),
       text(compared?.p99), text(cpuMicrosecondsPerOperation), text(peerCPUMicrosecondsPerOperation),
       text(damaged), text(limitedBy?.kind.rawValue), text(bearers), text(inFlight),
+      allHandles.map(String.init).joined(separator: " "),
+      text(uuid),
     ].joined(separator: ",")
   }
 
@@ -48,6 +50,7 @@ extension BenchResult {
 
   package var remarks: [String] {
     var lines: [String] = []
+    if let valueText { lines.append("\(heading): \(valueText)") }
     if let bearersText { lines.append("\(heading): \(bearersText)") }
     if let doubled, let outOfOrder, doubled + outOfOrder > 0 {
       lines.append("\(heading): \(doubled) duplicates, \(outOfOrder) out of order")
@@ -89,6 +92,15 @@ extension BenchResult {
       share <= 1
       ? "" : isCountedBySender ? "; values in queues count too" : "; over 100 % by rounding"
     return "\(BenchLimit.text(ofShare: share)) of the \(limit) limit of \(parameters)\(excess)"
+  }
+
+  /// The value that was measured.
+  var valueText: String? {
+    let all = allHandles
+    guard !all.isEmpty, let uuid, let type = BluetoothUUID(uuid) else { return nil }
+    let list = all.map { "\(AttributeHandle(rawValue: UInt16(clamping: $0)))" }
+    return "value\(all.count > 1 ? "s" : "") \(list.joined(separator: ", ")),"
+      + " \(Shown.named(type, .characteristic))"
   }
 
   /// The enhanced bearers, and the procedures in flight.

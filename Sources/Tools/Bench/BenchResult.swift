@@ -55,6 +55,10 @@ package struct BenchResult: Codable, Sendable {
   package var over: String?
   package var run: Int?
   var endpoint: String
+  /// The value that was read, written or received, or several; absent for tests without one.
+  var handle: Int?
+  var handles: [Int]?
+  var uuid: String?
   var mtu: Int
   /// The enhanced bearers; absent without any.
   var bearers: Int?
@@ -96,6 +100,9 @@ package struct BenchResult: Codable, Sendable {
   var error: String?
   var compared: Comparison?
 
+  /// One or several.
+  var allHandles: [Int] { handles ?? handle.map { [$0] } ?? [] }
+
   /// The test, with its carrier.
   package var title: String { test + (over.map { " over \($0)" } ?? "") }
 
@@ -108,6 +115,9 @@ package struct BenchResult: Codable, Sendable {
     over = measured.workload.carrier?.rawValue
     self.endpoint = endpoint
     self.mtu = mtu
+    let handles = measured.handles.map { Shown.json($0) }
+    if handles.count > 1 { self.handles = handles } else { handle = handles.first }
+    uuid = measured.uuid.map { Shown.json($0) }
     bearers = measured.enhanced?.bearers
     inFlight = measured.inFlight > 1 ? measured.inFlight : nil
     var count = measured.count
@@ -247,6 +257,7 @@ package struct BenchResult: Codable, Sendable {
     if earlier.mtu != mtu { unlike.append("MTU \(earlier.mtu)") }
     if earlier.size != size { unlike.append("\(Decimal.text(earlier.size, places: 0)) octets") }
     if earlier.endpoint != endpoint { unlike.append(earlier.endpoint) }
+    if let value = earlier.valueText, value != valueText { unlike.append(value) }
     if earlier.bearers != bearers {
       unlike.append(Shown.count(earlier.bearers ?? 0, "enhanced bearer"))
     }
@@ -291,7 +302,8 @@ package struct BenchResult: Codable, Sendable {
       latency.p99, latency.max, jitterMicroseconds, cpuMicrosecondsPerPDU ?? 0,
       cpuMicrosecondsPerOperation ?? 0, peerCPUMicrosecondsPerOperation ?? 0,
     ]
-    return (0...65535).contains(size)
+    return (0...65535).contains(size) && uuid.map { BluetoothUUID($0) != nil } != false
+      && allHandles.allSatisfy { (1...65535).contains($0) } && allHandles.count <= 64
       && (figures + bins.map(\.microseconds)).allSatisfy { (0...1e12).contains($0) }
       && steps.flatMap { [$0.seconds, $0.rate] }.allSatisfy { (0...1e9).contains($0) }
       && steps.count <= RateOverTime.stepLimit && bins.count <= 2000

@@ -32,6 +32,7 @@ package final class BenchRunner {
     let isNumbered = workload.sender == .peer && target?.isBench == true
     measurement = Measurement(workload, isNumbered: isNumbered)
     measurement.hasCheckSums = isNumbered
+    if let target { (measurement.handles, measurement.uuid) = ([target.handle], target.uuid) }
   }
 
   /// - Throws: the error of the connection or the peer, `cancelled`, and `UsageError` for a size that
@@ -183,6 +184,7 @@ package final class BenchRunner {
     guard let target else { return }
     let size = plan.size
     let sinks = target.sinks.prefix(measurement.inFlight).map { Sink($0, size: size) }
+    measurement.handles = sinks.map(\.handle)
     let bound = LoopBound(sinks, loop)
     try await repeated(
       after: {

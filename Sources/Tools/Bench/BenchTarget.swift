@@ -5,6 +5,7 @@ import AttoGATT
 /// The characteristic that a test uses.
 package struct BenchTarget: Sendable {
   package var handle: AttributeHandle
+  var uuid: BluetoothUUID
   var configuration: AttributeHandle?
   /// The handles of all values to write. Writes to one value keep their order, and so share a bearer.
   var sinks: [AttributeHandle] = []
@@ -87,7 +88,7 @@ package struct BenchTarget: Sendable {
 
   private static func target(_ one: Characteristic, isBench: Bool) -> BenchTarget {
     BenchTarget(
-      handle: one.valueHandle,
+      handle: one.valueHandle, uuid: one.uuid,
       configuration: one.descriptors.first {
         $0.uuid == .clientCharacteristicConfiguration
       }?.handle,

@@ -30,6 +30,9 @@ package final class Measurement {
   /// Seconds of the peer's CPU time, if it reports them.
   var peerCPU: Double?
   private(set) var pdus: UInt64 = 0
+  /// The values that the test uses, and their type; none for procedures without a value.
+  var handles: [AttributeHandle] = []
+  var uuid: BluetoothUUID?
   /// What the peer counted, if it is the receiver and reports it.
   var receipt: Receipt?
 

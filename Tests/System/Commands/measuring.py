@@ -131,3 +131,46 @@ def paced_ping(b):
     # An answer takes two intervals, of which there are 16.7 a second.
     expect(row["link"]["limitPerSecond"] > 1000 and row["link"]["shareOfLimit"] < 0.5, row)
     equal(listening.end().code, 0)
+
+
+@test("bench: results name the value, and --compare another one")
+def values(b):
+    profile = {"automatic": False, "services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["read"], "value": "hex:01"},
+        {"uuid": "a77b0009-0d3e-4f6b-9c11-5a2e7b600001", "properties": ["read"], "value": "hex:02"}]}]}
+    _, at = b.serve(profile)
+    read = ["bench", at, "--count", 2, "--warm-up", 0, "--test"]
+    row, ping = b.run(*read, "read,ping", "--json").json
+    equal((row["handle"], row["uuid"], ping.get("handle"), ping.get("uuid")), (3, "2a37", None, None))
+    expect("handles" not in row and "handles" not in ping, row)
+    named = "value 0x0003, 2A37 Heart Rate Measurement"
+    ended = b.run(*read, "read,ping", "--report", b.path("r.html"))
+    contains(ended.out, f"read: {named}\n")
+    expect("ping: value" not in ended.out, ended.out)
+    contains(open(b.path("r.html")).read(), f"<dt>value</dt><dd>{named}</dd>")
+    before = b.file("before.json", row)
+    equal(b.run(*read, "read", "--compare", before, "--json").json[0]["compared"].get("unlike"), None)
+    other = b.run(*read, "read", "--handle", 5, "--compare", before, "--json").json[0]
+    equal((other["handle"], other["uuid"], other["compared"]["unlike"]),
+          (5, "a77b0009-0d3e-4f6b-9c11-5a2e7b600001", named))
+    contains(b.run(*read, "read", "--handle", 5, "--compare", before).out, f"compared with before (before: {named})")
+    # Older results name no value.
+    old = b.file("old.json", {name: row[name] for name in row if name not in ("handle", "uuid")})
+    equal(b.run(*read, "read", "--compare", old, "--json").json[0]["compared"].get("unlike"), None)
+    for change in ({"handle": 0}, {"handle": 65536}, {"handles": [1] * 65}, {"uuid": "x"}, {"uuid": ""}):
+        b.refuses(2, [":1: not a result"], *read, "read", "--compare", b.file("wrong.json", {**row, **change}))
+    head, cells = (line.split(",") for line in b.run(*read, "read", "--csv").lines)
+    equal([dict(zip(head, cells))[name] for name in ("handle", "uuid")], ["3", "2a37"])
+
+
+@test("bench: several procedures in flight name all values that they write")
+def several_values(b):
+    _, at = b.serve("bench.json")
+    write = ["bench", at, "--test", "write", "--count", 6, "--warm-up", 0, "--in-flight"]
+    row = b.run(*write, 3, "--json").json[0]
+    equal((len(set(row["handles"])), "handle" in row), (3, False))
+    texts = [f"0x{handle:04X}" for handle in row["handles"]]
+    contains(b.run(*write, 3).out, f"write: values {', '.join(texts)}, {row['uuid']}\n")
+    equal(b.run(*write, 1, "--json").json[0]["handle"], row["handles"][0])
+    head, cells = (line.split(",") for line in b.run(*write, 3, "--csv").lines)
+    equal(dict(zip(head, cells))["handle"], " ".join(map(str, row["handles"])))
