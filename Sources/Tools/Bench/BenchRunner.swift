@@ -248,11 +248,17 @@ package final class BenchRunner {
       done.continuation.finish()
     }
     defer { watching.cancel() }
+    // Without a warm-up, values count that follow the response to the subscription at once.
+    let hasWarmUp = plan.warmUp > .zero
+    var peerTime = hasWarmUp ? nil : try await peerProcessTime
+    if !hasWarmUp { measurement.value.begin(pdus: try await pdus) }
     try await connection.write(
       [UInt8(truncatingIfNeeded: kind.rawValue), UInt8(kind.rawValue >> 8)], to: configuration)
-    try await loop.sleep(for: plan.warmUp)
-    let peerTime = try await peerProcessTime
-    measurement.value.begin(pdus: try await pdus)
+    if hasWarmUp {
+      try await loop.sleep(for: plan.warmUp)
+      peerTime = try await peerProcessTime
+      measurement.value.begin(pdus: try await pdus)
+    }
     let alarm = loop.after(plan.time) { done.continuation.finish() }
     defer { alarm.cancel() }
     for await _ in done.stream {}
@@ -261,6 +267,22 @@ package final class BenchRunner {
     try await endPeerProcessTime(since: peerTime)
     try? await connection.unsubscribe(configuration: configuration)
     try Task.checkCancellation()
+  }
+
+  /// The failure of a test that measured nothing, because values did not come.
+  package var noValues: CheckFailure? {
+    guard measurement.count == 0 else { return nil }
+    let count = measurement.hasFirstValue ? "only one value" : "no values"
+    let message = "\(test.rawValue): the peer sent \(count) of \(target?.handle ?? .invalid)"
+    let early = measurement.countInWarmUp
+    guard early == 0 else {
+      return CheckFailure(
+        message: "\(message) after the warm-up, in which it sent \(early)",
+        hint: "--warm-up 0 measures from the first value")
+    }
+    return CheckFailure(
+      message: message,
+      hint: "the peer has to send values by itself, as atto serve Fixtures/bench.json does")
   }
 
   /// PDUs in both directions so far.

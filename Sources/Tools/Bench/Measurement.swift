@@ -17,6 +17,8 @@ package final class Measurement {
   private(set) var last: Int64 = 0
   /// False during the warm-up and after the end.
   private(set) var isMeasuring = false
+  /// The values that arrived in the warm-up.
+  package private(set) var countInWarmUp: UInt64 = 0
   private var latency: Int64?
   /// Whether the value has arrived from which the first interval is measured.
   package private(set) var hasFirstValue = false
@@ -97,7 +99,10 @@ package final class Measurement {
   ///   - latency: nanoseconds; nil for the time since the previous value.
   ///   - number: of a numbered value; nil if it is damaged.
   func add(octets count: Int, latency: Int64? = nil, number: UInt32? = nil) {
-    guard isMeasuring else { return }
+    guard isMeasuring else {
+      if start == 0 { countInWarmUp += 1 }
+      return
+    }
     let now = clinux_monotonic()
     faults?.receive(number)
     guard latency != nil || hasFirstValue else {

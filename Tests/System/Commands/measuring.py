@@ -174,3 +174,27 @@ def several_values(b):
     equal(b.run(*write, 1, "--json").json[0]["handle"], row["handles"][0])
     head, cells = (line.split(",") for line in b.run(*write, 3, "--csv").lines)
     equal(dict(zip(head, cells))["handle"], " ".join(map(str, row["handles"])))
+
+
+@test("bench: values that come in the warm-up only are told")
+def warm_up(b):
+    profile = {"automatic": False, "services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["notify"], "value": "hex:48"}]}]}
+    _, at = b.serve(profile)
+    server = b.connect(at)
+
+    def answer(pdu):
+        # Its values follow the answer to the subscription at once.
+        return [server.ask(pdu)] + (3 if pdu == "1204000100" else 0) * ["1b030048"]
+
+    early = ["bench", b.peer(answer).endpoint, "--test", "notify", "--for", 0.2]
+    ended = b.run(*early)
+    equal(ended.code, 4)
+    contains(ended.err, "notify: the peer sent no values of 0x0003 after the warm-up, in which it sent 3\n",
+             "hint: --warm-up 0 measures from the first value")
+    row = b.run(*early, "--warm-up", 0, "--json").json[0]
+    equal((row["count"], row["partial"]), (2, False))
+    # Without any values there is nothing to tell.
+    ended = b.run("bench", at, "--test", "notify", "--for", 0.1)
+    equal(ended.code, 4)
+    contains(ended.err, "notify: the peer sent no values of 0x0003\n", "hint: the peer has to send values")

@@ -198,11 +198,7 @@ enum BenchCommand: Command {
         progress.clear()
         try await add(
           runner.measurement, mtu: mtu, error: nil, over: kernelLink?.measured(connection))
-        if runner.measurement.count == 0 {
-          let count = runner.measurement.hasFirstValue ? "only one value" : "no values"
-          let error = CheckFailure(
-            message: "\(test.rawValue): the peer sent \(count) of \(target?.handle ?? .invalid)",
-            hint: "the peer has to send values by itself, as atto serve Fixtures/bench.json does")
+        if let error = runner.noValues {
           guard plan.isSelective else { throw error }
           Terminal.note("atto bench: \(error.message)")
         }
