@@ -92,7 +92,8 @@ package struct BenchResult: Codable, Sendable {
   var countedAt: String
   var link: Link?
   var limitedBy: BenchLimit?
-  /// For charts; absent in old results.
+  /// For charts; absent in old results. Of values that this end does not see arrive, one step with the
+  /// receiver's mean.
   var rateOverTime: [RateOverTime.Step]?
   var latencyHistogram: [Histogram.Bin]?
   /// Whether the test was interrupted by `error`.
@@ -139,6 +140,7 @@ package struct BenchResult: Codable, Sendable {
           Double(tally.microseconds) * 1000 * Double(tally.writes) / Double(tally.writes - 1)
       }
     case (.metrics(let metrics), _):
+      countedAt = "sender"
       // Their numbers wrap at 2^32, and so is the difference.
       lost = UInt64(UInt32(truncatingIfNeeded: measured.count) &- metrics.writes)
       peerMetrics = PeerMetrics(
@@ -195,7 +197,7 @@ package struct BenchResult: Codable, Sendable {
       let ratio = Double(metrics.bitsPerSecond) / 8 / bytesPerSecond
       peerMetrics?.rateRatio = ratio.rounded(places: 4)
     }
-    rateOverTime = measured.rates.steps
+    rateOverTime = measured.receivedSteps(rate: rate, seconds: seconds) ?? measured.rates.steps
     latencyHistogram = latencies.bins
     partial = error != nil
     self.error = error
@@ -242,11 +244,9 @@ package struct BenchResult: Codable, Sendable {
     }
   }
 
-  /// Whether values count when this end has queued them. The metrics of Nordic's service are beside its
-  /// count.
+  /// Whether values count when this end has queued them.
   var isCountedBySender: Bool {
-    over == nil && latencyOf == Workload.Latency.acceptance.rawValue
-      && (countedAt == "sender" || peerMetrics != nil)
+    over == nil && latencyOf == Workload.Latency.acceptance.rawValue && countedAt == "sender"
   }
 
   package mutating func compare(with earlier: BenchResult) {

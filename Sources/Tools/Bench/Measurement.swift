@@ -1,4 +1,5 @@
 import Atto
+import AttoCommandLine
 import AttoFormats
 import AttoLinkTiming
 import AttoProfileServer
@@ -59,6 +60,30 @@ package final class Measurement {
     case metrics(ThroughputMetrics)
     /// Of a scenario's run.
     case report(BenchPacket.Report)
+  }
+
+  /// The mean rate at the receiver of values that this end only sends; nil if it does not report it, or
+  /// reports what cannot be. The times of their acceptance are those of queues.
+  ///
+  /// - Parameters:
+  ///   - rate: of the result, in its seconds.
+  func receivedSteps(rate: Double, seconds: Double) -> [RateOverTime.Step]? {
+    guard workload.latency == .acceptance else { return nil }
+    let (count, time): (Double, Double)
+    switch receipt {
+    case .tally: (count, time) = (rate * seconds, seconds)
+    case .report(let report): (count, time) = (Double(report.received), seconds)
+    case .metrics(let metrics):
+      (count, time) = (
+        Double(metrics.writes), Double(metrics.octets) * 8 / Double(metrics.bitsPerSecond)
+      )
+    case nil: return nil
+    }
+    guard (1e-6...1e9).contains(time), (0...1e9).contains(count / time) else { return nil }
+    return [
+      RateOverTime.Step(
+        seconds: time.rounded(places: 6), rate: (count / time).rounded(places: 3))
+    ]
   }
 
   package init(_ workload: Workload, isNumbered: Bool) {

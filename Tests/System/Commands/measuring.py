@@ -198,3 +198,35 @@ def warm_up(b):
     ended = b.run("bench", at, "--test", "notify", "--for", 0.1)
     equal(ended.code, 4)
     contains(ended.err, "notify: the peer sent no values of 0x0003\n", "hint: the peer has to send values")
+
+
+@test("bench: the chart of write commands shows what the receiver has counted")
+def receivers_rate(b):
+    _, at = b.serve("bench.json")
+    commands = ["--test", "write-command", "--count", 3000, "--warm-up", 0]
+    row = b.run("bench", at, *commands, "--json").json[0]
+    (step,) = row["rateOverTime"]
+    expect(abs(step["rate"] / row["rate"] - 1) < 0.001 and abs(step["seconds"] / row["seconds"] - 1) < 0.001, row)
+    equal(b.run("bench", at, *commands, "--report", b.path("r.html")).code, 0)
+    line, = re.findall('<polyline class="line" points="([^"]*)"', open(b.path("r.html")).read())
+    begin, end = (point.split(",") for point in line.split())
+    equal((begin[0], begin[1]), ("60.0", end[1]))
+    # Ten writes of 20 octets at 8 kb/s.
+    _, at = b.serve({"services": [{"uuid": "0483dadd-6c9d-6ca9-5d41-03ad4fff4abb", "characteristics": [
+        {"uuid": "1524", "properties": ["read", "writeWithoutResponse"], "value": "hex:" + struct.pack(
+            "<III", 10, 200, 8000).hex(), "behaviour": {"writeError": "0x80"}}]}]}, name="metrics")
+    row = b.run("bench", at, "--test", "write-command", "--count", 2000, "--json").json[0]
+    equal((row["rateOverTime"], row["countedAt"]), ([{"seconds": 0.2, "rate": 50}], "sender"))
+    # A peer that reports what cannot be: the times are those of this end.
+    _, at = b.serve({"services": [{"uuid": "0483dadd-6c9d-6ca9-5d41-03ad4fff4abb", "characteristics": [
+        {"uuid": "1524", "properties": ["read", "writeWithoutResponse"], "value": "hex:" + struct.pack(
+            "<III", 2**32 - 1, 1, 0).hex(), "behaviour": {"writeError": "0x80"}}]}]}, name="odd")
+    row = b.run("bench", at, "--test", "write-command", "--count", 2000, "--json").json[0]
+    expect(0 < row["rateOverTime"][-1]["seconds"] < 60, row)
+    # The receiver of a scenario counts too.
+    listening = b.start("bench", "--listen", "air:Chart", "--scenario", "receive", "--json")
+    listening.line("listening", where="err")
+    row = b.run("bench", "air:Chart", "--scenario", "send", "--count", 3000, "--json").json[0]
+    (step,) = row["rateOverTime"]
+    expect(abs(step["rate"] * row["seconds"] - 3000) < 3, row)
+    equal(listening.end().code, 0)
