@@ -178,11 +178,8 @@ struct BenchLimit: Codable, Sendable, Equatable {
     }
     let underWay = Double(figures.enhanced?.underWay ?? 1)
     let link = figures.link.map { link in
-      let time =
-        underWay * figures.requests * 1000
-        / link.throughput(
-          of: workload.traffic, value: Int(figures.size.rounded()), over: figures.enhanced
-        ).perSecond
+      let size = Int(figures.size.rounded())
+      let time = underWay * 1000 / figures.rate(over: link, size: size, figures.enhanced)
       return ", of which the link takes \(Decimal.text(time, places: 2)) ms"
     }
     let worked = "this end worked for \(percent(figures.cpu)) of the time"

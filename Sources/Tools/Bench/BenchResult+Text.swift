@@ -89,7 +89,7 @@ extension BenchResult {
       link.limitBytesPerSecond.map { "\(Decimal.text($0, places: 0)) B/s" }
       ?? link.limitPerSecond.map { "\(Decimal.text($0, places: 1))/s" } ?? ""
     let excess =
-      share <= 1
+      (share * 100).rounded(places: 1) <= 100
       ? "" : isCountedBySender ? "; values in queues count too" : "; over 100 % by rounding"
     return "\(BenchLimit.text(ofShare: share)) of the \(limit) limit of \(parameters)\(excess)"
   }

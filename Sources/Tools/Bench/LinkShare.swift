@@ -4,11 +4,15 @@ import AttoLinkTiming
 extension BenchLimit.Figures {
   /// Operations per second that a link carries, for values of a size.
   func rate(over link: LinkParameters, size: Int, _ enhanced: EnhancedTraffic?) -> Double {
-    // A procedure has several requests, each with a part of the octets.
-    let length =
-      workload.latency == .procedure ? min(Int(Double(size) / max(1, requests)), mtu - 1) : size
-    let found = link.throughput(of: workload.traffic, value: max(0, length), over: enhanced)
-    return found.perSecond / requests
+    func rate(_ length: Int) -> Double {
+      link.throughput(of: workload.traffic, value: max(0, length), over: enhanced).perSecond
+    }
+    guard workload.latency == .procedure, requests > 1 else { return rate(size) }
+    // A long value: all requests but the last fill a PDU.
+    let others = requests - 1
+    let full = min(size, mtu - 1)
+    let rest = rate(size - Int(others * Double(full)))
+    return full == 0 ? rest / requests : 1 / (others / rate(full) + 1 / rest)
   }
 }
 
@@ -30,19 +34,16 @@ struct LinkShare: Sendable {
     guard var link = figures.link, figures.rate > 0, figures.isModelled else { return nil }
     (link.scheduling, link.packetErrorRate) = (.exact, 0)
     let size = Int(figures.size.rounded())
-    limit = figures.rate(over: link, size: size, figures.enhanced)
+    // Beside enhanced bearers, values may use the unenhanced one, which carries more of them.
+    limit = max(
+      figures.rate(over: link, size: size, figures.enhanced),
+      figures.enhanced == nil ? 0 : figures.rate(over: link, size: size, nil))
     guard limit > 0 else { return nil }
     share = (figures.rate / limit).rounded(places: 4)
-    // The octets of a procedure's requests are not known one by one, and an enhanced bearer may leave
-    // values to the unenhanced one.
-    let isProcedure = figures.workload.latency == .procedure
-    let most = max(
-      isProcedure ? figures.rate(over: link, size: 0, figures.enhanced) : limit,
-      figures.enhanced == nil ? 0 : figures.rate(over: link, size: isProcedure ? 0 : size, nil))
     // A run may begin and end within an interval.
     let interval = Double(link.interval) * Double(link.subrate) / 1e9
     let time = figures.seconds * (1 + Self.accuracy) + 2 * interval
-    let carried = most * time + (figures.isCountedBySender ? Self.queued : 0)
+    let carried = limit * time + (figures.isCountedBySender ? Self.queued : 0)
     isExceeded = figures.rate * figures.seconds > carried
   }
 }
