@@ -287,7 +287,9 @@ def nobody_to_check(b):
     equal(ended.code, 3)
     contains(ended.err, "no case was run", "no such socket",
              "no such socket yet\nhint: start the server")
-    equal([line["outcome"] for line in ended.json], ["unreachable"])
+    equal([line.get("outcome") for line in ended.json], ["unreachable", None])
+    equal(ended.json[-1], {"summary": {
+        "passed": 0, "broken": 0, "skipped": 0, "notExercised": 0, "unreachable": 1}})
     transcript = b.file("one.att", "# ONE  a case\nprofile bench.json\n> 0a0300\n< 0b09\n")
     ended = b.run("play", f"unix:{b.path('none')}", transcript)
     equal(ended.code, 3)

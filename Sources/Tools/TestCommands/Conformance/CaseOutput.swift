@@ -107,7 +107,23 @@ final class CaseOutput {
       reports.append(
         CaseReport(name: name, title: title, outcome: .skipped("the run ended before this case")))
     }
+    _ = showTotals()
     try writeFile(suite)
+  }
+
+  /// Prints how many cases ended in which way. Returns it as text.
+  private func showTotals() -> String {
+    let words = ["passed", "broken", "skipped", "not exercised", "unreachable"]
+    let counts = words.map { word in (word, reports.count { $0.word == word }) }
+    let text = counts.filter { $0.1 > 0 || $0.0 == "passed" || $0.0 == "broken" }
+      .map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+    if isJSON {
+      let fields = counts.map { ($0.0 == "not exercised" ? "notExercised" : $0.0, $0.1) }
+      Terminal.print(json: ["summary": JSONObject(fields)])
+    } else {
+      Terminal.print(text)
+    }
+    return text
   }
 
   private func writeFile(_ suite: String) throws {
@@ -122,11 +138,7 @@ final class CaseOutput {
   /// - Throws: `CheckFailure` if a case failed, or if nothing was checked.
   func finish(_ suite: String, preparation: String? = nil) throws {
     try writeFile(suite)
-    let words = ["passed", "broken", "skipped", "not exercised", "unreachable"]
-    let counts = words.map { word in (word, reports.count { $0.word == word }) }
-    let text = counts.filter { $0.1 > 0 || $0.0 == "passed" || $0.0 == "broken" }
-      .map { "\($0.1) \($0.0)" }.joined(separator: ", ")
-    if !isJSON { Terminal.print(text) }
+    let text = showTotals()
     if case .unreachable(let why)? = reports.last?.outcome,
       reports.allSatisfy({ $0.word == "unreachable" })
     {
