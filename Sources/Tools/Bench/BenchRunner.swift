@@ -1,5 +1,4 @@
 import Atto
-import AttoATT
 import AttoCommandLine
 import AttoEventLoop
 import AttoFormats

@@ -1,5 +1,7 @@
 import AttoFormats
 import AttoLinkTiming
+import AttoLinks
+import AttoRadio
 import TestSupport
 import Testing
 
@@ -143,6 +145,41 @@ import Testing
       workload: channel, rate: 1, size: 20, seconds: 3, mtu: 247, cpu: 0.1,
       link: link(.le2M, 15, 251))
     #expect(LinkShare(figures) == nil)
+  }
+
+  @Test("A result says that the reported or stated link is another one, but not of a simulated one")
+  func results() async throws {
+    let measured = Measurement(BenchTest.read.workload, isNumbered: false)
+    measured.begin(pdus: 0)
+    for _ in 0..<10_000 { measured.add(octets: 20, latency: 1000) }
+    measured.end(pdus: 20_000)
+    func result(_ link: MeasuredLink) async -> BenchResult {
+      var result = BenchResult(measured, endpoint: "le:x", mtu: 247, error: nil)
+      await result.setLimit(measured, over: link)
+      return result
+    }
+    let parameters = link(.le1M, 50, 27)
+    let phy = LinkPHY(transmit: .oneMegabit, receive: .oneMegabit)
+    let agreed = AgreedParameters(interval: 40, latency: 0, supervisionTimeout: 42)
+    let told = await result(.told(phy: phy, agreed, isEncrypted: false))
+    let stated = await result(.stated(parameters))
+    let simulated = await result(.simulated(parameters))
+    for (result, origin) in [(told, " (reported by the kernel)"), (stated, "")] {
+      #expect(
+        result.shareText
+          == "another link than phy=1M&interval=50ms&dle=27\(origin), which cannot carry this rate; its"
+          + " limit is unknown")
+      #expect(result.link?.another == true && result.link?.shareOfLimit == nil)
+      #expect(result.link?.limitPerSecond == nil && result.limitedBy?.kind != .interval)
+    }
+    let share = try #require(simulated.link?.shareOfLimit)
+    #expect(share > 1 && simulated.link?.another == nil)
+    let text = try #require(simulated.shareText)
+    #expect(
+      text.hasSuffix("B/s limit of phy=1M&interval=50ms&dle=27; over 100 % by rounding"), "\(text)")
+    #expect(
+      simulated.limitedBy?.text.contains(" \(BenchLimit.text(ofShare: share)) of the link's limit")
+        == true)
   }
 
   @Test("Faults are named by their numbers")
