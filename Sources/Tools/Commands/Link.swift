@@ -11,7 +11,9 @@ package enum LinkCommand: Command {
     "The length of each value (default: the longest that fits one PDU).")
   /// The options that ``LinkParameters`` reads, by its names.
   private static let parameters = [
-    parameter("phy", "PHY", "The PHY: 1M, 2M, S2 or S8 (default: 1M)."),
+    parameter(
+      "phy", "PHY", "The PHY: 1M, 2M, S2 or S8 (default: 1M).",
+      kind: .words { PHY.allCases.map(\.name) }),
     parameter(
       "interval", "TIME",
       "The connection interval, 375us to 4s in steps of 125us (default: 30ms)."),
@@ -33,8 +35,8 @@ package enum LinkCommand: Command {
   private static let encrypted = Option.flag("encrypted", "Packets carry a MIC.")
 
   private static func parameter(
-    _ name: String, _ argument: String, _ summary: String
-  ) -> Option<String?> { .text(name, argument, summary) }
+    _ name: String, _ argument: String, _ summary: String, kind: ValueKind = .other
+  ) -> Option<String?> { .text(name, argument, summary, kind: kind) }
 
   package static let description = CommandDescription(
     "link", "Compute the throughput of an LE link from its parameters.", synopsis: ["[OPTIONS]"],

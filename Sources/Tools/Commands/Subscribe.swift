@@ -8,6 +8,8 @@ import AttoRadio
 package struct SubscribeCommand: ConnectionCommand {
   private static let indicate = Option.flag(
     "indicate", "Subscribe to indications instead of notifications.")
+  private static let notify = Option.flag(
+    "notify", "Subscribe to notifications, the default; with --indicate, to both.")
   private static let count = Option.integer("count", "N", in: 1...Int.max, "End after N values.")
   private static let time = Option.seconds("for", "End after this time.")
   private static let resume = Option.flag(
@@ -24,10 +26,10 @@ package struct SubscribeCommand: ConnectionCommand {
       HANDLE is the handle of the characteristic's value; for that of its declaration, the command uses
       the value's. It finds the Client Characteristic Configuration with Find Information, writes it, and
       clears it at the end; in a session, once no other command subscribes. A characteristic that is
-      given by its UUID and only indicates is subscribed to with --indicate. With --resume the command
-      sends nothing and prints the values of HANDLE that arrive.
+      given by its UUID and has only one of both kinds is subscribed to with that one. With --resume the
+      command sends nothing and prints the values of HANDLE that arrive.
       """,
-    options: [indicate, count, time, resume, cccd, showsTime], groups: Connecting.options,
+    options: [indicate, notify, count, time, resume, cccd, showsTime], groups: Connecting.options,
     timeLimit: .open(unless: [count, time]),
     examples: [
       "atto subscribe air:Strap 2A37 --count 3", "atto subscribe air:Strap 0x0012 2A19 --time",
@@ -63,13 +65,18 @@ package struct SubscribeCommand: ConnectionCommand {
       return reference
     }
     configuration = arguments[Self.cccd]
-    kind = arguments[Self.indicate] ? .indication : .notification
+    switch (arguments[Self.notify], arguments[Self.indicate]) {
+    case (true, true): kind = [.notification, .indication]
+    case (false, true): kind = .indication
+    case (_, false): kind = .notification
+    }
     (limit, time, isResuming) = (
       arguments[Self.count], arguments[Self.time], arguments[Self.resume]
     )
     showsTime = arguments[Self.showsTime]
     if isResuming {
-      try arguments.forbid([Self.indicate, Self.cccd], "cannot be combined with --resume")
+      try arguments.forbid(
+        [Self.indicate, Self.notify, Self.cccd], "cannot be combined with --resume")
     }
     if references.count > 1 { try arguments.forbid([Self.cccd], "requires exactly one handle") }
   }
@@ -137,10 +144,12 @@ package struct SubscribeCommand: ConnectionCommand {
   ) async throws -> Subscription {
     var subscription = Subscription(
       value: found.handle, configuration: configuration, kind: kind, type: found.uuid)
-    if let properties = found.properties, properties.contains(.indicate),
-      !properties.contains(.notify)
-    {
-      subscription.kind = .indication
+    if let properties = found.properties {
+      switch (properties.contains(.notify), properties.contains(.indicate)) {
+      case (false, true): subscription.kind = .indication
+      case (true, false) where kind.contains(.notification): subscription.kind = .notification
+      default: break
+      }
     }
     subscription.isAssumed = found.properties == nil
     if isResuming || configuration != nil { return subscription }

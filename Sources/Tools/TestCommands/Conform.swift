@@ -38,10 +38,13 @@ package enum ConformCommand: Command {
       reserved value. The exit status is 4 if a rule is broken, or if nothing was checked: no selected case
       applies to the server, or the client did nothing that a case tests.
       """,
-    options: [allowWrites, profile, client, listen] + CaseOutput.options + [
-      slow, timeout, CommonOptions.security, CommonOptions.json, CommonOptions.quiet,
-      CommonOptions.capture, CommonOptions.trace,
-    ],
+    options: [allowWrites, profile, client, listen]
+      + CaseOutput.options(
+        .words { ServerConformance().cases.map(\.name) + ClientConformance().cases.map(\.name) })
+      + [
+        slow, timeout, CommonOptions.security, CommonOptions.json, CommonOptions.quiet,
+        CommonOptions.capture, CommonOptions.trace,
+      ],
     timeLimit: TimeLimit(text: "3600; none with --client") {
       $0[client] ? nil : .seconds(3600) + $0.seconds
     },

@@ -12,7 +12,8 @@ package enum FuzzCommand: Command {
     "count", "N", in: 0...1 << 30,
     "The number of random PDUs (default: 1000, or 0 with --catalogue).")
   private static let catalogue = Option.texts(
-    "catalogue", "NAME", "Run only this attack; \"list\" lists all attacks.")
+    "catalogue", "NAME", "Run only this attack; \"list\" lists all attacks.",
+    kind: .words { ["list"] + AttackCatalogue.attacks(mtu: 517).map(\.name) })
   private static let allowWrites = Option.flag(
     "allow-writes", "Send writes too, which may change the peer's values.")
   private static let save = Option.file(

@@ -36,7 +36,7 @@ package enum PlayCommand: Command {
       Fixtures/transcripts has a transcript for each applicable case of the GATT test suite. atto decode
       --transcript makes a transcript from a capture.
       """,
-    options: [listen] + CaseOutput.options + [
+    options: [listen] + CaseOutput.options() + [
       profile, longest, timeout, CommonOptions.security, CommonOptions.json, CommonOptions.quiet,
       CommonOptions.capture, CommonOptions.trace,
     ],

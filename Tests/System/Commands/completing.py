@@ -26,6 +26,10 @@ def answers(b):
     equal(ask(b, "--v"), ["--version"])
     equal(ask(b, "help", "des"), ["descriptors"])
     equal(ask(b, "nonsense", ""), [])
+    equal(ask(b, "link", "--phy", ""), ["1M", "2M", "S2", "S8"])
+    contains(ask(b, "conform", "--case", "mtu/"), "mtu/used")
+    equal(ask(b, "conform", "--client", "--case=client/pl"), ["--case=client/plain"])
+    contains(ask(b, "fuzz", "air:Strap", "--catalogue", ""), "list", "empty")
     equal(ask(b, "read", "--lo"), ["--long"])
     equal(ask(b, "read", "air:Strap", "1", "--time"), ["--timeout"])
     # Given options are not offered again, unless they may be repeated.

@@ -1,5 +1,6 @@
 """subscribe: values, and each way to end."""
 
+import json
 import signal
 
 from harness import contains, equal, expect, script, test
@@ -30,6 +31,27 @@ def indicate(b):
     server.line("subscribed to indications of 0x0003")
     table = b.run("subscribe", at, "3", "--indicate", "--count", "1")
     expect(table.lines[0].startswith("0x0003  "), table)
+
+
+@test("subscribe: --notify and --indicate subscribe to both kinds at once")
+def both(b):
+    server, at = b.serve(profile(notifyEveryMilliseconds=10, indicateEveryMilliseconds=10, counter=1), "--json")
+    for words in (["3"], ["2A37"]):
+        running = b.start("subscribe", at, *words, "--notify", "--indicate", "--json")
+        event = server.event("configured")
+        equal((event["notify"], event["indicate"]), (True, True), str(words))
+        kinds = set()
+        while kinds != {True, False}:
+            kinds.add(json.loads(running.line())["indication"])
+        equal(running.stop().code, 0)
+        equal(server.event("configured")["indicate"], False)
+    # A characteristic that is given by its UUID gets what it has.
+    server, at = b.serve({"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["notify"]}]}]}, "--json", name="one")
+    running = b.start("subscribe", at, "2A37", "--notify", "--indicate")
+    event = server.event("configured")
+    equal((event["notify"], event["indicate"]), (True, False))
+    equal(running.stop().code, 0)
 
 
 @test("subscribe: --for ends with 0, or with 4 before --count is reached")

@@ -8,7 +8,8 @@ public struct DecodedValue: Sendable, Equatable {
     public let name: String
     /// The content.
     public let content: Content
-    /// The symbol of the unit; nil for numbers without one and for other contents.
+    /// The symbol of the unit, also of one that the field names by its number; nil for numbers without
+    /// one and for other contents.
     public let unit: String?
     let display: ValueField.Display
     let words: String
@@ -46,6 +47,8 @@ public struct DecodedValue: Sendable, Equatable {
     let unit: String? =
       switch content {
       case .number, .double, .list: field.unit
+      case .hex(let number, _) where field.kind == .unit:
+        ValueFormat.table.units[UInt16(truncatingIfNeeded: number)]
       default: nil
       }
     fields.append(

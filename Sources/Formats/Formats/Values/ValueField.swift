@@ -25,6 +25,8 @@ struct ValueField: Sendable, Equatable {
     case signed(Int)
     case mask(Int)
     case hex(Int)
+    /// The number of a unit. Assigned Numbers, 3.5.
+    case unit
     case handle
     case version
     /// Octets that are written with the most significant first.
@@ -48,7 +50,7 @@ struct ValueField: Sendable, Equatable {
         .hex(let bits), .ieee(let bits), .days(let bits):
         bits
       case .part: 0
-      case .handle, .version, .sfloat: 16
+      case .handle, .version, .unit, .sfloat: 16
       case .float: 32
       case .day: 32
       case .date: 56
@@ -191,6 +193,7 @@ extension ValueField.Kind {
     case ("ieee64", nil): self = .ieee(64)
     case ("h16", nil): self = .handle
     case ("b16", nil): self = .version
+    case ("unit", nil): self = .unit
     default:
       if text.first == "@" {
         let parts = text.dropFirst().split(separator: "+").compactMap { Int($0) }

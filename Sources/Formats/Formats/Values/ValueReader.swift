@@ -42,7 +42,7 @@ struct ValueReader {
     case .flags(let bits), .unsigned(let bits), .signed(let bits), .mask(let bits), .hex(let bits),
       .days(let bits):
       return try field.content(of: try number(bits, in: field), bits: bits)
-    case .handle, .version, .sfloat:
+    case .handle, .version, .unit, .sfloat:
       return try field.content(of: try number(16, in: field), bits: 16)
     case .float: return try field.content(of: try number(32, in: field), bits: 32)
     case .ieee(let bits):
@@ -108,7 +108,7 @@ extension ValueField {
       return .words(
         (0..<bits).filter { number >> UInt64($0) & 1 == 1 }.map { names[$0] ?? "bit \($0)" })
     case .hex: return .hex(number, digits: (bits + 3) / 4)
-    case .handle: return .hex(number, digits: 4)
+    case .handle, .unit: return .hex(number, digits: 4)
     case .version:
       let digits = [number >> 8, number >> 4 & 0xF, number & 0xF]
       return .word(

@@ -22,8 +22,12 @@ extension Option where Value == String? {
 }
 
 extension Option where Value == [String] {
-  package static func texts(_ name: String, _ argument: String, _ summary: String) -> Option {
-    list(name, argument, summary, expected: "a text") { $0 }
+  package static func texts(
+    _ name: String, _ argument: String, _ summary: String, kind: ValueKind = .other
+  ) -> Option {
+    var option = list(name, argument, summary, expected: "a text") { $0 }
+    option.description.kind = kind
+    return option
   }
 }
 

@@ -14,5 +14,6 @@ package enum ValueKind: Sendable {
   case adapter
   /// A subcommand.
   case command
-  case words([String])
+  /// One of these words, which are asked for only when they are needed.
+  case words(@Sendable () -> [String])
 }

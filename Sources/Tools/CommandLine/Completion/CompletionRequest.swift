@@ -99,7 +99,7 @@ package struct CompletionRequest {
   private func candidates(_ kind: ValueKind, _ value: String) -> [Candidate] {
     switch kind {
     case .other, .file: []
-    case .words(let words): words.map { Candidate(text: $0) }
+    case .words(let words): words().map { Candidate(text: $0) }
     case .handle: handles.map { Candidate(text: $0) }
     case .command:
       commands.map { Candidate(text: $0.name, summary: $0.summary) }

@@ -5,11 +5,19 @@ import AttoFormats
 
 /// The results of cases: each one as it ends, and the totals. Used on the loop's thread only.
 final class CaseOutput {
-  private static let cases = Option.texts(
-    "case", "PATTERN", "Run only the cases that match; * matches any text.")
+  private static let cases = casesOption(.other)
   private static let junit = Option.file("junit", "FILE", "Write the results as JUnit XML too.")
   static let list = Option.flag("list", "Print the names of the cases and end.")
-  static let options: [any CommandOption] = [cases, list, junit]
+
+  private static func casesOption(_ names: ValueKind) -> Option<[String]> {
+    .texts(
+      "case", "PATTERN", "Run only the cases that match; * matches any text.", kind: names)
+  }
+
+  /// - Parameter names: those of the cases, for completion.
+  static func options(_ names: ValueKind = .other) -> [any CommandOption] {
+    [casesOption(names), list, junit]
+  }
 
   private let isJSON: Bool
   private let junit: String?

@@ -9,7 +9,7 @@ enum CompletionCommand: Command {
     arguments: [
       ArgumentDescription(
         name: "SHELL", summary: "The shell: bash, zsh or fish.",
-        kind: .words(["bash", "zsh", "fish"]))
+        kind: .words { ["bash", "zsh", "fish"] })
     ],
     details: """
       The script completes commands, options, values, files, radios on the virtual air (air:) and sockets
