@@ -6,8 +6,12 @@ public struct FuzzReport: Equatable, Sendable {
   public var attacks = 0
   /// The PDUs of attacks and the random PDUs that were sent.
   public var pdus = 0
-  /// The requests without a response, although the server answered the probe after them.
+  /// The requests without a response, although the server answered the probe after them, on the same
+  /// link or a new one.
   public var unanswered = 0
+  /// The links on which the server answered nothing any more after a malformed request, which had no
+  /// response either.
+  public var silenced = 0
   /// The links that were opened.
   public var links = 0
   /// The outcome.

@@ -15,6 +15,8 @@ final class FuzzTarget {
   private var receivedOctets = 0
   /// The requests without a response in time.
   private(set) var unanswered = 0
+  /// The links on which a malformed request had no response, and no request after it.
+  var silenced = 0
   private(set) var linkCount = 0
   /// Called before each PDU with its number on the link.
   var willSend: (Int) -> Void = { _ in }
@@ -43,15 +45,17 @@ final class FuzzTarget {
     link = nil
   }
 
-  /// Sends a PDU and, if it is a request, waits for the response.
-  func send(_ pdu: [UInt8], awaitsResponse: Bool = true) async throws(PeerError) {
-    guard let link else { return }
+  /// Sends a PDU and, if it is a request, waits for the response. Returns false if none came in time.
+  @discardableResult
+  func send(_ pdu: [UInt8], awaitsResponse: Bool = true) async throws(PeerError) -> Bool {
+    guard let link else { return true }
     willSend(steps.count + 1)
     steps.append(Transcript.Step(.client(pdu)))
     try await link.send(pdu)
-    guard awaitsResponse, let first = pdu.first, Opcode(first).kind == .request else { return }
+    guard awaitsResponse, let first = pdu.first, Opcode(first).kind == .request else { return true }
     let isAnswered = try await receive { Opcode($0.first ?? 0).kind == .response }
     if !isAnswered { unanswered += 1 }
+    return isAnswered
   }
 
   /// Sends the probe and returns whether the server answers in time.

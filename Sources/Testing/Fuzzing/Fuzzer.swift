@@ -1,3 +1,4 @@
+import AttoATT
 import AttoConformance
 import AttoFormats
 
@@ -10,6 +11,11 @@ import AttoFormats
 /// server must support (Vol 3, Part F, 4.2 and table 4.1). The run ends at the first failure, with a
 /// transcript of the link that `TranscriptPlay` can repeat. Before the first attack the server must
 /// answer the probe, because otherwise a failure would say nothing about the attacks.
+///
+/// Some stacks do not answer a request that is malformed, and then no other one on that link, because the
+/// transaction has not ended (Vol 3, Part F, 3.3.3). That is a fault of its own, which
+/// ``FuzzReport/silenced`` counts: the server is not stuck if it answers on a new link, where the rest
+/// of the attack follows.
 public struct Fuzzer {
   /// The seed of the random PDUs. The same seed and ATT_MTU give the same PDUs.
   public var seed: UInt64 = 1
@@ -75,7 +81,7 @@ public struct Fuzzer {
       }
     }
     await target.close()
-    report.unanswered = target.unanswered
+    (report.unanswered, report.silenced) = (target.unanswered, target.silenced)
     report.links = target.linkCount
     return report
   }
@@ -97,13 +103,26 @@ public struct Fuzzer {
   private func send(
     _ attack: Attack, _ target: FuzzTarget
   ) async throws(PeerError) -> FuzzReport.Failure? {
+    var rest = attack.pdus[...]
+    repeat {
+      if let failure = try await send(&rest, of: attack, target) { return failure }
+    } while !rest.isEmpty
+    return nil
+  }
+
+  /// Sends PDUs of an attack up to the first malformed request without a response, then the probe.
+  private func send(
+    _ rest: inout ArraySlice<[UInt8]>, of attack: Attack, _ target: FuzzTarget
+  ) async throws(PeerError) -> FuzzReport.Failure? {
+    var ignored = false
     let isAlive = try await Self.ifReachable {
       () throws(PeerError) in
       let isNew = target.isClosed
       try await target.open()
       if isNew, mtu > 23 { try await target.send([0x02, UInt8(mtu & 0xFF), UInt8(mtu >> 8)]) }
-      for pdu in attack.pdus {
-        try await target.send(pdu, awaitsResponse: attack.delivery == .oneByOne)
+      while !ignored, let pdu = rest.popFirst() {
+        let isAnswered = try await target.send(pdu, awaitsResponse: attack.delivery == .oneByOne)
+        ignored = !isAnswered && Self.isMalformed(pdu)
       }
       if attack.delivery == .beforeDisconnecting {
         await target.close()
@@ -119,6 +138,11 @@ public struct Fuzzer {
       try await target.open()
       return try await target.answersProbe()
     }
+    if ignored, isAlive == false, isBack == true {
+      target.silenced += 1
+      await target.close()
+      return nil
+    }
     let kind: FuzzReport.Failure.Kind =
       if isAlive == nil {
         isBack == true ? .closed : .lost
@@ -128,6 +152,13 @@ public struct Fuzzer {
     return FuzzReport.Failure(
       attack: attack.name, kind: kind, omitted: omitted,
       transcript: transcript(of: steps, attack.name, kind.description))
+  }
+
+  private static func isMalformed(_ pdu: [UInt8]) -> Bool {
+    switch PDU(pdu.span.bytes) {
+    case .malformed, .unknown: true
+    default: false
+    }
   }
 
   /// nil if no link can be opened, or it ends.

@@ -26,8 +26,9 @@ package enum FuzzCommand: Command {
       The command runs each attack of the catalogue on a connection of its own, and then sends random
       PDUs. After each attack and each random PDU the peer must answer a probe (Find Information of
       handle 1) within --timeout (default: 2 s). If it does not, or closes the connection, the command
-      ends with status 4 and prints the transcript that led there, which atto play can repeat. The same
-      seed and ATT_MTU produce the same PDUs.
+      ends with status 4 and prints the transcript that led there, which atto play can repeat. A peer
+      that does not answer a malformed request, and then no other one on that connection, is counted,
+      and the rest follows on a new connection. The same seed and ATT_MTU produce the same PDUs.
 
       Without --allow-writes, no PDU with the opcode of a write is sent, malformed or not.
       """,
@@ -109,7 +110,10 @@ package enum FuzzCommand: Command {
         json: json(report, fuzzer))
       if !results.isJSON, unanswered > 0 {
         Terminal.print(
-          "\(Shown.count(unanswered, "request")) had no response, though ATT requires one")
+          "\(Shown.count(unanswered, "request")) had no response, though ATT requires one"
+            + (report.silenced > 0
+              ? "; after \(Shown.count(report.silenced, "malformed one")), the peer answered nothing"
+                + " more on that connection" : ""))
       }
       return
     }
@@ -130,7 +134,8 @@ package enum FuzzCommand: Command {
     [
       "result": failure.map { $0.kind == .lost ? "dead" : $0.kind.rawValue } ?? "survived",
       "seed": fuzzer.seed, "attacks": report.attacks, "pdus": report.pdus,
-      "unanswered": report.unanswered, "links": report.links, "attack": failure?.attack,
+      "unanswered": report.unanswered, "silenced": report.silenced,
+      "links": report.links, "attack": failure?.attack,
       "omitted": failure.flatMap { $0.omitted > 0 ? $0.omitted : nil },
       "transcript": failure?.transcript.description,
     ]

@@ -69,6 +69,46 @@ import Testing
     return failure
   }
 
+  /// As BTstack does with a request that is too short: it and what follows on its link stay unanswered.
+  @Test func aServerThatIgnoresMalformedRequests() async throws {
+    var silentLink = 0
+    var peer: Peer?
+    let ignoring = Peer { pdu in
+      let link = peer?.opened ?? 0
+      if link == silentLink { return [] }
+      switch PDU(pdu.span.bytes) {
+      case .malformed:
+        silentLink = link
+        return []
+      default: return Peer.answer(pdu)
+      }
+    }
+    peer = ignoring
+    defer { peer = nil }
+    let fuzzer = Self.fuzzer("h19", "pipelined")
+    let report = try await fuzzer.run(against: ignoring)
+    #expect(report.outcome == .survived)
+    #expect(report.pdus == fuzzer.attacks.reduce(0) { $0 + $1.pdus.count })
+    #expect(report.silenced > 5 && report.silenced == report.unanswered)
+    // Each time to see whether it is back, and for the rest of the attack.
+    #expect(report.links == 3 + 2 * report.silenced)
+  }
+
+  /// The same for a request that is well formed is a failure.
+  @Test func aServerThatIgnoresARequest() async throws {
+    var silentLink = 0
+    var peer: Peer?
+    let ignoring = Peer { pdu in
+      let link = peer?.opened ?? 0
+      if pdu.first == 0x0A { silentLink = link }
+      return link == silentLink ? [] : Peer.answer(pdu)
+    }
+    peer = ignoring
+    defer { peer = nil }
+    let failure = try Self.failure(try await Self.fuzzer("pipelined").run(against: ignoring))
+    #expect(failure.kind == .silent)
+  }
+
   @Test func aServerThatSurvives() async throws {
     var fuzzer = Fuzzer()
     fuzzer.count = 300
