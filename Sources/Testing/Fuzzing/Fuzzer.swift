@@ -12,6 +12,10 @@ import AttoFormats
 /// transcript of the link that `TranscriptPlay` can repeat. Before the first attack the server must
 /// answer the probe, because otherwise a failure would say nothing about the attacks.
 ///
+/// Hosts have some ten buffers for what a controller receives, and CID 4 has no flow control: an attack that
+/// sends many PDUs without a response would fail for their number. After each ``unansweredLimit`` of them the
+/// server must answer the probe too.
+///
 /// Some stacks do not answer a request that is malformed, and then no other one on that link, because the
 /// transaction has not ended (Vol 3, Part F, 3.3.3). That is a fault of its own, which
 /// ``FuzzReport/silenced`` counts: the server is not stuck if it answers on a new link, where the rest
@@ -34,6 +38,9 @@ public struct Fuzzer {
 
   /// The number of random PDUs on one link, which bounds the length of a transcript.
   public static let linkLength = 256
+
+  /// The number of PDUs without a response in a row, after which the probe is sent.
+  public static let unansweredLimit = 8
 
   /// The progress of a run.
   public struct Progress: Sendable {
@@ -120,9 +127,15 @@ public struct Fuzzer {
       let isNew = target.isClosed
       try await target.open()
       if isNew, mtu > 23 { try await target.send([0x02, UInt8(mtu & 0xFF), UInt8(mtu >> 8)]) }
+      var row = 0
       while !ignored, let pdu = rest.popFirst() {
         let isAnswered = try await target.send(pdu, awaitsResponse: attack.delivery == .oneByOne)
         ignored = !isAnswered && Self.isMalformed(pdu)
+        guard attack.delivery == .oneByOne else { continue }
+        row = pdu.first.map { Opcode($0).kind } == .request ? 0 : row + 1
+        guard row == Self.unansweredLimit, !rest.isEmpty else { continue }
+        guard try await target.answersProbe() else { return false }
+        row = 0
       }
       if attack.delivery == .beforeDisconnecting {
         await target.close()
