@@ -702,6 +702,8 @@ def broker_restarts(bench: Bench) -> None:
     bench.logged("lost the connection")
     # A value is late after a second.
     time.sleep(1.5)
+    shown = bench.run(bench.programs / "atto-gateway", "status", "--control", bench.path / "hall.control").stdout
+    tally.check(re.search(r"^mqtt: .*; \d+ values wait on disk since 20\d\d-", shown, re.M), "the queue", shown)
     broker = bench.broker()
     listener = bench.listener()
     message = listener.on(topic, lambda m: "late" not in json.loads(m.payload))

@@ -208,18 +208,22 @@ def exchange(port: int, octets: bytes) -> bytes:
 def status_pages(bench: Bench) -> None:
     bench.device("strap")
     port = free_port()
-    bench.write(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
+    bench.write(devices=[named("strap"), named("away")], metrics=f"127.0.0.1:{port}")
     gateway = bench.start()
     devices = bench.connected("strap")
+    expect(devices["strap"]["advice"] is None and devices["strap"]["heardBy"] == "air", devices)
+    expect(devices["away"]["advice"].startswith("never heard: switch it on"), devices)
     expect(devices["strap"]["links"] == 1 and devices["strap"]["mtu"] > 23, devices)
     table = bench.run("status", "--control", bench.control).stdout
     expect("hall, up for" in table and "strap   connected" in table, table)
+    expect("\naway: never heard: " in table, table)
     code, metrics = fetch(port, "/metrics")
     expect(code == 200 and 'atto_device_connected{device="strap"} 1' in metrics, metrics)
     for line in metrics.splitlines():
         expect(line.startswith("# ") or len(line.split(" ")) == 2, line)
     code, page = fetch(port, "/")
-    expect(code == 200 and "<td>strap</td><td>connected</td>" in page, page)
+    expect(code == 200 and '>strap</td><td data-head="STATE">connected</td>' in page, page)
+    expect("never heard: switch it on" in page, page)
     expect(json.loads(fetch(port, "/status.json")[1])["name"] == "hall", "no JSON")
     expect(fetch(port, "/nothing")[0] == 404, "not 404")
     # A page of the web whose name leads here.

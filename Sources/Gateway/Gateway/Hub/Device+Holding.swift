@@ -130,6 +130,7 @@ extension Device {
     self.connection = nil
     isHeldBack = false
     state = .waiting
+    lastHeard?.time = loop.now
     known = nil
     discovery?.cancel()
     discovery = nil
@@ -137,6 +138,11 @@ extension Device {
     lastError = reason
     hub.log(.info, "\(label): \(reason)")
     tell(.disconnected(reason))
+  }
+
+  func stoppedAdvertising(_ address: BluetoothAddress, _ adapter: AdapterName) {
+    guard lastHeard?.discovery.address == address, lastHeard?.adapter == adapter else { return }
+    lastHeard?.time = loop.now
   }
 
   /// A value from the device.

@@ -38,6 +38,9 @@ package actor Device {
   package internal(set) var state = LinkState.idle
   /// Signal strength when the device was heard last, in dBm; nil if it was not heard.
   package internal(set) var rssi: Int8?
+  /// The last advertisement; nil if the device was not heard. Its time is set again when the device leaves the air
+  /// and when its link ends.
+  package internal(set) var lastHeard: Heard?
   /// The adapter of the link.
   package internal(set) var adapter: String?
   /// Why the last attempt failed or the last link ended; nil since the last success.

@@ -24,20 +24,28 @@ extension FrontEnd {
 package struct FrontEndStatus: Equatable, Sendable {
   /// A few words for people: `connected to broker:8883`, `2 clients`.
   package var state: String
+  /// What waits in the queue, in a few words; nil: nothing does.
+  package var waiting: String?
+  /// Both, for people.
+  package var words: String { waiting.map { "\(state); \($0)" } ?? state }
   /// Whether it does what it should.
   package var isHealthy: Bool
   /// Numbers, in order. Names are those of Prometheus without the prefix: `queue_length`,
   /// `dropped_total`.
   package var numbers: [(name: String, value: Double)]
 
-  package init(state: String, isHealthy: Bool, numbers: [(name: String, value: Double)] = []) {
+  package init(
+    state: String, isHealthy: Bool, waiting: String? = nil,
+    numbers: [(name: String, value: Double)] = []
+  ) {
     self.state = state
+    self.waiting = waiting
     self.isHealthy = isHealthy
     self.numbers = numbers
   }
 
   package static func == (a: FrontEndStatus, b: FrontEndStatus) -> Bool {
-    a.state == b.state && a.isHealthy == b.isHealthy
+    a.state == b.state && a.waiting == b.waiting && a.isHealthy == b.isHealthy
       && a.numbers.elementsEqual(b.numbers) { $0.name == $1.name && $0.value == $1.value }
   }
 }

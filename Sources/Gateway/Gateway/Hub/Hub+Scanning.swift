@@ -128,7 +128,11 @@ extension Hub {
     switch event {
     case .found(let discovery): receive(discovery, radio, isNew: true)
     case .seen(let discovery): receive(discovery, radio, isNew: false)
-    case .gone(let address): radio.present[address] = nil
+    case .gone(let address):
+      radio.present[address] = nil
+      for device in Array(named.values) + [addressed[address]].compactMap({ $0 }) {
+        device.here { $0.stoppedAdvertising(address, name) }
+      }
     case .missed: break
     }
   }
@@ -143,27 +147,28 @@ extension Hub {
     let isNew = isNew && radio.present.updateValue(heard, forKey: address) == nil
     if !isNew { radio.present[address] = heard }
     for queue in listeners.values { queue.add(heard) }
-    for device in named.values { identify(device, discovery, radio.name) }
-    addressed[address]?.here { $0.rssi = discovery.strength }
+    for device in named.values { identify(device, heard) }
+    addressed[address]?.here { ($0.rssi, $0.lastHeard) = (discovery.strength, heard) }
     guard discovery.isConnectable, !turns.waiting.isEmpty else { return }
     if isNew { appeared(address) }
     reconsider()
   }
 
   /// Gives a device the address and the signal strength of an advertisement, if it is its own.
-  func identify(_ device: Device, _ discovery: Discovery, _ radio: AdapterName) {
+  func identify(_ device: Device, _ heard: Heard) {
+    let discovery = heard.discovery
     device.here { device in
       if let address = device.address, address.value == discovery.address.value {
-        device.rssi = discovery.strength
+        (device.rssi, device.lastHeard) = (discovery.strength, heard)
         return
       }
       guard let match = device.configuration?.match, match.address == nil,
-        device.connection == nil, match.matches(discovery, onAir: radio == .air),
+        device.connection == nil, match.matches(discovery, onAir: heard.adapter == .air),
         // A device with private addresses has replaced the one that was heard last.
         device.address.map({ !isPresent($0) || !PeerName.isStable($0) }) ?? true
       else { return }
       device.address = discovery.address
-      device.rssi = discovery.strength
+      (device.rssi, device.lastHeard) = (discovery.strength, heard)
     }
   }
 

@@ -190,7 +190,7 @@ package actor Hub {
     named[configuration.name] = device
     // Perhaps it is on the air already.
     for radio in radios.values {
-      for heard in radio.present.values { identify(device, heard.discovery, radio.name) }
+      for heard in radio.present.values { identify(device, heard) }
     }
     device.here { $0.wantChanged() }
     share(device, named: configuration.name)

@@ -26,6 +26,7 @@ extension GatewayStatus {
   private static func json(_ name: String, _ status: FrontEndStatus) -> JSON {
     .object([
       ("name", .string(name)), ("state", .string(status.state)),
+      ("waiting", status.waiting.map { .string($0) } ?? .null),
       ("healthy", .bool(status.isHealthy)),
       ("numbers", .object(status.numbers.map { ($0.name, .number(number($0.value))) })),
     ])
@@ -47,7 +48,7 @@ extension GatewayStatus {
       lines.append(
         "adapter \(adapter.name): \(adapter.phase.words), devices on the air: \(adapter.present)")
     }
-    for (name, status) in frontEnds { lines.append("\(name): \(status.state)") }
+    for (name, status) in frontEnds { lines.append("\(name): \(status.words)") }
     if let storeFault { lines.append("bonds and services are not kept: \(storeFault)") }
     var rows = [Self.heads]
     for device in devices { rows.append(device.cells) }
@@ -59,11 +60,15 @@ extension GatewayStatus {
       lines.append(
         String(line[..<(line.lastIndex { $0 != " " }.map(line.index(after:)) ?? line.startIndex)]))
     }
+    for device in devices {
+      if let advice = device.advice { lines.append("\(device.name): \(advice)") }
+    }
     return lines.map { $0.printable }.joined(separator: "\n") + "\n"
   }
 
   static let heads = [
-    "DEVICE", "STATE", "RSSI", "LINKS", "FAILED", "VALUES", "DROPPED", "USERS", "LAST ERROR",
+    "DEVICE", "STATE", "RSSI", "HEARD", "LINKS", "FAILED", "VALUES", "DROPPED", "USERS",
+    "LAST ERROR",
   ]
 
   static func words(_ time: Duration) -> String {
@@ -91,7 +96,12 @@ extension GatewayStatus.DeviceStatus {
   fileprivate var json: JSON {
     var mtu = JSON.null
     if case .connected(let octets) = state { mtu = .integer(octets) }
-    return .object([
+    let hearing: [(String, JSON)] = [
+      ("heardSeconds", heard.map { .integer(Int($0.age.components.seconds)) } ?? .null),
+      ("heardBy", heard.map { .string("\($0.adapter)") } ?? .null),
+      ("advice", advice.map { .string($0) } ?? .null),
+    ]
+    let others: [(String, JSON)] = [
       ("name", .string(name)), ("address", address.map { .string($0.digits) } ?? .null),
       ("configured", .bool(isConfigured)), ("state", .string(state.word)), ("mtu", mtu),
       ("adapter", adapter.map { .string($0) } ?? .null),
@@ -101,15 +111,16 @@ extension GatewayStatus.DeviceStatus {
       ("requests", .integer(Int(counters.requests))),
       ("users", .array(users.map { .string($0) })),
       ("lastError", lastError.map { .string($0) } ?? .null),
-    ])
+    ]
+    return .object(others + hearing)
   }
 
   /// The cells of a row, as ``GatewayStatus/heads`` names them.
   var cells: [String] {
-    [
-      name, state.word, rssi.map { "\($0)" } ?? "-", "\(counters.links)", "\(counters.failures)",
-      "\(counters.values)", "\(counters.dropped)",
-      users.isEmpty ? "-" : users.joined(separator: ","), lastError ?? "-",
-    ]
+    let numbers = [counters.links, counters.failures, counters.values, counters.dropped]
+    let strength = rssi.map { "\($0)" } ?? "-"
+    return [name, state.word, strength, heard?.words ?? "never"]
+      + numbers.map { "\($0)" }
+      + [users.isEmpty ? "-" : users.joined(separator: ","), lastError ?? "-"]
   }
 }

@@ -30,6 +30,10 @@ package struct GatewayStatus: Sendable {
     package var counters: DeviceCounters
     package var users: [String]
     package var lastError: String?
+    /// When the device was heard last; nil: never.
+    package var heard: Hearing?
+    /// What to do if a link is wanted and there is none.
+    package var advice: String?
   }
 }
 
@@ -44,7 +48,12 @@ extension Hub {
     return GatewayStatus(
       name: configuration.name, version: version, uptime: .nanoseconds(loop.now - began),
       memory: Self.residentMemory, adapters: adapters, slots: slots,
-      devices: (devices + addressedDevices).map { device in device.here { $0.status } },
+      devices: (devices + addressedDevices).map { device in
+        var status = device.here { $0.status }
+        status.heard = hearing(of: device)
+        status.advice = advice(for: device, status.heard)
+        return status
+      },
       frontEnds: statuses, storeFault: storeFault.map { "\($0)" })
   }
 }

@@ -262,6 +262,19 @@ package actor MQTTFrontEnd: FrontEnd {
     ]).octets
   }
 
+  /// What waits for the broker, and since when, in words.
+  private func waiting(_ publisher: Publisher) -> String? {
+    let (count, dropped) = (publisher.counts.waiting, publisher.counts.dropped + missed)
+    var parts: [String] = []
+    if count > 0 {
+      let since = publisher.waitingSince.map { " since \(clock.at($0).text)" } ?? ""
+      let place = publisher.isKeeping ? "on disk" : "in memory"
+      parts.append("\(count) \(count == 1 ? "value waits" : "values wait") \(place)\(since)")
+    }
+    if dropped > 0 { parts.append("\(dropped) dropped so far") }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
   package func status() async -> FrontEndStatus {
     guard let publisher else { return FrontEndStatus(state: "not running", isHealthy: false) }
     let counts = publisher.counts
@@ -269,7 +282,7 @@ package actor MQTTFrontEnd: FrontEnd {
       publisher.broker.map { "connected to \($0)" } ?? publisher.fault.map { "\($0)" }
       ?? "connecting"
     return FrontEndStatus(
-      state: state, isHealthy: publisher.isConnected,
+      state: state, isHealthy: publisher.isConnected, waiting: waiting(publisher),
       numbers: [
         ("queue_length", Double(counts.waiting)),
         ("dropped_total", Double(counts.dropped + missed)),

@@ -120,6 +120,8 @@ struct Outbox {
   /// Values that wait for their acknowledgement.
   var count: Int { head.count - gone - acknowledgedInside + middle + tail.count - tailGone }
   private var acknowledgedInside = 0
+  /// The time of the oldest value in memory that waits.
+  var oldest: Int64? { head[gone...].first { $0.value.time > 0 }?.value.time }
   /// Whether values wait that were not sent.
   var hasWaiting: Bool { nextToSend < head.count || middle > 0 || tail.count > tailGone }
   /// Values that were sent and wait for their acknowledgement.

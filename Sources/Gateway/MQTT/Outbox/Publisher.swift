@@ -117,6 +117,9 @@ final class Publisher {
     (outbox.count, outbox.dropped, outbox.kept)
   }
 
+  /// When the gateway received the oldest value that waits and is in memory, in milliseconds since 1970.
+  var waitingSince: Int64? { outbox.oldest }
+
   /// Lets values and messages go to the broker, for this connection.
   func begin() {
     isBegun = true
