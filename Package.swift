@@ -161,8 +161,7 @@ let package = Package(
       name: "AttoGateway",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoLinks",
-        "AttoRadio",
-        "AttoStore", "AttoStreams",
+        "AttoRadio", "AttoSensors", "AttoStore", "AttoStreams",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
     // The process of a connection to a broker. Loads libmosquitto at run time; nothing links with it.
@@ -352,7 +351,7 @@ let package = Package(
       "GatewayTests",
       [
         "AttoGateway", "AttoStreams", "AttoTesting", "Atto", "AttoEventLoop", "AttoFormats",
-        "AttoLinks", "AttoStore", "CAttoLinux",
+        "AttoLinks", "AttoRadio", "AttoStore", "AttoText", "CAttoLinux",
       ]),
     .unitTests(
       "MQTTTests",

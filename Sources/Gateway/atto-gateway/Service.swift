@@ -93,7 +93,7 @@ actor Service {
     }
     let frontEnds = FrontEnds(FrontEndKind.all, on: hub)
     self.frontEnds = frontEnds
-    let servers = StatusServers(loop, log) { [began] in
+    let servers = StatusServers(hub, log) { [began] in
       await hub.status(of: frontEnds, since: began, version: Version.number)
     }
     self.servers = servers

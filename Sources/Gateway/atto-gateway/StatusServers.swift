@@ -6,6 +6,7 @@ import Glibc
 actor StatusServers {
   private let loop: Loop
   private let log: Log
+  private let hub: Hub
   private let status: @Sendable () async -> GatewayStatus
   private var control: Serving?
   private var metrics: Serving?
@@ -17,8 +18,9 @@ actor StatusServers {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  init(_ loop: Loop, _ log: Log, _ status: @escaping @Sendable () async -> GatewayStatus) {
-    self.loop = loop
+  init(_ hub: Hub, _ log: Log, _ status: @escaping @Sendable () async -> GatewayStatus) {
+    self.hub = hub
+    loop = hub.loop
     self.log = log
     self.status = status
   }
@@ -39,7 +41,7 @@ actor StatusServers {
     guard let place else { return nil }
     if isControl, case .unix(let path) = place { Self.makeFolder(of: path) }
     let log = log
-    let server = StatusServer(place, loop: loop, log: { log.add($0, $1) }, status)
+    let server = StatusServer(place, hub, log: { log.add($0, $1) }, status)
     do {
       try await server.start()
       return Serving(place: place, server: server)

@@ -1,10 +1,12 @@
 """The gateway as a service: its command line, its status, signals, systemd, and what can go wrong."""
 
 import contextlib
+import html
 import json
 import os
 import pathlib
 import pty
+import re
 import select
 import signal
 import socket
@@ -76,13 +78,14 @@ class Bench:
         self.running.append(program)
         return program
 
-    def device(self, name: str) -> subprocess.Popen:
+    def device(self, name: str, file: str = "") -> subprocess.Popen:
         profile = json.loads((FIXTURES / "heart-rate.json").read_text())
         profile.setdefault("advertising", {})["localName"] = profile["name"] = name
-        file = self.path / f"{name}.json"
+        radio = f"{file}{len(self.running)}" if file else name
+        file = self.path / f"{radio}.json"
         file.write_text(json.dumps(profile))
         program = subprocess.Popen(
-            [self.programs / "atto", "serve", file, "--listen", f"air:{name}"], env=self.environment,
+            [self.programs / "atto", "serve", file, "--listen", f"air:{radio}"], env=self.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.running.append(program)
         return program
@@ -244,6 +247,32 @@ def status_pages(bench: Bench) -> None:
     expect(os.stat(bench.control).st_mode & 0o777 == 0o600, "others may ask for the status")
     bench.end(gateway)
     expect(not bench.control.exists(), "the status socket was left")
+
+
+def heard_page(bench: Bench) -> None:
+    """The lines of the page of devices in range can be pasted."""
+    bench.device("strap")
+    names = ["other one", "</script><b x=\"'", "\u202egnp"]
+    for name in names:
+        bench.device(name, file="heard")
+    port = free_port()
+    bench.write(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
+    gateway = bench.start()
+    bench.connected("strap")
+    page = bench.until(
+        lambda: (text := fetch(port, "/heard")[1]).count('<tr class="heard">') == 3 and text, "3 devices are heard")
+    lines = [html.unescape(line) for line in re.findall("<pre>(.*?)</pre>", page)]
+    found = sorted((json.loads(line) for line in lines), key=lambda line: line["match"]["localName"])
+    expect([line["match"]["localName"] for line in found] == sorted(names[:2]), found)
+    expect("</script" not in page and "\u202e" not in page, page)
+    expect(fetch(port, "/heard", Host="evil.example")[0] == 421, "not 421")
+    configuration = json.loads(bench.file.read_text())
+    bench.file.write_text(json.dumps(configuration | {"devices": configuration["devices"] + found}))
+    checked = bench.run("--check", bench.file)
+    expect(checked.returncode == 0, checked.stderr)
+    gateway.send_signal(signal.SIGHUP)
+    bench.connected("strap", *(line["name"] for line in found))
+    bench.end(gateway)
 
 
 def coming_back(bench: Bench) -> None:
@@ -554,7 +583,7 @@ def without_proc(bench: Bench) -> None:
 
 
 TESTS = [
-    command_line, completion, status_pages, coming_back, reloading, sharing, service_manager, misfortunes,
+    command_line, completion, status_pages, heard_page, coming_back, reloading, sharing, service_manager, misfortunes,
     interrupted, missing_folder, damaged_store, full_disk, read_only_disk, without_proc,
 ]
 

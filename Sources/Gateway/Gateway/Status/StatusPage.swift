@@ -23,7 +23,8 @@ extension GatewayStatus {
       <p>\(summary.escapedForMarkup)</p>
       <ul>\(lists)</ul>
       \(Self.table(Self.heads, devices.map(\.row)))
-      <p><a href="/metrics">Metrics</a> · <a href="/status.json">JSON</a></p>
+      <p><a href="/heard">Other devices in range</a> · <a href="/metrics">Metrics</a> ·
+      <a href="/status.json">JSON</a></p>
       """)
   }
 

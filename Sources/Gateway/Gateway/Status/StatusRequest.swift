@@ -1,4 +1,4 @@
-/// A request for the status, of the part of HTTP that is needed: GET and HEAD of four paths. A request
+/// A request for the status, of the part of HTTP that is needed: GET and HEAD of a few paths. A request
 /// has no body, and a connection carries one request.
 struct StatusRequest: Equatable {
   /// Octets of a request, with the empty line at its end.
@@ -9,6 +9,7 @@ struct StatusRequest: Equatable {
     case text
     case metrics
     case json
+    case heard
   }
 
   enum Refusal: Int, Error {
@@ -54,6 +55,7 @@ struct StatusRequest: Equatable {
     case "/status.txt": page = .text
     case "/metrics": page = .metrics
     case "/status.json": page = .json
+    case "/heard": page = .heard
     default: throw .notFound
     }
   }

@@ -3,9 +3,9 @@ import AttoLinks
 import AttoRadio
 import AttoStreams
 
-/// Serves the status over HTTP: a page at `/`, `/metrics` for Prometheus, `/status.json` and
-/// `/status.txt`. It reads
-/// nothing but a request line and Host, changes nothing, and closes each connection after its response.
+/// Serves the status over HTTP: pages at `/` and `/heard`, `/metrics` for Prometheus, `/status.json` and
+/// `/status.txt`. It reads only the request line and Host, changes nothing, and closes each connection after its
+/// response.
 package actor StatusServer {
   /// Connections at one time. Beyond it the oldest is closed.
   static let clientLimit = 16
@@ -16,6 +16,7 @@ package actor StatusServer {
 
   private nonisolated let loop: Loop
   private let place: ListeningPlace
+  private let hub: Hub
   private let log: Hub.Logging
   private let status: @Sendable () async -> GatewayStatus
   private var acceptor: SocketAcceptor<StreamSocket>?
@@ -26,13 +27,16 @@ package actor StatusServer {
     loop.asUnownedSerialExecutor()
   }
 
-  /// - Parameter status: what is served.
+  /// - Parameters:
+  ///   - hub: the hub whose devices are shown; the server runs on its loop.
+  ///   - status: what is served.
   package init(
-    _ place: ListeningPlace, loop: Loop, log: @escaping Hub.Logging,
+    _ place: ListeningPlace, _ hub: Hub, log: @escaping Hub.Logging,
     _ status: @escaping @Sendable () async -> GatewayStatus
   ) {
     self.place = place
-    self.loop = loop
+    self.hub = hub
+    loop = hub.loop
     self.log = log
     self.status = status
   }
@@ -104,6 +108,11 @@ package actor StatusServer {
     let (type, body) =
       switch request.page {
       case .table: ("text/html; charset=utf-8", status.page)
+      case .heard:
+        (
+          "text/html; charset=utf-8",
+          GatewayStatus.page(status.name, heard: hub.here { $0.unconfigured })
+        )
       case .text: ("text/plain; charset=utf-8", status.text)
       case .metrics: ("text/plain; version=0.0.4; charset=utf-8", status.metrics)
       case .json: ("application/json", status.json + "\n")
