@@ -1,5 +1,6 @@
 """The gateway as a service: its command line, its status, signals, systemd, and what can go wrong."""
 
+import base64
 import contextlib
 import html
 import json
@@ -272,6 +273,72 @@ def heard_page(bench: Bench) -> None:
     expect(checked.returncode == 0, checked.stderr)
     gateway.send_signal(signal.SIGHUP)
     bench.connected("strap", *(line["name"] for line in found))
+    bench.end(gateway)
+
+
+def pair_page(bench: Bench) -> None:
+    """A device that shows a passkey is answered at the page, by those who have the token and from that page only."""
+    guarded = {"services": [{"uuid": "A000", "characteristics": [
+        {"uuid": "A001", "properties": ["read"], "value": "hex:07", "permissions": ["readAuthenticated"]}]}],
+        "name": "lock", "advertising": {"localName": "lock"}}
+    (bench.path / "lock.json").write_text(json.dumps(guarded))
+    shown = bench.path / "lock.shown"
+    with open(shown, "wb") as output:
+        bench.running.append(subprocess.Popen(
+            [bench.programs / "atto", "serve", bench.path / "lock.json", "--listen", "air:lock", "--io", "display",
+             "--json"], env=bench.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output))
+    port, token = free_port(), "correct-horse-battery"
+    bench.write(devices=[named("lock") | {"security": "high"}], metrics=f"127.0.0.1:{port}", askPasskeys=True,
+                pageToken=token)
+    bench.file.chmod(0o644)
+    bench.path.chmod(0o755)
+    checked = bench.run("--check", bench.file)
+    expect("other users of this machine can read its secrets" in checked.stderr, checked.stderr)
+    expect(checked.returncode == 0 and token not in checked.stdout + checked.stderr, checked)
+    gateway = bench.start()
+    line = bench.until(lambda: [l for l in shown.read_text().splitlines() if '"show"' in l], "the lock shows nothing")
+    passkey = json.loads(line[-1])["passkey"]
+
+    def basic(password: str) -> dict:
+        return {"Authorization": "Basic " + base64.b64encode(f"me:{password}".encode()).decode()}
+    good = basic(token)
+    for headers in ({}, basic(token[:-1]), basic(token[:-1] + "x"), basic(""), {"Authorization": f"Basic {token}"}):
+        expect(fetch(port, "/pair", **headers)[0] == 401, f"{headers}: not 401")
+    code, page = fetch(port, "/pair", **good)
+    expect(code == 200 and "<b>lock</b> pairs." in page and passkey not in page, page)
+    question = re.search('name="question" value="([0-9a-fA-F]{16})"', page).group(1)
+    expect("lock pairs and waits for an answer" in bench.run("status", "--control", bench.control).stdout, "no question")
+    expect(question not in fetch(port, "/")[1] + fetch(port, "/status.json")[1], "the question is public")
+
+    def post(body: str, length=None, **fields) -> bytes:
+        fields = {"Host": f"127.0.0.1:{port}", "Content-Length": length or len(body)} | good | fields
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items() if value is not None)
+        return exchange(port, f"POST /pair HTTP/1.1\r\n{lines}\r\n{body}".encode())
+    body = f"question={question}&answer={passkey}"
+    for code, answer in {
+            b"401": [post(body, **basic("wrong-horse-battery")), post(body, Authorization=None)],
+            b"403": [post(body, Origin="http://evil.example"), post(body, Origin="null"),
+                     post(body, Sec_Fetch_Site="cross-site"), post(body, Sec_Fetch_Site="same-site"),
+                     post(body, Host=None, Origin=f"http://127.0.0.1:{port}")],
+            b"421": [post(body, Host="evil.example", Origin="http://evil.example")],
+            b"413": [post(body, length=257), post("x" * 1_000_000)],
+            b"400": [post(body, length="-1"), post(body, length="x"), post(f"{body}&{body}"), post("a=b")]}.items():
+        for number, text in enumerate(answer):
+            expect(text.startswith(b"HTTP/1.1 " + code), f"{code} {number}: {text[:80]}")
+    wrong = post(f"question={'0' * 16}&answer={passkey}")
+    expect(b" 200 " in wrong and b"no device asks" in wrong, wrong)
+    expect(b"six digits" in post(f"question={question}&answer=yes"), "yes is no number")
+    expect(bench.status()["devices"][0]["state"] != "connected", "connected without an answer")
+    answered = post(body, Origin=f"http://127.0.0.1:{port}")
+    expect(b"Answered." in answered, answered)
+    bench.connected("lock")
+    expect(b"no device asks" in post(body), "a second answer")
+    expect(token not in bench.log.read_text(), "the token was logged")
+    bench.end(gateway)
+    bench.write(metrics=f"127.0.0.1:{port}")
+    gateway = bench.start()
+    bench.until(bench.status, "no status")
+    expect(fetch(port, "/pair", **good)[0] == 404, "a page without a token")
     bench.end(gateway)
 
 
@@ -583,7 +650,7 @@ def without_proc(bench: Bench) -> None:
 
 
 TESTS = [
-    command_line, completion, status_pages, heard_page, coming_back, reloading, sharing, service_manager, misfortunes,
+    command_line, completion, status_pages, heard_page, pair_page, coming_back, reloading, sharing, service_manager, misfortunes,
     interrupted, missing_folder, damaged_store, full_disk, read_only_disk, without_proc,
 ]
 

@@ -13,6 +13,22 @@ import Testing
 
   static let key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
+  @Test func theTokenOfThePage() throws {
+    let rest = #""name": "hall", "metrics": "127.0.0.1:9273", "askPasskeys": true"#
+    let token = "correct-horse-battery"
+    #expect(try Self.read(#"{\#(rest), "pageToken": "\#(token)"}"#).pageToken == token)
+    for (text, expected) in [
+      (#"{\#(rest), "pageToken": "fifteen-letters"}"#, "expected 16 to 128 characters"),
+      (#"{\#(rest), "pageToken": "with a space in it"}"#, "expected 16 to 128 characters"),
+      (#"{"name": "hall", "metrics": "127.0.0.1:9273", "pageToken": "\#(token)"}"#, "askPasskeys"),
+    ] {
+      let error = #expect(throws: ConfigurationError.self) { try Self.read(text) }
+      let words = try #require(error).description
+      #expect(words.contains(expected))
+      #expect(!words.contains(token) && !words.contains("fifteen") && !words.contains("a space"))
+    }
+  }
+
   @Test func sensors() throws {
     let mqtt = #""name": "hall", "mqtt": {"url": "mqtt://[::1]"}"#
     let address = #""address": "A4:C1:38:11:22:33""#

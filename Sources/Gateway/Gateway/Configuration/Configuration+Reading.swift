@@ -27,7 +27,7 @@ extension Configuration {
   static let keys = [
     "name", "adapters", "esphome", "mqtt", "devices", "sensors", "advertisements", "fleet",
     "endpoints",
-    "endpointsGroup", "store", "state", "metrics", "log", "limits", "askPasskeys",
+    "endpointsGroup", "store", "state", "metrics", "pageToken", "log", "limits", "askPasskeys",
   ]
 
   private init(_ field: ProfileField) throws(ProfileError) {
@@ -38,10 +38,17 @@ extension Configuration {
     mqtt = try object["mqtt"].map(MQTT.init)
     if let field = object["advertisements"] { advertisements = try Advertisements(field) }
     asksPasskeys = try object["askPasskeys"]?.bool ?? false
-    if asksPasskeys, mqtt == nil, esphome == nil {
+    metrics = try object["metrics"]?.listeningPlace
+    pageToken = try object["pageToken"]?.token
+    if pageToken != nil, metrics == nil || !asksPasskeys {
       throw ProfileError(
-        object.path / "askPasskeys", expected: "the key \"mqtt\" or \"esphome\" beside it",
-        found: "none")
+        object.path / "pageToken",
+        expected: "the keys \"metrics\" and \"askPasskeys\" beside it", found: "not both")
+    }
+    if asksPasskeys, mqtt == nil, esphome == nil, pageToken == nil {
+      throw ProfileError(
+        object.path / "askPasskeys",
+        expected: "the key \"mqtt\", \"esphome\" or \"pageToken\" beside it", found: "none")
     }
     fleet = try object["fleet"]?.name
     if fleet != nil, mqtt == nil {
@@ -59,7 +66,6 @@ extension Configuration {
     endpointsGroup = try object["endpointsGroup"]?.group
     store = try object["store"]?.filePath
     state = try object["state"]?.filePath
-    metrics = try object["metrics"]?.listeningPlace
     if let field = object["log"] {
       let words = LogLevel.allCases.map { "\($0)" }
       let word = try field.word(words)

@@ -16,6 +16,11 @@ extension Configuration {
       found.append(
         "metrics: everybody in the network can read them at \(metrics)\n"
           + "hint: \"metrics\": \"127.0.0.1:9273\", behind a server that asks for a password")
+      if pageToken != nil {
+        found.append(
+          "pageToken: browsers send it to \(metrics) in clear text\n"
+            + "hint: \"metrics\": \"127.0.0.1:9273\", behind a server with TLS")
+      }
     }
     if let mqtt {
       for broker in mqtt.brokers
@@ -40,6 +45,7 @@ extension Configuration {
   /// Whether a key or a passkey is in the file itself.
   private var hasSecrets: Bool {
     esphome?.key != nil && esphome?.keyFile == nil || devices.contains { $0.passkey != nil }
+      || pageToken != nil
       || sensors.contains { $0.bindKey != nil }
   }
 

@@ -32,6 +32,8 @@ package struct Configuration: Equatable, Sendable {
   package var state: String?
   /// Where metrics and the status page are served; nil: nowhere.
   package var metrics: ListeningPlace?
+  /// The password of the page at which people answer devices that pair; nil: there is no such page.
+  package var pageToken: String?
   /// The least serious messages that are logged.
   package var log = LogLevel.info
   package var limits = Limits()

@@ -18,6 +18,18 @@ extension ProfileField {
     }
   }
 
+  /// A password: 16 to 128 characters of ASCII without spaces. Errors do not show it.
+  var token: String {
+    get throws(ProfileError) {
+      let expected = "16 to 128 characters of ASCII without spaces"
+      let text = try string(expected)
+      guard 16...128 ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+        throw ProfileError(path, expected: expected, found: "another text")
+      }
+      return text
+    }
+  }
+
   static func isNameOctet(_ octet: UInt8) -> Bool {
     switch octet {
     case 0x2D, 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true

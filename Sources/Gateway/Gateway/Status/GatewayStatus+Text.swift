@@ -50,6 +50,7 @@ extension GatewayStatus {
     }
     for (name, status) in frontEnds { lines.append("\(name): \(status.words)") }
     if let storeFault { lines.append("bonds and services are not kept: \(storeFault)") }
+    for name in asking { lines.append("\(name) pairs and waits for an answer") }
     var rows = [Self.heads]
     for device in devices { rows.append(device.cells) }
     let widths = Self.heads.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -18,6 +18,11 @@ package struct GatewayStatus: Sendable {
   /// Why bonds and services are not kept; nil if they are.
   package var storeFault: String?
 
+  /// The names of devices that ask a question while they pair.
+  package var asking: [String] = []
+  /// Whether there is a page to answer them.
+  package var answersAtPage = false
+
   /// A device now.
   package struct DeviceStatus: Sendable {
     /// The configured name, or else the address.
@@ -54,7 +59,8 @@ extension Hub {
         status.advice = advice(for: device, status.heard)
         return status
       },
-      frontEnds: statuses, storeFault: storeFault.map { "\($0)" })
+      frontEnds: statuses, storeFault: storeFault.map { "\($0)" },
+      asking: openQuestions.map(\.device).sorted(), answersAtPage: configuration.pageToken != nil)
   }
 }
 

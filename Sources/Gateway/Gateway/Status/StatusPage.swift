@@ -17,13 +17,15 @@ extension GatewayStatus {
       lists += Self.item(name, status.words, isGood: status.isHealthy)
     }
     if let storeFault { lists += Self.item("store", storeFault, isGood: false) }
+    for name in asking { lists += Self.item(name, "pairs and waits for an answer", isGood: true) }
+    let pairing = answersAtPage ? "<a href=\"/pair\">Pairing</a> · " : ""
     return Self.page(
       name, refreshes: true,
       """
       <p>\(summary.escapedForMarkup)</p>
       <ul>\(lists)</ul>
       \(Self.table(Self.heads, devices.map(\.row)))
-      <p><a href="/heard">Other devices in range</a> · <a href="/metrics">Metrics</a> ·
+      <p>\(pairing)<a href="/heard">Other devices in range</a> · <a href="/metrics">Metrics</a> ·
       <a href="/status.json">JSON</a></p>
       """)
   }
@@ -81,6 +83,7 @@ extension GatewayStatus {
     .more td{border:0;padding-top:0}pre{white-space:pre-wrap;margin:0;padding:.5rem;background:#8882}\
     .bad b::after{content:" (failing)";color:#c33}\
     .connected td:nth-child(2){color:#284}.waiting td:nth-child(2){color:#a60}\
+    input,button{font:inherit;max-width:100%}\
     @media(max-width:60rem){thead{display:none}table,tbody,tr,td{display:block}\
     td{border:0;padding:.1rem 0}tr{border-top:1px solid #8884;padding:.4rem 0}.more{border:0}\
     td[data-head]::before{content:attr(data-head) " ";font-size:.75rem;font-weight:bold}}

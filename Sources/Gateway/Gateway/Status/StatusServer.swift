@@ -4,8 +4,8 @@ import AttoRadio
 import AttoStreams
 
 /// Serves the status over HTTP: pages at `/` and `/heard`, `/metrics` for Prometheus, `/status.json` and
-/// `/status.txt`. It reads only the request line and Host, changes nothing, and closes each connection after its
-/// response.
+/// `/status.txt`. At `/pair`, clients that have the configuration's token answer devices that pair. It changes
+/// nothing else, and closes each connection after its response.
 package actor StatusServer {
   /// Connections at one time. Beyond it the oldest is closed.
   static let clientLimit = 16
@@ -91,10 +91,12 @@ package actor StatusServer {
     guard let client = clients[id] else { return }
     do throws(StatusRequest.Refusal) {
       guard let request = try StatusRequest(client.request, isLocal: isLocal) else { return }
+      try authorize(request)
       client.stream.onOctets = { _ in }
       Task(executorPreference: loop.tasks) {
+        let result = await self.answer(request.page)
         let status = await self.status()
-        await self.send(request, status, to: id)
+        await self.send(request, status, result, to: id)
       }
     } catch {
       client.stream.onOctets = { _ in }
@@ -104,7 +106,32 @@ package actor StatusServer {
     }
   }
 
-  private func send(_ request: StatusRequest, _ status: GatewayStatus, to id: UInt64) {
+  private func authorize(_ request: StatusRequest) throws(StatusRequest.Refusal) {
+    switch request.page {
+    case .pair, .answer:
+      guard let token = hub.here({ $0.configuration.pageToken }) else { throw .notFound }
+      if !request.has(token) { throw .unauthorized }
+    case .table, .text, .metrics, .json, .heard: return
+    }
+  }
+
+  /// Answers a device that pairs.
+  ///
+  /// - Returns: the result for people; nil: the request has no answer.
+  private func answer(_ page: StatusRequest.Page) async -> String? {
+    guard case .answer(let question, let text) = page else { return nil }
+    guard let answer = PairingAnswer(text) else { return "Not accepted: enter one to six digits." }
+    do throws(GatewayError) {
+      try await hub.answer(question, answer)
+      return "Answered. The status shows whether the device has paired."
+    } catch {
+      return "Not accepted: \(error)"
+    }
+  }
+
+  private func send(
+    _ request: StatusRequest, _ status: GatewayStatus, _ result: String?, to id: UInt64
+  ) {
     let (type, body) =
       switch request.page {
       case .table: ("text/html; charset=utf-8", status.page)
@@ -112,6 +139,11 @@ package actor StatusServer {
         (
           "text/html; charset=utf-8",
           GatewayStatus.page(status.name, heard: hub.here { $0.unconfigured })
+        )
+      case .pair, .answer:
+        (
+          "text/html; charset=utf-8",
+          GatewayStatus.pairPage(status.name, hub.here { $0.openQuestions }, result)
         )
       case .text: ("text/plain; charset=utf-8", status.text)
       case .metrics: ("text/plain; version=0.0.4; charset=utf-8", status.metrics)
@@ -127,8 +159,11 @@ package actor StatusServer {
     let head =
       "HTTP/1.1 \(result)\r\nContent-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\n"
       + "Connection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-      + "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
-      + (result.hasPrefix("405") ? "Allow: GET, HEAD\r\n" : "") + "\r\n"
+      + "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+      + "base-uri 'none'; frame-ancestors 'none'\r\n"
+      + (result.hasPrefix("405") ? "Allow: GET, HEAD\r\n" : "")
+      + (result.hasPrefix("401") ? "WWW-Authenticate: Basic realm=\"atto-gateway\"\r\n" : "")
+      + "\r\n"
     return Array((hasBody ? head + body : head).utf8)
   }
 }
