@@ -36,13 +36,12 @@ extension Hub {
       return "no adapter scans: see the state of the adapters"
     }
     guard let heard, let hearing else {
-      if let address = match?.address, let other = self.address(heardAs: address.digits),
-        other.kind != address.kind, !radios.keys.contains(.air)
-      {
-        return "its address is of another kind: write \"address\": \"\(other)\""
-      }
       return "never heard: switch it on, bring it nearer, and disconnect it from other hosts"
         + (match?.address == nil ? ", or correct \"match\"" : "")
+    }
+    // On the virtual air all addresses are random ones.
+    if let address = match?.address, address.kind != heard.address.kind, hearing.adapter != .air {
+      return "its address is of another kind: write \"address\": \"\(heard.address)\""
     }
     if hearing.age > .zero {
       return "does not advertise: it is off, out of range, or connected to another host"
