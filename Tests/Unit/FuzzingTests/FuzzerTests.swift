@@ -109,6 +109,19 @@ import Testing
     #expect(failure.kind == .silent)
   }
 
+  /// A server that loses what comes after ten PDUs without a response.
+  @Test func theProbeAlsoComesAfterEightPDUs() async throws {
+    var row = 0
+    let peer = Peer { pdu in
+      row = pdu.first.map { Opcode($0).kind } == .request ? 0 : row + 1
+      return row > 10 ? nil : Peer.answer(pdu)
+    }
+    let fuzzer = Self.fuzzer("h19", "bad-write-command", "unsolicited")
+    let report = try await fuzzer.run(against: peer)
+    #expect(report.outcome == .survived)
+    #expect(fuzzer.attacks.count == 3)
+  }
+
   @Test func aServerThatSurvives() async throws {
     var fuzzer = Fuzzer()
     fuzzer.count = 300
