@@ -100,7 +100,9 @@ final class ServerTarget {
       guard let engine = conversation.engine, let model = conversation.judge.client,
         let level = SecurityLevel(rawValue: argument & 3 + 1), level > model.security.level
       else { return }
-      model.security = LinkSecurity(level: level, keySize: argument & 4 == 0 ? 16 : 7)
+      // A server is told of no key that is shorter than the one before: it asks only where it refuses.
+      let keySize = max(model.security.keySize, argument & 4 == 0 ? 16 : 7)
+      model.security = LinkSecurity(level: level, keySize: keySize)
       // Some links say so; of others the server has to ask.
       if argument & 8 == 0 || signs { engine.security = model.security }
     case 7: host.application.answerLate(argument)
