@@ -15,7 +15,9 @@ final class LinkSender {
   private let session: Session
   private let link: any Link
   private let socket: SocketLink?
-  let monitor: (@Sendable (MonitoredEvent) -> Void)?
+  /// The monitor of the options, and that of ``watch(_:)``.
+  @exclusivity(unchecked) private(set) var monitor: (@Sendable (MonitoredEvent) -> Void)?
+  private let given: (@Sendable (MonitoredEvent) -> Void)?
   private let loop: Loop
   /// The link had no room for the first PDU of the outbox.
   @exclusivity(unchecked) var isBlocked = false
@@ -31,7 +33,7 @@ final class LinkSender {
     self.session = session
     self.link = link
     self.socket = socket
-    self.monitor = monitor
+    (self.monitor, given) = (monitor, monitor)
     self.loop = loop
   }
 
@@ -82,6 +84,15 @@ final class LinkSender {
   }
 
   var isMonitored: Bool { monitor != nil }
+
+  /// Shows each PDU to a watcher too; nil: to no other.
+  func watch(_ watcher: (@Sendable (MonitoredPDU) -> Void)?) {
+    guard let watcher else { return monitor = given }
+    monitor = { [given] event in
+      given?(event)
+      if case .pdu(let pdu) = event { watcher(pdu) }
+    }
+  }
 
   /// Tells the monitor that the link has ended.
   func noteEnd(_ error: AttoError) { monitor?(.ended(error)) }

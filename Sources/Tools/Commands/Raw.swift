@@ -5,7 +5,7 @@ import AttoPeers
 
 /// `atto raw`: PDUs given in hex.
 package enum RawCommand: Command {
-  private static let time = Option.seconds(
+  static let time = Option.seconds(
     "for", default: 0.2, "How long to show what comes after the last PDU was sent."
   ).formerly("listen")
 
@@ -22,7 +22,11 @@ package enum RawCommand: Command {
     details: """
       After a request, the command waits for the response, at most --timeout, before it sends the next
       PDU. It answers nothing by itself: confirm an indication with 1e. At the end it shows what arrives
-      within the time of --for. In a session it opens a connection of its own.
+      within the time of --for.
+
+      In a session, raw HEX... uses the open connection, beside the session's own requests, and shows all
+      PDUs that pass meanwhile. The session confirms indications. raw ENDPOINT HEX... opens a connection of
+      its own.
       """,
     options: [time], groups: Connecting.options, runsInSession: true,
     examples: ["atto raw air:Strap 0a1500 0aff0f 3f00", "atto raw air:Strap 12130001 --for 5"])
@@ -52,7 +56,7 @@ package enum RawCommand: Command {
     connecting.noteUnchecked(connecting.options.security)
     var exchange = RawExchange(
       connection: connection, timeout: arguments[CommonOptions.timeout] ?? .seconds(30),
-      results: Results(arguments), loop: loop)
+      loop: loop, text: RawText(Results(arguments)))
     if let mtu = arguments[CommonOptions.mtu] { try await exchange.exchangeMTU(mtu) }
     var input: StandardInput?
     for pdu in pdus {
@@ -72,7 +76,7 @@ package enum RawCommand: Command {
       }
       defer { progress?.cancel() }
       while let more = try await exchange.receive(until: end) {
-        exchange.show("received", more)
+        exchange.show(more, isSent: false)
         await Terminal.room()
       }
     } catch {
@@ -85,10 +89,9 @@ package enum RawCommand: Command {
   private struct RawExchange {
     let connection: RawConnection
     let timeout: Duration
-    let results: Results
     let loop: Loop
     var mtu = 23
-    var exchange = ExchangeText()
+    var text: RawText
 
     mutating func exchangeMTU(_ offered: Int) async throws {
       let request = [
@@ -112,7 +115,7 @@ package enum RawCommand: Command {
 
     /// Sends a PDU. Returns the response to a request, after showing what arrived before it.
     mutating func send(_ pdu: [UInt8]) async throws -> [UInt8]? {
-      show("sent", pdu)
+      show(pdu, isSent: true)
       try await connection.send(pdu)
       guard let opcode = pdu.first.map({ Opcode($0) }), opcode.kind == .request else { return nil }
       let left = max(.zero, timeout - WaitingNote.delay)
@@ -120,7 +123,7 @@ package enum RawCommand: Command {
       defer { waiting.end() }
       let end = loop.now + timeout.inNanoseconds
       while let received = try await receive(until: end) {
-        show("received", received)
+        show(received, isSent: false)
         await Terminal.room()
         if let first = received.first, Opcode(first).kind == .response {
           agree(pdu, received)
@@ -151,12 +154,21 @@ package enum RawCommand: Command {
       return left > 0 ? try await connection.receive(within: .nanoseconds(left)) : nil
     }
 
-    mutating func show(_ direction: String, _ pdu: [UInt8]) {
-      let isSent = direction == "sent"
-      let text = exchange.text(pdu, mtu: isSent ? .max : mtu, isSent: isSent)
-      results.print(
-        "\(isSent ? ">" : "<") \(Shown.pdu(pdu))  \(text)",
-        json: ["direction": direction, "pdu": Shown.hex(pdu), "text": text])
-    }
+    mutating func show(_ pdu: [UInt8], isSent: Bool) { text.show(pdu, isSent: isSent, mtu: mtu) }
+  }
+}
+
+/// The PDUs of a connection, each as a line.
+struct RawText {
+  private let results: Results
+  private var exchange = ExchangeText()
+
+  init(_ results: Results) { self.results = results }
+
+  mutating func show(_ pdu: [UInt8], isSent: Bool, mtu: Int) {
+    let text = exchange.text(pdu, mtu: isSent ? .max : mtu, isSent: isSent)
+    results.print(
+      "\(isSent ? ">" : "<") \(Shown.pdu(pdu))  \(text)",
+      json: ["direction": isSent ? "sent" : "received", "pdu": Shown.hex(pdu), "text": text])
   }
 }

@@ -31,7 +31,7 @@ package struct SessionCommands: Sendable {
     }
 
     fileprivate init(other command: any (AttoCommandLine.Command & SendableMetatype).Type) {
-      (kind, takesTurns) = (.other(command), false)
+      (kind, takesTurns) = (.other(command), command is any HeldConnectionCommand.Type)
       description = command.description
     }
 
@@ -50,7 +50,17 @@ package struct SessionCommands: Sendable {
         let held = try await session.connection(name)
         try await command.init(arguments, for: held.endpoint).run(
           on: held.peer(on: session.loop, results: Results(arguments), place: arguments.place))
-      case .other(let command): try await command.run(arguments, on: session.loop)
+      case .other(let command):
+        if let command = command as? any (HeldConnectionCommand & SendableMetatype).Type {
+          guard !command.usesSession(arguments) else {
+            let held = try await session.connection(name)
+            return try await command.run(
+              arguments,
+              on: held.peer(on: session.loop, results: Results(arguments), place: arguments.place))
+          }
+          await arguments.place?.begun()
+        }
+        try await command.run(arguments, on: session.loop)
       }
     }
   }

@@ -403,6 +403,38 @@ def repeated_mistakes(bench):
         contains(done.err, *parts)
 
 
+@test("session: raw PDUs on the open connection, beside its own requests")
+def raw_pdus(bench):
+    server, endpoint = bench.serve("heart-rate.json")
+    session = JSONSession(bench, endpoint)
+    equal(session.ended("connect")[0][0]["mtu"], 23, "MTU")
+    found = session.ask(1, "raw", "0a0300", "0a", "52170001", "0aff0f", **{"for": 0.001})
+    equal([(row["direction"], row["pdu"]) for row in found], [
+        ("sent", "0a0300"), ("received", "0b4174746f205374726170"), ("sent", "0a"),
+        ("received", "010a000004"), ("sent", "52170001"), ("sent", "0aff0f"), ("received", "010aff0f01")])
+    # What the session subscribes to meanwhile is shown as well; afterwards nothing is.
+    session.send(2, "raw", "0a0300", **{"for": 1000})
+    session.line(lambda found: found.get("id") == 2 and found["result"]["direction"] == "received")
+    session.ask(3, "cancel", 2)
+    equal(session.ended(2)[1], {"id": 2, "done": True})
+    equal(session.ask(4, "read", 3), [{"handle": 3, "value": b"Atto Strap".hex()}])
+    contains(session.fail(5, "raw", "021700")["hints"][0], "mtu --exchange")
+    contains(session.fail(6, "raw", "0a0300", mtu=100)["message"], "--mtu requires an ENDPOINT")
+    contains(session.fail(7, "raw", "0a03zz")["message"], "0a03zz")
+    contains(session.fail(8, "raw", "12030041" + "41" * 30)["message"], "too long")
+    # A connection of its own, as before.
+    found = session.ask(9, "raw", endpoint, "021700", **{"for": 0.001})
+    equal([row["pdu"] for row in found], ["021700", "03f700"])
+    equal(session.running.end().code, 0, "status")
+    # Without a connection; and a peer that answers with nonsense.
+    ended = bench.run("session", input="raw 0a0300\n")
+    equal(ended.code, 2, repr(ended))
+    contains(ended.err, "there is no connection")
+    peer = bench.peer(lambda pdu: ["09ff"], name="nonsense")
+    ended = bench.run("session", peer.endpoint, input="raw 080100ffff0328\n")
+    equal(ended.code, 3, repr(ended))
+
+
 @test("session: a subscription in the background that falls short fails the script")
 def background_failure(bench):
     server, endpoint = bench.serve("heart-rate.json")
