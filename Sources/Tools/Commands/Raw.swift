@@ -44,16 +44,21 @@ package enum RawCommand: Command {
         "--security auto cannot be used with raw, because it repeats requests",
         hint: "name the security level")
     }
+    let isLE = if case .le = connecting.endpoint { true } else { false }
+    if !isLE, connecting.options.security > .low {
+      throw UsageError(
+        "raw raises the security of le: links only",
+        hint: "in a session: connect ENDPOINT --security LEVEL, and then raw HEX")
+    }
     let radio = try await connecting.radio(on: loop)
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
     let waiting = WaitingNote(connectingTo: connecting.endpoint, on: loop)
     defer { waiting.end() }
     let connection = try await RawConnection.connect(
-      to: connecting.endpoint, options: connecting.options, loop: loop)
+      to: connecting.endpoint, options: connecting.options, adapter: radio, loop: loop)
     waiting.end()
     defer { connection.close() }
-    connecting.noteUnchecked(connecting.options.security)
     var exchange = RawExchange(
       connection: connection, timeout: arguments[CommonOptions.timeout] ?? .seconds(30),
       loop: loop, text: RawText(Results(arguments)))

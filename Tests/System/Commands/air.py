@@ -224,6 +224,7 @@ def on_demand(b):
     b.refuses(1, ["Insufficient Encryption (0x0F)", "cannot be raised", "cannot be encrypted"],
               "read", at, "5", "--security", "auto")
     b.refuses(2, ["--security auto cannot be used with raw"], "raw", at, "0a0500", "--security", "auto")
+    b.refuses(2, ["raw raises the security of le: links only", "hint: in a session"], "raw", at, "0a0500", "--security", "high")
     b.serve(GUARDED, "--io", "none", endpoint="air:strap")
     b.refuses(1, ["Insufficient Encryption (0x0F)"], "read", "air:strap", "5")
     trace = b.run("read", "air:strap", "5", "--security", "auto", "--json", "--trace")

@@ -435,6 +435,16 @@ def raw_pdus(bench):
     equal(ended.code, 3, repr(ended))
 
 
+@test("session: raw PDUs on a link whose security was raised")
+def raw_pdus_secured(bench):
+    _, endpoint = bench.serve({"automatic": False, "services": [{"uuid": "A000", "characteristics": [
+        {"uuid": "A001", "properties": ["read"], "value": "hex:2a", "permissions": ["readAuthenticated"]}]}]},
+        "--io", "yes-no", "--yes", endpoint="air:Lock")
+    words = ["session", endpoint, "--io", "yes-no", "--yes"]
+    contains(bench.run(*words, "--security", "high", input="raw 0a0300 --for 0.001\n").out, "< 0b2a")
+    contains(bench.run(*words, input="raw 0a0300 --for 0.001\n").out, "< 010a030005")
+
+
 @test("session: a subscription in the background that falls short fails the script")
 def background_failure(bench):
     server, endpoint = bench.serve("heart-rate.json")
