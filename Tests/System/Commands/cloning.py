@@ -82,7 +82,7 @@ def tree(b):
             "[read]  = error: Read Not Permitted (0x02)",
             "[read, write]  = error: Insufficient Authentication (0x05)",
             "[read]  = error: Application Error (0x81)", "= 0709  23.11 °C",
-            "= 0efe2f27010000  sint16, exponent -2, unit 0x272F", "= 01  (ends in temperature)"]):
+            "= 0efe2f27010000  sint16, exponent -2, unit 0x272F °C", "= 01  (ends in temperature)"]):
         expect(line.endswith(end), f"{line!r} does not end in {end!r}")
     found, saved_profile, path = saved(b, at, "errors.json")
     values = found["services"][0]["characteristics"]
