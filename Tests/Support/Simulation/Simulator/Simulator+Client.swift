@@ -241,7 +241,7 @@ extension Simulator {
       pdu += Signature.compute(over: pdu.span.bytes, counter: counter, key: key)
     }
     let end = isSigned ? end : end.side.carrier(ofCommandsTo: target)
-    let fits = pdu.count <= end.judge.mtu
+    let fits = pdu.count <= end.judge.mtu && value.count <= 512
     let mayRefuse =
       end.session.bearer.outbox.byteCount >= end.session.bearer.configuration.outboxLimit
     end.judge.commands.append(pdu)
