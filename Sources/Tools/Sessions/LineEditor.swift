@@ -39,8 +39,15 @@ enum LineEditor {
       context.release()
       return nil
     }
-    Terminal.showPrompt { clineeditor_redisplay() }
+    Terminal.showPrompt(OutputQueue.Prompt(hide: erasing, show: { clineeditor_show() }))
     return lines
+  }
+
+  /// Hides prompt and line. Returns what erases them.
+  private static func erasing() -> [UInt8] {
+    var text = [CChar](repeating: 0, count: 32)
+    let count = clineeditor_hide(&text, text.count)
+    return text.prefix(Int(count)).map { UInt8(bitPattern: $0) }
   }
 
   /// Discards the line that is being typed.

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import select
+import struct
 import subprocess
 import termios
 import time
@@ -13,14 +14,15 @@ from harness import PATIENCE, contains, equal, expect, test
 class Shell:
     """`atto session` at a terminal."""
 
-    def __init__(self, bench, *words, editor=None):
+    def __init__(self, bench, *words, editor=None, columns=80, inside=None):
         self.terminal, inner = os.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
         self.before = termios.tcgetattr(inner)
         bench.environment.update(XDG_STATE_HOME=bench.path("state"), TERM="xterm")
         if editor is not None:
             bench.environment["ATTO_LINE_EDITOR"] = editor
         self.process = subprocess.Popen(
-            [bench.atto, "session", *words], env=bench.environment, stdin=inner, stdout=inner,
+            inside or [bench.atto, "session", *words], env=bench.environment, stdin=inner, stdout=inner,
             stderr=inner, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         self.inner = inner
@@ -120,6 +122,72 @@ def between_prompts(bench, editor):
         shell.shows(f"the {number}th\r\n", after="\x1b[K")
     shell.type("\x04")
     equal(shell.end(), 0, "status")
+
+
+def wrapped(bench, editor):
+    """A line that takes several rows leaves none of them among the results."""
+    bench.serve("heart-rate.json", endpoint="air:Strap")
+    shell = Shell(bench, "air:Strap", editor=editor, columns=40)
+    shell.shows("atto> ")
+    shell.type("subscribe 18\r")
+    shell.shows("0x0012  0048")
+    text = "e" * 100
+    shell.type(f"echo {text}")
+    # 6, 5 and 100 columns: the cursor is in the third row.
+    shell.shows("0x0012  0048", after="\r\x1b[2A\x1b[J")
+    shell.shows("0x0012  0048", after="\r\x1b[2A\x1b[J")
+    # At the beginning of the line, in the first row.
+    shell.type("\x01")
+    shell.shows("0x0012  0048", after="\r\x1b[K")
+    shell.type("\r")
+    shell.shows(f"{text}\r\n", after="\x1b[K")
+    shell.type("\x04")
+    equal(shell.end(), 0, "status")
+
+
+@test("session: a line of several rows, with libedit", needs=["libedit.so.2"])
+def wrapped_with_libedit(bench):
+    wrapped(bench, "libedit.so.2")
+
+
+@test("session: a line of several rows, with readline", needs=["libreadline.so.8"])
+def wrapped_with_readline(bench):
+    wrapped(bench, "libreadline.so.8")
+
+
+def suspended(bench, editor):
+    """Ctrl-Z gives the terminal to the shell as it was, and `fg` shows what was typed."""
+    shell = Shell(bench, editor=editor, inside=["bash", "--norc", "--noprofile", "--noediting", "-i"])
+    # The quotes keep the line itself from looking like the prompt.
+    shell.type("PS1='shell''> '\r")
+    shell.shows("shell> ")
+    settings = termios.tcgetattr(shell.inner)
+    shell.type("%s session\r" % bench.atto)
+    shell.shows("atto> ")
+    shell.type("echo half")
+    shell.shows("half")
+    shell.type("\x1a")
+    shell.shows("Stopped")
+    shell.shows("shell> ")
+    equal(termios.tcgetattr(shell.inner), settings, "the terminal's settings")
+    shell.type("fg\r")
+    shell.shows("atto> echo half")
+    shell.type(" and half\r")
+    shell.shows("half and half\r\n", after="\x1b[K")
+    shell.type("\x04")
+    shell.shows("shell> ")
+    shell.type("exit\r")
+    equal(shell.process.wait(PATIENCE), 0, "status")
+
+
+@test("session: stopped and continued, with libedit", needs=["libedit.so.2"])
+def suspended_with_libedit(bench):
+    suspended(bench, "libedit.so.2")
+
+
+@test("session: stopped and continued, with readline", needs=["libreadline.so.8"])
+def suspended_with_readline(bench):
+    suspended(bench, "libreadline.so.8")
 
 
 def end_at_once(bench, editor):

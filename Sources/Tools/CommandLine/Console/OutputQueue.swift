@@ -19,6 +19,21 @@ package final class OutputQueue: Sendable {
   /// The stack of the thread in bytes: address space counts where a process has little.
   private static let stack = 512 << 10
 
+  /// What a terminal shows below the pieces. Nothing else writes there between the two calls.
+  package struct Prompt: Sendable {
+    let hide: @Sendable () -> [UInt8]
+    let show: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - hide: returns what erases the prompt.
+    ///   - show: shows it again, at once or later.
+    package init(hide: @escaping @Sendable () -> [UInt8], show: @escaping @Sendable () -> Void) {
+      (self.hide, self.show) = (hide, show)
+    }
+  }
+
+  let prompt = Mutex<Prompt?>(nil)
+
   /// Unset while no loop runs, which must not wait for a reader.
   package static let usesThreads = Atomic<Bool>(true)
 
@@ -189,7 +204,11 @@ package final class OutputQueue: Sendable {
         rest.removeFirst()
         count += 1
       }
-      if let errno = Self.write(octets, to: descriptor) { return errno }
+      let prompt = prompt.withLock { $0 }
+      let erasing = prompt?.hide() ?? []
+      let errno = Self.write(erasing + octets, to: descriptor)
+      prompt?.show()
+      if let errno { return errno }
       written(octets.count, in: count)
     }
     return nil

@@ -107,32 +107,25 @@ package enum Terminal {
   }
 
   static func put(_ lines: [String], as style: Style, on queue: OutputQueue, mayDrop: Bool) {
-    // Results in a file leave the line of progress and the prompt where they are.
-    let redisplay = queue === errors || isOutputTerminal ? prompt.withLock { $0 } : nil
+    // Results in a file leave the line of progress where it is.
     if queue === errors || isOutputTerminal { clearProgress() }
     let isColorful = style == .help ? isOutputColorful : areErrorsColorful
     for line in lines {
       let text = isColorful ? style.apply(to: line.printable) : line.printable
-      let octets = Array((text + "\n").utf8)
-      // In one piece: the editor's thread may show the prompt at any time.
-      queue.append(redisplay == nil ? octets : eraseLine + octets, mayDrop: mayDrop)
+      queue.append(Array((text + "\n").utf8), mayDrop: mayDrop)
     }
-    if let redisplay { queue.whenBelow(0, redisplay) }
   }
 
-  /// Shows the prompt, and what is typed, below lines that are printed.
-  private static let prompt = Mutex<(@Sendable () -> Void)?>(nil)
   private static let eraseLine = Array("\r\u{1B}[K".utf8)
 
-  /// Keeps a prompt below the lines; nil: no more. Returns whether there was one.
-  ///
-  /// - Parameter redisplay: shows the prompt; called on any thread.
-  @discardableResult package static func showPrompt(_ redisplay: (@Sendable () -> Void)?) -> Bool {
-    prompt.withLock { prompt in
-      defer { prompt = redisplay }
-      return prompt != nil
-    }
+  /// Keeps a prompt below the lines on terminals; nil: no more. Returns whether there was one.
+  @discardableResult package static func showPrompt(_ new: OutputQueue.Prompt?) -> Bool {
+    if isOutputTerminal { output.prompt.withLock { $0 = new } }
+    if isatty(STDERR_FILENO) == 1 { errors.prompt.withLock { $0 = new } }
+    return hasPrompt.exchange(new != nil, ordering: .relaxed)
   }
+
+  private static let hasPrompt = Atomic<Bool>(false)
 
   /// Whether standard output is a terminal.
   package static let isOutputTerminal = isatty(STDOUT_FILENO) == 1
@@ -147,7 +140,7 @@ package enum Terminal {
 
   /// Replaces the line of progress (see ``ProgressLine``), unless earlier output is still pending.
   static func progress(_ text: String) {
-    guard errors.bytes == 0, !prompt.withLock({ $0 != nil }) else { return }
+    guard errors.bytes == 0, !hasPrompt.load(ordering: .relaxed) else { return }
     hasProgress.store(true, ordering: .relaxed)
     errors.append(eraseLine + Array(text.printable.utf8), mayDrop: true)
   }

@@ -2,6 +2,7 @@
 // or else the one that $ATTO_LINE_EDITOR names. Neither is needed to build.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 // Loads a library; 0 if it succeeds.
@@ -25,8 +26,12 @@ typedef struct {
 void clineeditor_run(const char *prompt, const char *history, clineeditor_callbacks callbacks);
 
 // These may be called from any thread. The editor...
-// ... prints prompt and line again.
-void clineeditor_redisplay(void);
+// ... leaves the screen to output: writes into `erasing` what to send first, which erases prompt and line
+// with all rows that they take; returns its length.
+int32_t clineeditor_hide(char *erasing, size_t capacity);
+// ... shows them again. Each call follows one of clineeditor_hide, on the same thread; between them the
+// editor writes nothing.
+void clineeditor_show(void);
 // ... discards the line.
 void clineeditor_discard(void);
 // ... ends.
