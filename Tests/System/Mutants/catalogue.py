@@ -13,6 +13,9 @@ class Fault:
     may: list
     # Makes the peer.
     make: object
+    # Of habits: the host at which it was seen, and what a long write says that it cannot do.
+    stack: str = ""
+    cannot: str = ""
 
     def missed(self, broken):
         return set(self.must) - broken
@@ -33,8 +36,11 @@ def adding(faults, correct):
 
 def table(faults):
     """The faults with their cases, as a table."""
-    lines = ["| Fault | Section | Found by | May break too |", "|---|---|---|---|"]
+    has_stacks = any(fault.stack for fault in faults)
+    lines = ["| Habit | Host | Section | Found by | May break too |", "|---|---|---|---|---|"] if has_stacks else [
+        "| Fault | Section | Found by | May break too |", "|---|---|---|---|"]
     for fault in faults:
         must, may = (" ".join(f"`{name}`" for name in names) for names in (fault.must, fault.may))
-        lines.append(f"| {fault.name} | {fault.section} | {must} | {may} |")
+        stack = f"{fault.stack} | " if has_stacks else ""
+        lines.append(f"| {fault.name} | {stack}{fault.section} | {must} | {may} |")
     return "\n".join(lines)

@@ -147,8 +147,13 @@ extension ServerCase {
       let pairs = same.prefix((bench.mtu - 1) / 4).map { octets($0.start) + octets($0.end) }
       let wanted: [UInt8] = [0x07] + pairs.joined()
       let response = try await bench.ask([0x06, 1, 0, 0xFF, 0xFF, 0x00, 0x28] + uuid)
+      let found = stride(from: 1, to: response.count, by: 4).map { response[$0...].prefix(4) }
+      let areRight = zip(found, same).allSatisfy { pair, group in
+        pair.count == 4 && number(pair) == group.start
+          && bench.known.isSameEnd(number(pair.dropFirst(2)), group.end)
+      }
       try bench.check(
-        response.count > 1 && wanted.starts(with: response) && (response.count - 1) % 4 == 0,
+        response.first == 0x07 && (1...pairs.count).contains(found.count) && areRight,
         "\(same.count) services were answered with \(bench.summary(response))", expected: wanted,
         got: response)
     },
