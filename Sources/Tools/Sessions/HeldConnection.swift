@@ -8,6 +8,8 @@ struct HeldConnection: Sendable {
   let endpoint: Endpoint
   let connection: Connection
   let store: StoreFile?
+  /// nil where a link has no parameters, or the adapter cannot be asked for them.
+  private let link: LinkReport?
   /// Whether it was opened with enhanced bearers, so that requests can run side by side.
   let hasSeveralBearers: Bool
   private let subscriptions = Subscriptions()
@@ -15,10 +17,10 @@ struct HeldConnection: Sendable {
   let holder: Task<Void, any Error>
 
   private init(
-    _ endpoint: Endpoint, _ connection: Connection, _ store: StoreFile?,
+    _ endpoint: Endpoint, _ connection: Connection, _ store: StoreFile?, _ link: LinkReport?,
     hasSeveralBearers: Bool, _ holder: Task<Void, any Error>
   ) {
-    (self.endpoint, self.connection, self.store) = (endpoint, connection, store)
+    (self.endpoint, self.connection, self.store, self.link) = (endpoint, connection, store, link)
     self.hasSeveralBearers = hasSeveralBearers
     self.holder = holder
   }
@@ -27,6 +29,8 @@ struct HeldConnection: Sendable {
   ///
   /// - Throws: what the connection fails with.
   static func open(_ connecting: Connecting, on loop: Loop) async throws -> HeldConnection {
+    // Before the link, whose parameters the kernel tells but once.
+    let link = try? await LinkReport(connecting.endpoint, on: loop)
     let (opened, continuation) = AsyncStream<(Connection, StoreFile?)>.makeStream()
     let holder = Task(executorPreference: loop.tasks) {
       defer { continuation.finish() }
@@ -39,7 +43,7 @@ struct HeldConnection: Sendable {
     return try await withTaskCancellationHandler {
       for await (connection, store) in opened {
         return HeldConnection(
-          connecting.endpoint, connection, store,
+          connecting.endpoint, connection, store, link,
           hasSeveralBearers: try await connection.bearers.count > 1, holder)
       }
       try await holder.value
@@ -55,7 +59,7 @@ struct HeldConnection: Sendable {
   ) -> ConnectedPeer {
     ConnectedPeer(
       connection: connection, endpoint: endpoint, store: store, results: results, loop: loop,
-      subscriptions: subscriptions, place: place)
+      subscriptions: subscriptions, place: place, link: link)
   }
 
   /// Closes the connection, and waits until its bond is saved.

@@ -72,7 +72,7 @@ package struct SessionCommands: Sendable {
   ]
   /// Commands that are used nowhere else.
   private static let onConnection: [any (ConnectionCommand & SendableMetatype).Type] = [
-    MTUCommand.self, SecurityCommand.self,
+    MTUCommand.self, SecurityCommand.self, LinkInfoCommand.self,
   ]
 
   /// In the order of `help`.

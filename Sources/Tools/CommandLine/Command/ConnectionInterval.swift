@@ -10,7 +10,7 @@ package struct ConnectionInterval: Sendable {
     "a time or a range from 7.5ms to 4000ms in steps of 1.25 ms, such as 15ms or 15ms-30ms"
 
   /// In units of 1.25 ms.
-  let range: ClosedRange<UInt16>
+  package let range: ClosedRange<UInt16>
 
   package init?(_ text: String) {
     let times = text.split(separator: "-", omittingEmptySubsequences: false).map(Self.units)

@@ -55,15 +55,17 @@ package struct ConnectedPeer: Sendable {
   package var subscriptions = Subscriptions()
   /// The session that holds the connection; nil if the command has opened it.
   package var place: (any SessionPlace)?
+  /// The parameters of the link that a session holds; nil where it has none.
+  package var link: LinkReport?
 
   package init(
     connection: Connection, endpoint: Endpoint, store: StoreFile?, results: Results, loop: Loop,
-    subscriptions: Subscriptions = Subscriptions(), place: (any SessionPlace)? = nil
+    subscriptions: Subscriptions = Subscriptions(), place: (any SessionPlace)? = nil,
+    link: LinkReport? = nil
   ) {
-    (
-      self.connection, self.endpoint, self.store, self.results, self.loop, self.subscriptions,
-      self.place
-    ) = (connection, endpoint, store, results, loop, subscriptions, place)
+    (self.connection, self.endpoint, self.store) = (connection, endpoint, store)
+    (self.results, self.loop, self.subscriptions) = (results, loop, subscriptions)
+    (self.place, self.link) = (place, link)
   }
 
   /// Notes that the command has done its work but to deliver values.

@@ -59,6 +59,29 @@ with Server("heart-rate"):
         least.write_text(before[0])
         most.write_text(before[1])
 
+    # In a session, which also changes the interval; one that the peripheral allows, or its kernel would
+    # ask for another one.
+    session = client("session", endpoint(), "--json")
+
+    def asked(number, **options):
+        session.say(json.dumps({"id": number, "command": "link-info", "options": options}))
+        while (line := json.loads(session.line() or "{}")) and line.get("id") != number:
+            pass
+        print(line)
+        return line
+
+    told = asked(1)["result"]
+    check(told["link"]["intervalMicroseconds"] == 50_000 and told["link"]["phy"] == "1M"
+          and told["link"]["source"] == "kernel" and "rssi" in told["link"], told)
+    check(told["link"]["dataLength"] == {"transmit": 27, "receive": 27}, told)
+    check(told["bearers"] == [{"number": 0, "mtu": 23}], told)
+    session.line()
+    told = asked(2, interval="37.5ms")["result"]
+    check(told["link"]["intervalMicroseconds"] == 37_500, told)
+    session.process.stdin.close()
+    check(session.wait() == 0, session.errors)
+    reset()
+
     # Without rights the rest is still told.
     program = "/run/tmp/atto-of-nobody"
     run(["cp", ATTO, program])
