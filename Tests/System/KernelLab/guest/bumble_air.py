@@ -9,8 +9,8 @@ host as a client, and what happens is a JSON object per line of standard output.
 
 `--devices` adds hosts with the same server, each an object: `name`, `address`, and if wanted `service`
 (a UUID to advertise), `passkey` (shows it when it pairs), `private` (advertises with a private address),
-`rssi` (how strong the kernel's controllers receive it), `notifications` (for each subscription), `eatt`, and
-`silent` (asks a question when a peer pairs, and nobody answers it). The commands `off NAME`, `on NAME` and
+`rssi` (how strong the kernel's controllers receive it), `notifications` (for each subscription), `eatt`
+(a number: so many enhanced bearers, of MTU 128), and `silent` (asks a question when a peer pairs, and nobody answers it). The commands `off NAME`, `on NAME` and
 `renew NAME` take one off the air, put it there again, and give it another private address. `unplug ADDRESS`
 and `plug ADDRESS` take a controller away from the kernel and give it back.
 
@@ -19,12 +19,13 @@ Run by the interpreter that has Bumble (see Tests/System/Interoperability/bumble
 
 import argparse
 import asyncio
+import collections
 import contextlib
 import json
 import os
 import sys
 
-from bumble import core, hci, l2cap, ll
+from bumble import att, core, hci, l2cap, ll
 from bumble.apps import bench
 from bumble.controller import Controller
 from bumble.core import AdvertisingData
@@ -140,9 +141,29 @@ class Person(PairingDelegate):
         return (await self.entries.get()).startswith("y")
 
 
+def scarce(manager, limit: int, mtu: int) -> None:
+    """Accepts so many enhanced bearers of this MTU, and refuses others for lack of resources, as hosts of
+    devices do."""
+    take = manager.on_l2cap_credit_based_connection_request
+    server = manager.le_coc_servers[att.EATT_PSM]
+    server.mtu = mtu
+    accepted = collections.Counter()
+
+    def asked(connection, cid, request):
+        accepted[connection.handle] += 1
+        if accepted[connection.handle] <= limit:
+            return take(connection, cid, request)
+        refusal = l2cap.L2CAP_Credit_Based_Connection_Response
+        manager.send_control_frame(connection, cid, refusal(
+            identifier=request.identifier, destination_cid=[0] * len(request.source_cid), mtu=mtu, mps=server.mps,
+            initial_credits=0, result=refusal.Result.SOME_CONNECTIONS_REFUSED_INSUFFICIENT_RESOURCES_AVAILABLE))
+
+    manager.on_l2cap_credit_based_connection_request = asked
+
+
 class BumbleHost:
     def __init__(
-            self, address: str, air: Air, capability, eatt: bool = False, name: str = "Bumble",
+            self, address: str, air: Air, capability, eatt: bool | int = False, name: str = "Bumble",
             service: str | None = None, passkey: int | None = None, private: bool = False,
             rssi: int | None = None, notifications: int = NOTIFICATIONS, silent: bool = False):
         self.name, self.service, self.private, self.rssi = name, service, private, rssi
@@ -155,7 +176,9 @@ class BumbleHost:
         host.set_packet_sink(controller)
         self.device = Device(
             host=host, config=DeviceConfiguration(
-                name=name, address=hci.Address(f"{address}/P"), eatt_enabled=eatt))
+                name=name, address=hci.Address(f"{address}/P"), eatt_enabled=bool(eatt)))
+        # True for as many as come.
+        self.bearers = None if eatt is True else int(eatt)
         # Its default is the same for all devices.
         self.device.irk = bytes(hci.Address(f"{address}/P")) * 2 + bytes(4)
         self.device.pairing_config_factory = lambda _: PairingConfig(
@@ -181,6 +204,8 @@ class BumbleHost:
             self.notify(connection)))
         self.device.on("connection", self.connected)
         await self.device.power_on()
+        if self.bearers:
+            scarce(self.device.l2cap_channel_manager, self.bearers, 128)
 
     async def advertise(self) -> None:
         data = [(AdvertisingData.COMPLETE_LOCAL_NAME, self.name.encode())]

@@ -5,10 +5,11 @@ from peers import *
 
 require_enhanced_channels()
 
-# Phones: one offers no enhanced bearers, one shows a question which nobody answers.
-PLAIN, SILENT = (f"00:BB:02:00:01:{number:02X}" for number in (1, 2))
+# Phones: one offers no enhanced bearers, one shows a question which nobody answers, one has a single bearer.
+PLAIN, SILENT, SCARCE = (f"00:BB:02:00:01:{number:02X}" for number in (1, 2, 3))
 PHONES = [{"name": "Plain", "address": PLAIN, "silent": True},
-          {"name": "Silent", "address": SILENT, "silent": True, "eatt": True}]
+          {"name": "Silent", "address": SILENT, "silent": True, "eatt": True},
+          {"name": "Scarce", "address": SCARCE, "eatt": 1}]
 
 with BumbleAir(1, "--eatt", "--devices", json.dumps(PHONES), host=True) as air:
     to = air.endpoint(None, 0)
@@ -41,6 +42,14 @@ with BumbleAir(1, "--eatt", "--devices", json.dumps(PHONES), host=True) as air:
 
     def phone(address: str) -> str:
         return f"le:{address}@hci{air.indexes[0]}"
+
+    # The habit of small devices: one bearer of MTU 128, and no room for another.
+    found = atto(
+        "read", phone(SCARCE), "2A00", "--bearers", 2, "--security", "medium", "--link-info")
+    print(found.errors)
+    check("Scarce" in found.output, found)
+    check("only 1 of 2 enhanced bearers" in found.errors and "1 (MTU 128)" in found.errors, found)
+    control.await_no_connections()
 
     # Who offers none is not asked to pair, and who does only with --bearers. Otherwise such phones drop the
     # link when the 30 s of pairing are over.
