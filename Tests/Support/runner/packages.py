@@ -52,12 +52,12 @@ SKIPPING = ["commands", "test"]
 # run or only with --all.
 PACKAGES = [
     ("libbluetooth-dev", file("/usr/include/bluetooth/bluetooth.h"), ["abi"]),
-    ("binutils", command("readelf"), ["libraries", "leaks", "embedded", "bindings", "package"]),
+    ("binutils", command("readelf"), ["libraries", "leaks", "embedded", "bindings", "package", "arm64"]),
     ("gcc", command("gcc"), ["embedded", "bindings", "package"]),
     ("g++", command("g++"), ["release"]),
     ("git", command("git"), ["architecture", "dependents", "changes", "environments"]),
     ("patch", command("patch"), ["broken"]),
-    ("python3-venv", has_venv, ["interoperability", "conformance", *LAB, "gateway", "python", "sensors", "site"]),
+    ("python3-venv", has_venv, ["interoperability", "conformance", *LAB, "gateway", "python", "sensors", "site", "arm64"]),
     ("libsqlite3-0", library("libsqlite3.so.0"), ["test", "commands", "hostile", *LAB, "snippets", "thread", "gateway"]),
     ("libsodium23", library("libsodium.so.23"), ["test", "thread", "fuzz", "gateway"]),
     ("libseccomp2", library("libseccomp.so.2"), ["gateway"]),
@@ -94,7 +94,7 @@ PACKAGES = [
     *cross_compiler("arm64", "aarch64-linux-gnu"),
     *cross_compiler("armhf", "arm-linux-gnueabihf"),
     *cross_compiler("riscv64", "riscv64-linux-gnu"),
-    ("qemu-user", command("qemu-arm"), ["embedded --all"]),
+    ("qemu-user", command("qemu-arm"), ["embedded --all", "arm64"]),
     # The kernel lab: a machine with Bluetooth under emulation, and bluetoothd as a peer in it.
     ("qemu-system-x86", command("qemu-system-x86_64"), LAB),
     ("busybox-static", file("/bin/busybox"), LAB),

@@ -227,6 +227,12 @@ def package():
     run(SYSTEM / "Packages" / "run", ROOT / ".build" / "release")
 
 
+@step(60 * 60, after=["tools"], is_short=False, is_default=False, shows=r"^\w+: |^README")
+def arm64():
+    """The programs for arm64, under an emulator. Only where it is named: they are built, and 0.6 GB fetched."""
+    run(SYSTEM / "Arm64" / "run", "conformance", "mutants", "hostile", "python")
+
+
 @step(4 * 60 * 60, after=["tools"], is_short=False, is_default=False, shows=r"^ *\w+ +(user|root) ")
 def environments():
     """What a new user does, in fresh Debian systems. Only where it is named."""
