@@ -39,7 +39,7 @@ extension Target {
     let tested: [Dependency] = [
       "AttoATT", "AttoGATT", "AttoSimulation", "AttoFormats", "AttoText", "AttoRadio",
       "AttoVirtualRadio", "AttoStore", "Atto", "AttoLinks", "AttoLinkTiming", "AttoConformance",
-      "AttoESPHome", "AttoGateway", "AttoMQTT",
+      "AttoESPHome", "AttoGateway", "AttoMQTT", "AttoStreams",
     ]
     let path = "Tests/System/Fuzz"
     return isFuzzing
@@ -187,7 +187,7 @@ let package = Package(
       name: "AttoESPHome",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoGATT", "AttoGateway", "AttoLinks", "AttoRadio",
-        "AttoStreams", "CAttoSodium",
+        "AttoStreams", "AttoText", "CAttoSodium",
       ],
       path: "Sources/Gateway/ESPHome", swiftSettings: common + inheriting),
     .executableTarget(
@@ -369,7 +369,7 @@ let package = Package(
       "ESPHomeTests",
       [
         "AttoESPHome", "AttoGateway", "AttoTesting", "AttoEventLoop", "AttoLinks", "AttoRadio",
-        "CAttoLinux",
+        "AttoStreams", "CAttoLinux",
       ]),
     // Like the examples, these are built without our settings, as applications are.
     .testTarget(

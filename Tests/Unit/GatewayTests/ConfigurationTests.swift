@@ -108,6 +108,20 @@ import Testing
     #expect(configuration.devices[2].match.company == 0x59)
   }
 
+  @Test func mdnsIsOnWhereOthersCanConnect() throws {
+    for (keys, isAnnounced) in [
+      (#""key": "\#(Self.key)""#, true), (#""encryption": false"#, false),
+      (#""key": "\#(Self.key)", "mdns": false"#, false),
+      (#""encryption": false, "mdns": true"#, true),
+      (#""key": "\#(Self.key)", "listen": "[::1]:1""#, false),
+      (#""key": "\#(Self.key)", "listen": "192.0.2.1:1""#, true),
+    ] {
+      let text = #"{"name": "a", "esphome": {"# + keys + "}}"
+      #expect(
+        try Configuration(json: Array(text.utf8)).esphome?.isAnnounced == isAnnounced, "\(text)")
+    }
+  }
+
   @Test func theNameIsTheHosts() throws {
     let name = try #require(HostName.gatewayName)
     #expect(try Self.read("{}").name == name)

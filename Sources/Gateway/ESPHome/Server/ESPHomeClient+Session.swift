@@ -9,6 +9,7 @@ extension ESPHomeClient {
   static let (major, minor): (UInt32, UInt32) = (1, 15)
   /// The release of ESPHome that has it.
   static let esphomeVersion = "2026.11.0"
+  static let project = "atto.gateway"
   /// Passive scanning, connections, remote caching, pairing, clearing of caches, raw advertisements,
   /// scanner state and mode, connection parameters.
   static let featureFlags: UInt32 = 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128
@@ -48,7 +49,7 @@ extension ESPHomeClient {
     return DeviceInfo(
       name: identity.name, friendlyName: identity.friendlyName, address: identity.addressText,
       esphomeVersion: Self.esphomeVersion, model: "atto-gateway", manufacturer: "Atto",
-      projectName: "atto.gateway", projectVersion: Version.number, featureFlags: Self.featureFlags,
+      projectName: Self.project, projectVersion: Version.number, featureFlags: Self.featureFlags,
       bluetoothAddress: identity.addressText, isEncrypted: server.configuration.key != nil)
   }
 

@@ -41,6 +41,7 @@ package actor ESPHomeServer: FrontEnd {
   private var acceptor: SocketAcceptor<StreamSocket>?
   private var refusals: [ObjectIdentifier: Refusal] = [:]
   private var place: String?
+  private var announcer: Announcer?
   private var clientsServed = 0
   var advertisementsDropped: UInt64 = 0
   var advertising: Task<Void, Never>?
@@ -95,6 +96,7 @@ package actor ESPHomeServer: FrontEnd {
       .notice,
       "listening at \(place ?? "?") as \(identity.addressText), "
         + (configuration.key == nil ? "without encryption" : "encrypted"))
+    announce()
     defer { stop() }
     await withDiscardingTaskGroup { group in
       group.addTask { await self.followConnections() }
@@ -110,6 +112,18 @@ package actor ESPHomeServer: FrontEnd {
     }
   }
 
+  private func announce() {
+    guard configuration.isAnnounced, case .internet(let host, let port) = configuration.listen
+    else { return }
+    let chosen = place.flatMap { $0.split(separator: ":").last }.flatMap { UInt16($0) }
+    let announcer = Announcer(
+      identity.service(port: chosen ?? port, isEncrypted: configuration.key != nil),
+      digits: identity.digits, listening: host, on: loop
+    ) { [weak self] level, text in self?.log(level, text) }
+    self.announcer = announcer
+    announcer.start()
+  }
+
   package func status() async -> FrontEndStatus {
     let established = clients.values.count { $0.here { $0.isEstablished } }
     return FrontEndStatus(
@@ -122,6 +136,8 @@ package actor ESPHomeServer: FrontEnd {
   }
 
   private func stop() {
+    announcer?.stop()
+    announcer = nil
     acceptor?.stop()
     acceptor = nil
     place = nil

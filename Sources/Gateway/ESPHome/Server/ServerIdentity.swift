@@ -1,3 +1,4 @@
+import Atto
 import AttoGateway
 
 /// Who a server says it is.
@@ -19,5 +20,16 @@ package struct ServerIdentity: Equatable, Sendable {
     let digits = Array(digits.uppercased())
     return stride(from: 0, to: 12, by: 2).map { String(digits[$0...($0 + 1)]) }
       .joined(separator: ":")
+  }
+
+  /// What mDNS tells about the server, in the words of ESPHome's devices. Home Assistant needs `mac`.
+  func service(port: UInt16, isEncrypted: Bool) -> AnnouncedService {
+    AnnouncedService(
+      name: name, port: port,
+      texts: [
+        ("friendly_name", friendlyName), ("version", ESPHomeClient.esphomeVersion),
+        ("mac", digits), ("platform", "linux"), ("board", "linux"), ("network", "ethernet"),
+        ("project_name", ESPHomeClient.project), ("project_version", Version.number),
+      ] + (isEncrypted ? [("api_encryption", "Noise_NNpsk0_25519_ChaChaPoly_SHA256")] : []))
   }
 }

@@ -162,7 +162,7 @@ extension Configuration.Advertisements {
 }
 
 extension Configuration.ESPHome {
-  static let keys = ["listen", "key", "keyFile", "encryption", "friendlyName", "clients"]
+  static let keys = ["listen", "key", "keyFile", "encryption", "friendlyName", "clients", "mdns"]
 
   fileprivate init(_ field: ProfileField) throws(ProfileError) {
     let object = try ProfileObject(field, keys: Self.keys)
@@ -173,6 +173,7 @@ extension Configuration.ESPHome {
     }
     friendlyName = try object["friendlyName"]?.text(limit: 120)
     clients = try object["clients"]?.integer(1...256) ?? clients
+    mdns = try object["mdns"]?.bool
     let isEncrypted = try object["encryption"]?.bool ?? true
     switch (object["key"], object["keyFile"]) {
     case (let field?, nil): key = try field.key(try field.string("32 octets in base64"))

@@ -85,6 +85,9 @@ package struct Configuration: Equatable, Sendable {
     package var friendlyName: String?
     /// Clients at one time, 1 to 256.
     package var clients = 16
+    /// Whether mDNS announces the server; nil: if other machines can reach it.
+    package var mdns: Bool?
+    package var isAnnounced: Bool { mdns ?? !listen.isLocal }
 
     package init() {}
   }

@@ -38,6 +38,7 @@
 #include "CLinuxBluetooth.h"
 #include "CLinuxEpoll.h"
 #include "CLinuxManagement.h"
+#include "CLinuxMulticast.h"
 #include "CLinuxProcess.h"
 #include "CLinuxSocket.h"
 #include "CLinuxSignal.h"

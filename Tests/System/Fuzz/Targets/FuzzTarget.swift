@@ -11,7 +11,7 @@ import AttoFormats
 /// `Fixtures/crashers`, where ordinary tests find it, too.
 enum FuzzTarget: String, CaseIterable {
   case pdu, bearer, server, client, discovery, profile, transcript, advertising, air, store, text,
-    capture, esphome, mqtt, broker
+    capture, esphome, mqtt, broker, mdns
 
   /// Runs one input; ends the process if a rule is broken.
   func take(_ input: [UInt8]) {
@@ -31,6 +31,7 @@ enum FuzzTarget: String, CaseIterable {
     case .esphome: ESPHomeTarget.take(input)
     case .mqtt: MQTTTarget.take(input)
     case .broker: BrokerTarget.take(input)
+    case .mdns: MDNSTarget.take(input)
     }
   }
 
@@ -53,6 +54,7 @@ enum FuzzTarget: String, CaseIterable {
     case .esphome: ESPHomeTarget.seeds
     case .mqtt: MQTTTarget.seeds
     case .broker: BrokerTarget.seeds
+    case .mdns: MDNSTarget.seeds
     }
   }
 }
