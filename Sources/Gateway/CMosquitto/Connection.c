@@ -22,6 +22,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -578,10 +579,26 @@ static void turn(connection *c) {
   flush_output(c);
 }
 
+// Of root's privileges only the one to read the files that the configuration names stays. Where the gateway is not
+// root, this process has none anyway.
+static void drop_privileges(void) {
+  const uint32_t kept = 1u << CAP_DAC_READ_SEARCH;
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct sets[2];
+  if (syscall(SYS_capget, &header, sets) < 0) return;
+  if (!(sets[0].permitted & ~kept) && !sets[1].permitted) return;
+  sets[0].permitted &= kept;
+  sets[0].effective &= kept;
+  sets[0].inheritable = 0;
+  memset(&sets[1], 0, sizeof sets[1]);
+  syscall(SYS_capset, &header, sets);
+}
+
 // Gives up what this process does not need.
 static void confine(void) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  drop_privileges();
   // No core file has the password.
   prctl(PR_SET_DUMPABLE, 0);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});

@@ -41,8 +41,9 @@ def allowed_calls() -> set:
     for but, names in re.findall(r"^SystemCallFilter=(~?)(.*)$", UNIT.read_text(), re.M):
         listed = calls(names.split())
         allowed = allowed - listed if but else allowed | listed
-    # The unit's user is not root, for whom SQLite gives its new files to the owner of the store.
-    return allowed | {"fchown"} if os.geteuid() == 0 else allowed
+    # The unit's user is not root, for whom SQLite gives its new files to the owner of the store, and who has
+    # privileges to drop.
+    return allowed | {"fchown", "capset"} if os.geteuid() == 0 else allowed
 
 
 def write_filter(file) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import socket
@@ -419,6 +420,8 @@ def process(bench: mqtt.Bench) -> None:
     last = child()
     words = pathlib.Path(f"/proc/{last}/status").read_text()
     tally.check("NoNewPrivs:\t1" in words, "no new privileges", words)
+    # At most CAP_DAC_READ_SEARCH, whoever runs the gateway.
+    tally.check(re.search(r"^CapPrm:\t0{15}[04]$", words, re.M) is not None, "no privileges", words)
     limits = pathlib.Path(f"/proc/{last}/limits").read_text()
     tally.check("Max core file size        0 " in limits, "no core file", limits)
     bound = next(line for line in limits.splitlines() if line.startswith("Max address space")).split()[3]
