@@ -39,7 +39,7 @@ FULL = Image(installed=(
     "bash-completion", "gcc", "libc6-dev", "libsqlite3-0", "man-db", "pkg-config", "python3", "systemd"))
 # The packages and the files of debian:bookworm-slim, and what the packages depend on.
 SLIM = Image(
-    downloaded=("python3", "systemd"),
+    downloaded=("python3", "systemd", "ca-certificates", "libmosquitto1", "libsodium23", "libsqlite3-0"),
     excluded=("path-exclude /usr/share/doc/*", "path-include /usr/share/doc/*/copyright",
               *(f"path-exclude /usr/share/{name}/*" for name in ("info", "lintian", "locale", "man"))))
 
