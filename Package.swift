@@ -172,7 +172,7 @@ let package = Package(
       name: "AttoMQTT",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoGateway",
-        "AttoLinks", "AttoSensors",
+        "AttoLinks", "AttoRadio", "AttoSensors",
         "AttoStore", "AttoStreams", "CAttoLinux", "CAttoMosquitto",
       ],
       path: "Sources/Gateway/MQTT", swiftSettings: common + inheriting),

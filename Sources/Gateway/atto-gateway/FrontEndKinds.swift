@@ -18,6 +18,7 @@ extension FrontEndKind {
       isSame: {
         $0.mqtt == $1.mqtt && $0.name == $1.name && $0.fleet == $1.fleet && $0.state == $1.state
           && $0.advertisements == $1.advertisements && $0.sensors == $1.sensors
+          && $0.presence == $1.presence
           && $0.limits.connections == $1.limits.connections
           && ($0.metrics == $1.metrics || $0.mqtt?.homeAssistant != true)
       },

@@ -482,6 +482,42 @@ def sensors(bench: Bench) -> None:
     bench.until(lambda: not any("cellar" in topic for topic in retained(bench)), "a removed sensor is cleared")
 
 
+def presence(bench: Bench) -> None:
+    """Devices that are home or away: by address, by the key of a private address, and by iBeacon."""
+    tally = bench.tally
+    bench.broker()
+    listener = bench.listener()
+    # The address and the key are sample data of the specification (Vol 3, Part H, D.7).
+    beacon = "004c:0215e2c56db5dffb48d2b060d0f5a71096e000010002c5"
+    uuid = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"
+    advertise = [bench.programs / "atto", "advertise"]
+    tag = bench.start(*advertise, "air:C0:00:00:00:00:05", "--name", "Tag", log="tag.log")
+    bench.start(*advertise, "air:70:81:94:0D:FB:AA", "--manufacturer", beacon, log="phone.log")
+    gateway = bench.gateway(devices=[], broker={"homeAssistant": True}, others={"presence": [
+        {"name": "tag", "address": "C0:00:00:00:00:05", "awaySeconds": 10},
+        {"name": "phone", "irk": "ec0234a357c8ad05341010a60a397d9b", "awaySeconds": 10},
+        {"name": "bag", "iBeacon": {"uuid": uuid, "major": 1, "minor": 2}, "awaySeconds": 10},
+        {"name": "lost", "iBeacon": {"uuid": uuid, "major": 2}, "awaySeconds": 10}]})
+    topic = "atto/hall/{}/presence".format
+    for name in ("tag", "phone", "bag"):
+        found = json.loads(listener.on(topic(name)).payload)
+        tally.equal((found["state"], found["rssi"], found["via"]), ("home", -50, "hall"), name)
+    tally.equal(json.loads(listener.on(topic("lost")).payload)["state"], "not_home", "one that never comes")
+    told = retained(bench)["homeassistant/device_tracker/atto_hall_phone/presence/config"]
+    tally.equal((told["source_type"], told["json_attributes_topic"]), ("bluetooth_le", topic("phone")), "announced")
+    bench.kill(tag)
+    away = json.loads(listener.on(topic("tag"), lambda m: b"not_home" in m.payload).payload)
+    tally.check("rssi" not in away, "away", away)
+    bench.start(*advertise, "air:C0:00:00:00:00:05", "--name", "Tag", log="tag.log")
+    listener.on(topic("tag"), lambda m: b'"home"' in m.payload)
+    tally.equal(retained(bench)[topic("phone")]["state"], "home", "the others stay")
+    bench.kill(gateway)
+    bench.gateway(devices=[], broker={"homeAssistant": True}, others={"presence": [
+        {"name": "tag", "address": "C0:00:00:00:00:05"}]})
+    bench.until(lambda: not any("phone" in topic for topic in retained(bench)), "a removed device is cleared")
+    tally.check(topic("tag") in retained(bench), "the other is kept")
+
+
 def certificates(path: pathlib.Path) -> None:
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=path, check=True, capture_output=True)
@@ -1104,7 +1140,7 @@ def controls(bench: Bench) -> None:
 
 
 TESTS = [
-    everything, controls, restarts, names, passkeys, any_device, sensors, security, refusals, alpn, gateway_dies,
+    everything, controls, restarts, names, passkeys, any_device, sensors, presence, security, refusals, alpn, gateway_dies,
     broker_restarts, burst, full_disk, queue_later, fleet,
 ]
 

@@ -108,6 +108,48 @@ import Testing
     #expect(configuration.devices[2].match.company == 0x59)
   }
 
+  @Test func presence() throws {
+    let text = #"""
+      {"name": "a", "mqtt": {"url": "mqtt://b"}, "presence": [
+        {"name": "tag", "address": "C0:00:00:00:00:05", "awaySeconds": 60},
+        {"name": "phone", "irk": "ec0234a357c8ad05341010a60a397d9b"},
+        {"name": "watch", "irk": "m305CqYQEDQFrchXozQC7A=="},
+        {"name": "bag", "iBeacon": {"uuid": "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0", "major": 1}}]}
+      """#
+    // The same key in both forms is one device.
+    #expect(throws: ConfigurationError.self) { try Configuration(json: Array(text.utf8)) }
+    let other = text.replacing("m305Cq", with: "n305Cq")
+    let found = try Configuration(json: Array(other.utf8)).presence
+    #expect(found.map(\.name) == ["tag", "phone", "watch", "bag"])
+    #expect(found[0].awayTime == .seconds(60) && found[1].awayTime == .seconds(180))
+    guard case .key(let key) = found[2].identity, case .beacon(let uuid, 1, nil) = found[3].identity
+    else {
+      Issue.record("\(found)")
+      return
+    }
+    #expect(key.prefix(2) == [0xEC, 0x02] && key.last == 0x9F && uuid.prefix(2) == [0xE2, 0xC5])
+    for (member, message) in [
+      (#"{"name": "x"}"#, "found none"), (#"{"name": "x", "irk": "00"}"#, "16 octets"),
+      (#"{"name": "x", "irk": "0", "address": "C0:00:00:00:00:05"}"#, "16 octets"),
+      (
+        #"{"name": "x", "iBeacon": {"uuid": "180F"}, "address": "C0:00:00:00:00:05"}"#,
+        "found several"
+      ),
+      (#"{"name": "x", "iBeacon": {"uuid": "180F", "major": 65536}}"#, "65535"),
+      (#"{"name": "x", "address": "C0:00:00:00:00:05", "awaySeconds": 9}"#, "10"),
+    ] {
+      let text = #"{"name": "a", "mqtt": {"url": "mqtt://b"}, "presence": [\#(member)]}"#
+      do {
+        _ = try Configuration(json: Array(text.utf8))
+        Issue.record("accepted: \(member)")
+      } catch {
+        #expect("\(error)".contains(message), "\(error)")
+      }
+    }
+    let alone = #"{"name": "a", "presence": [{"name": "x", "address": "C0:00:00:00:00:05"}]}"#
+    #expect(throws: ConfigurationError.self) { try Configuration(json: Array(alone.utf8)) }
+  }
+
   @Test func mdnsIsOnWhereOthersCanConnect() throws {
     for (keys, isAnnounced) in [
       (#""key": "\#(Self.key)""#, true), (#""encryption": false"#, false),

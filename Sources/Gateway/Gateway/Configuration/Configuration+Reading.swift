@@ -25,7 +25,8 @@ extension Configuration {
   }
 
   static let keys = [
-    "name", "adapters", "esphome", "mqtt", "devices", "sensors", "advertisements", "fleet",
+    "name", "adapters", "esphome", "mqtt", "devices", "sensors", "presence", "advertisements",
+    "fleet",
     "endpoints",
     "endpointsGroup", "store", "state", "metrics", "pageToken", "log", "limits", "askPasskeys",
   ]
@@ -96,6 +97,15 @@ extension Configuration {
         throw ProfileError(
           field.path, expected: "the key \"mqtt\" beside it: readings go to a broker", found: "none"
         )
+      }
+    }
+    if let field = object["presence"] {
+      presence = try PresenceConfiguration.list(
+        field, besides: devices.map(\.name) + sensors.map(\.name))
+      guard presence.isEmpty || mqtt != nil else {
+        throw ProfileError(
+          field.path, expected: "the key \"mqtt\" beside it: presence goes to a broker",
+          found: "none")
       }
     }
   }

@@ -46,7 +46,7 @@ extension Configuration {
   private var hasSecrets: Bool {
     esphome?.key != nil && esphome?.keyFile == nil || devices.contains { $0.passkey != nil }
       || pageToken != nil
-      || sensors.contains { $0.bindKey != nil }
+      || sensors.contains { $0.bindKey != nil } || presence.contains(where: \.hasKey)
   }
 
   /// Whether the mode of a file, and of each folder above it, lets every user read it.

@@ -15,6 +15,8 @@ package struct Configuration: Equatable, Sendable {
   package var devices: [DeviceConfiguration] = []
   /// Devices whose advertisements carry their readings.
   package var sensors: [SensorConfiguration] = []
+  /// Devices whose presence is published.
+  package var presence: [PresenceConfiguration] = []
   /// Whether passkeys and comparisons that the configuration does not answer are asked over the front ends.
   package var asksPasskeys = false
   /// What becomes of advertisements.

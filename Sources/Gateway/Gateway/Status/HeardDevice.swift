@@ -102,7 +102,10 @@ extension Hub {
 
   /// The devices on the air that the configuration does not have, the strongest first.
   package var unconfigured: [HeardDevice] {
-    let sensors = Set(configuration.sensors.map(\.address.value))
+    let present = configuration.presence.compactMap { device -> UInt64? in
+      if case .address(let address) = device.identity { address.value } else { nil }
+    }
+    let sensors = Set(configuration.sensors.map(\.address.value) + present)
     let addresses = Set(named.values.compactMap { $0.here { $0.address?.value } })
     let matches = configuration.devices.map(\.match)
     return presentDevices.sorted { $0.discovery.rank > $1.discovery.rank }

@@ -9,6 +9,7 @@ extension MQTTFrontEnd {
     for heard in batch {
       heardInFleet(heard.discovery)
       heardSensor(heard)
+      heardPresence(heard)
       if advertisements.forward, advertisements.allows(heard.discovery) { forward(heard) }
     }
   }

@@ -10,6 +10,7 @@ extension MQTTFrontEnd {
   func publishState() {
     forgetSensors()
     announceOwn()
+    announcePresence()
     for session in sessions.values {
       for message in session.announced.values { publisher?.send(message) }
       if fleet == nil || session.use != nil { publishStatus(of: session) }
@@ -49,10 +50,14 @@ extension MQTTFrontEnd {
         $0.configuration.devices.map(\.name) + $0.configuration.sensors.map(\.name)
       } + sessions.keys
     let current = devices.map { names.status(of: $0) }.map { $0.dropLast("status".count) }
-    let nodes = Set(devices.compactMap { homeAssistant?.node(of: $0)[...] })
+    let present = presence.sessions.map(\.configuration.name)
+    let presences = Set(present.map { names.presence(of: $0) })
+    let nodes = Set(
+      devices.compactMap { homeAssistant?.node(of: $0)[...] }
+        + present.compactMap { homeAssistant?.presenceNode(of: $0)[...] })
     let controls = fleetName == nil ? staleControls : []
     clear { topic in
-      if topic == names.status || topic == names.state { return false }
+      if topic == names.status || topic == names.state || presences.contains(topic) { return false }
       if controls.contains(topic) { return true }
       if let fleet = names.fleet, topic.hasPrefix(fleet + "/") {
         return topic.dropFirst(fleet.count + 1) != gateway[...]

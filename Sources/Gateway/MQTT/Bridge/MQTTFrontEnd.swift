@@ -37,6 +37,8 @@ package actor MQTTFrontEnd: FrontEnd {
   var sessions: [String: DeviceSession] = [:]
   /// Sensors by the digits of their address.
   var sensors: [UInt64: SensorSession]
+  var presence: PresenceTable
+  var presenceTimer: LoopTimer?
   var clock = WallTime.Clock()
   var underway: [Int: Underway] = [:]
   var lastRequest = 0
@@ -81,6 +83,9 @@ package actor MQTTFrontEnd: FrontEnd {
     advertisements = configuration.advertisements
     sensors = Dictionary(
       configuration.sensors.map { ($0.address.value, SensorSession($0)) }, uniquingKeysWith: { $1 })
+    // It begins to listen when it runs.
+    presence = PresenceTable([], now: 0)
+    presenceDevices = configuration.presence
     names = TopicNames(
       prefix: settings.topic, gateway: gateway, fleet: configuration.fleet)
     homeAssistant =
@@ -93,6 +98,7 @@ package actor MQTTFrontEnd: FrontEnd {
     queuePath = settings.queue ?? folder.map { "\($0)/queue.sqlite" }
   }
   private let queuePath: String?
+  private let presenceDevices: [PresenceConfiguration]
 
   /// Serves until the task is cancelled. A broker that is away is waited for.
   ///
@@ -109,7 +115,10 @@ package actor MQTTFrontEnd: FrontEnd {
     let keeping = Task(executorPreference: loop.tasks) { await self.retryQueue() }
     startFleet()
     publisher.start()
-    let hears = advertisements.forward || fleetName != nil || !sensors.isEmpty
+    presence = PresenceTable(presenceDevices, now: loop.now)
+    watchPresence()
+    let hears =
+      advertisements.forward || fleetName != nil || !sensors.isEmpty || !presenceDevices.isEmpty
     let heard = hears ? await hub.heard() : nil
     let hearing = heard.map { heard in
       Task(executorPreference: loop.tasks) {
@@ -128,6 +137,7 @@ package actor MQTTFrontEnd: FrontEnd {
     keeping.cancel()
     birthTimer?.cancel()
     ownTimer?.cancel()
+    presenceTimer?.cancel()
     stopFleet()
     await stop()
   }

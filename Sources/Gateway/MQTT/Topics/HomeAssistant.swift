@@ -201,7 +201,7 @@ struct HomeAssistant: Sendable {
   }
 
   /// Home Assistant allows letters, digits, `_` and `-` in identifiers.
-  private static func identifier(_ text: String) -> String {
+  static func identifier(_ text: String) -> String {
     String(
       text.unicodeScalars.map { scalar -> Character in
         switch scalar {

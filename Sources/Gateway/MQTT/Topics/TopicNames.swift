@@ -8,6 +8,7 @@ import AttoATT
 ///     PREFIX/GATEWAY/scan                            a request
 ///     PREFIX/GATEWAY/restart                         a request
 ///     PREFIX/GATEWAY/advertisement                   advertisements
+///     PREFIX/GATEWAY/DEVICE/presence                 retained; of a device that is only heard
 ///     PREFIX/DEVICES/DEVICE/status                   retained
 ///     PREFIX/DEVICES/DEVICE/sequence                 a request
 ///     PREFIX/DEVICES/DEVICE/requests                 a request: lists or cancels the others
@@ -41,6 +42,8 @@ struct TopicNames: Equatable, Sendable {
   var scan: String { gateway + "/scan" }
   var restart: String { gateway + "/restart" }
   var advertisement: String { gateway + "/advertisement" }
+
+  func presence(of device: String) -> String { "\(gateway)/\(Self.level(device))/presence" }
 
   func status(of device: String) -> String { "\(devices)/\(Self.level(device))/status" }
 
