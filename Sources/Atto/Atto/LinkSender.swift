@@ -23,8 +23,6 @@ final class LinkSender {
   @exclusivity(unchecked) var isBlocked = false
   @exclusivity(unchecked) var isHeld = false
   @exclusivity(unchecked) private var isFlushing = false
-  /// Times the exchanges; nil unless that is wanted.
-  @exclusivity(unchecked) private(set) var timer: ExchangeTimer?
   /// PDUs that were sent.
   @exclusivity(unchecked) private(set) var count: UInt64 = 0
 
@@ -36,7 +34,6 @@ final class LinkSender {
     self.link = link
     self.socket = socket
     (self.monitor, given) = (monitor, monitor)
-    isMonitored = monitor != nil
     self.loop = loop
   }
 
@@ -46,7 +43,7 @@ final class LinkSender {
     guard !isFlushing, !isHeld else { return }
     isFlushing = true
     defer { isFlushing = false }
-    if isMonitored {
+    if monitor != nil {
       try flushMonitored()
     } else if let socket, session.outputCount > 1 {
       isBlocked = try !session.transmit(together: { (entries) throws(LinkError) in
@@ -67,7 +64,6 @@ final class LinkSender {
   private func flushMonitored() throws(LinkError) {
     while session.hasOutput {
       let pdu = session.bearer.outbox.withFirst { $0.owned } ?? []
-      timer?.sends(pdu.span.bytes, at: loop.refreshNow())
       isBlocked = try link.send(pdu.span.bytes) == .wouldBlock
       guard !isBlocked else { return }
       session.bearer.outbox.removeFirst()
@@ -76,10 +72,8 @@ final class LinkSender {
     }
   }
 
-  /// Shows a PDU to the monitor and the timer.
+  /// Shows a PDU to the monitor.
   func note(_ direction: MonitoredPDU.Direction, _ pdu: RawSpan) {
-    guard isMonitored else { return }
-    if let timer, direction == .received { timer.received(pdu, at: loop.refreshNow()) }
     guard let monitor else { return }
     monitor(
       .pdu(
@@ -89,24 +83,10 @@ final class LinkSender {
           time: Instant(nanoseconds: loop.refreshNow()), bearer: Int(session.number))))
   }
 
-  /// Whether there is a monitor or a timer. Stored, because it is asked for each PDU.
-  @exclusivity(unchecked) private(set) var isMonitored: Bool
-
-  private func setMonitored() { isMonitored = monitor != nil || timer != nil }
-
-  /// Times the exchanges from now on, with the stamps that the kernel gives; nil: no longer.
-  ///
-  /// - Returns: those stamps.
-  func time(_ body: ((TimedExchange) -> Void)?) -> SocketStamps.Kinds {
-    let kinds = socket?.stamp(body != nil) ?? []
-    timer = body.map { ExchangeTimer(socket?.stamps, $0) }
-    setMonitored()
-    return kinds
-  }
+  var isMonitored: Bool { monitor != nil }
 
   /// Shows each PDU to a watcher too; nil: to no other.
   func watch(_ watcher: (@Sendable (MonitoredPDU) -> Void)?) {
-    defer { setMonitored() }
     guard let watcher else { return monitor = given }
     monitor = { [given] event in
       given?(event)

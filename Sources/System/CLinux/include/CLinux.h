@@ -42,7 +42,6 @@
 #include "CLinuxProcess.h"
 #include "CLinuxSocket.h"
 #include "CLinuxSignal.h"
-#include "CLinuxStamps.h"
 #include "CLinuxTermination.h"
 #include "CLinuxThread.h"
 

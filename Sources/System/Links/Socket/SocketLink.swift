@@ -53,8 +53,6 @@ public final class SocketLink: AddressedLink {
   private var assumed = LinkSecurity.low
   /// The longest PDU that this end receives on an enhanced bearer; 0 or less until it was asked for.
   @exclusivity(unchecked) private var ownMTU: Int32 = 0
-  /// The kernel's time stamps; nil unless they are wanted.
-  @exclusivity(unchecked) package private(set) var stamps: SocketStamps?
 
   /// Takes ownership of a connected SOCK_SEQPACKET socket. It need not be non-blocking, because
   /// every call passes MSG_DONTWAIT.
@@ -83,7 +81,6 @@ public final class SocketLink: AddressedLink {
     let result = pdu.withUnsafeBytes { clinux_send(socket, $0.baseAddress, $0.count) }
     if result >= 0 {
       raising = false
-      if stamps != nil { noteSent(1) }
       return .sent
     }
     try throwUnlessBlocked(Int32(-result))
@@ -105,7 +102,6 @@ public final class SocketLink: AddressedLink {
     }
     if result >= 0 {
       raising = false
-      if stamps != nil { noteSent(result) }
       return Int(result)
     }
     try throwUnlessBlocked(-result)
@@ -145,7 +141,6 @@ public final class SocketLink: AddressedLink {
 
   /// Appends one PDU to `buffer`. Returns its length, 0, or a negative errno.
   private func receiveOne(into buffer: inout OutputRawSpan) -> Int {
-    if stamps != nil { return receiveStamped(into: &buffer) }
     let socket = socket
     return buffer.withUnsafeMutableBytes { bytes, count in
       let room = bytes.count - count
@@ -154,25 +149,6 @@ public final class SocketLink: AddressedLink {
       return length
     }
   }
-
-  // Apart, so that links without stamps pay for one comparison.
-  @inline(never)
-  private func receiveStamped(into buffer: inout OutputRawSpan) -> Int {
-    let socket = socket
-    var stamp: Int64 = 0
-    let length = buffer.withUnsafeMutableBytes { bytes, count in
-      let room = bytes.count - count
-      let start = bytes.baseAddress.map { $0 + count }
-      let length = clinux_receive_stamped(socket, start, room, &stamp)
-      if length > 0 { count += min(length, room) }
-      return length
-    }
-    stamps?.arrived = stamp
-    return length
-  }
-
-  @inline(never)
-  private func noteSent(_ count: Int32) { stamps?.noteSent(count) }
 
   /// Whether 0 bytes from a Unix socket are an empty PDU.
   private func isEmptyPDU() -> Bool {
@@ -185,25 +161,6 @@ public final class SocketLink: AddressedLink {
   public func close() {
     socket = -1
     owner = nil
-    stamps = nil
-  }
-
-  /// Has the kernel stamp PDUs of an L2CAP socket from now on, or no longer. Without stamps, nothing of this
-  /// costs a system call or memory.
-  ///
-  /// - Returns: the stamps that this kernel gives; none on a Unix socket, which has none.
-  @discardableResult
-  package func stamp(_ isWanted: Bool) -> SocketStamps.Kinds {
-    guard carrier == .l2cap, socket >= 0 else { return [] }
-    // The kernel goes on to count sent PDUs while stamps are wanted.
-    if isWanted, let stamps { return stamps.kinds }
-    stamps = nil
-    guard isWanted else {
-      _ = clinux_set_stamps(socket, 0)
-      return []
-    }
-    stamps = SocketStamps(of: socket)
-    return stamps?.kinds ?? []
   }
 
   public func disconnect() {
