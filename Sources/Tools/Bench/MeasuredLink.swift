@@ -49,11 +49,9 @@ extension LinkReport {
   /// What the kernel knows about the link; nil when it has ended, and for links of other carriers. The
   /// parameters are nil if the link is older than this report.
   package func measured(_ connection: Connection) async -> MeasuredLink? {
-    guard let kernel else { return nil }
-    let information = try? await kernel.radio.connectionInformation(of: kernel.peer)
-    guard let security = try? await connection.security else { return nil }
-    let parameters = information?.parameters
-    let phy = if let phy = parameters?.phy { phy } else { (try? await connection.phy) ?? nil }
-    return .told(phy: phy, parameters, isEncrypted: security.level > .low)
+    guard kernel != nil, let facts = try? await facts(of: connection),
+      let security = try? await connection.security
+    else { return nil }
+    return .told(phy: facts.phy, facts.parameters, isEncrypted: security.level > .low)
   }
 }

@@ -108,12 +108,10 @@ struct MTUCommand: ConnectionCommand {
     }
     guard bearers.count > 1 else { return peer.results.print("MTU \(mtu)", json: ["mtu": mtu]) }
     let text = try await Bearers.text(of: connection)
+    let json = try await Bearers.json(of: connection)
     peer.results.print(
       "MTU \(mtu), bearers: \(text)",
-      json: [
-        "mtu": mtu,
-        "bearers": bearers.map { ["number": $0.number, "mtu": $0.mtu] as JSONObject },
-      ])
+      json: ["mtu": mtu, "bearers": json])
   }
 }
 

@@ -33,16 +33,13 @@ struct LinkInfoCommand: ConnectionCommand {
     }
     if let interval { try await change(to: interval, link, peer) }
     let facts = try await link.facts(of: peer.connection)
-    let bearers = try await peer.connection.bearers
+    let bearers = try await Bearers.json(of: peer.connection)
     let lines = [
       facts.text.map { "link: \($0)" }, "bearers: \(try await Bearers.text(of: peer.connection))",
     ]
     peer.results.print(
       lines.compactMap(\.self).joined(separator: "\n"),
-      json: [
-        "link": facts.json,
-        "bearers": bearers.map { ["number": $0.number, "mtu": $0.mtu] as JSONObject },
-      ])
+      json: ["link": facts.json, "bearers": bearers])
   }
 
   /// Asks for another interval and waits until the controllers have agreed on one.
@@ -61,12 +58,11 @@ struct LinkInfoCommand: ConnectionCommand {
         "the controller cannot be asked for another interval",
         hint: "this requires CAP_NET_RAW and a link that this session has opened")
     }
-    var agreed = try await link.facts(of: peer.connection).parameters
     for _ in 0..<Int(.seconds(Self.patience) / Self.pause) {
+      let agreed = try await link.facts(of: peer.connection).parameters
       if let agreed, interval.range.contains(agreed.interval) { return }
       try await peer.loop.sleep(for: Self.pause)
       if let reason = await peer.connection.endReason { throw reason }
-      agreed = try await link.facts(of: peer.connection).parameters
     }
     throw CheckFailure(
       message: "the interval has not changed within \(Self.patience) s",

@@ -41,8 +41,8 @@ def allowed_calls() -> set:
     for but, names in re.findall(r"^SystemCallFilter=(~?)(.*)$", UNIT.read_text(), re.M):
         listed = calls(names.split())
         allowed = allowed - listed if but else allowed | listed
-    # The unit's user is not root, for whom SQLite gives its new files to the owner of the store, and who has
-    # privileges to drop.
+    # Only root makes these calls, and the unit has a user of its own: SQLite gives new files to the owner of the
+    # store, and the process of the broker's connection drops its privileges.
     return allowed | {"fchown", "capset"} if os.geteuid() == 0 else allowed
 
 

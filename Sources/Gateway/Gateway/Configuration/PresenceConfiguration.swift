@@ -21,7 +21,7 @@ package struct PresenceConfiguration: Equatable, Sendable {
   /// How long after its last advertisement the device is away, 10 s to a day.
   package var awayTime: Duration = .seconds(180)
 
-  /// Whether the key of its addresses is a part of it, which tells who is where.
+  /// Whether it holds the key of a device's private addresses. Whoever has the key can follow the device.
   var hasKey: Bool {
     if case .key = identity { true } else { false }
   }

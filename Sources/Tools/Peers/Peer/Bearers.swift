@@ -31,4 +31,9 @@ package enum Bearers {
   package static func text(of connection: Connection) async throws(AttoError) -> String {
     try await connection.bearers.map { "\($0.number) (MTU \($0.mtu))" }.joined(separator: ", ")
   }
+
+  /// The same as JSON.
+  package static func json(of connection: Connection) async throws(AttoError) -> [JSONObject] {
+    try await connection.bearers.map { ["number": $0.number, "mtu": $0.mtu] }
+  }
 }
