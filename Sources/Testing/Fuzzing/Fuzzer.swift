@@ -14,7 +14,8 @@ import AttoFormats
 ///
 /// Hosts have some ten buffers for what a controller receives, and CID 4 has no flow control: an attack that
 /// sends many PDUs without a response would fail for their number. After each ``unansweredLimit`` of them the
-/// server must answer the probe too.
+/// server must answer the probe too. A server that loses a probe but answers the next one on the same link is not
+/// stuck.
 ///
 /// Some stacks do not answer a request that is malformed, and then no other one on that link, because the
 /// transaction has not ended (Vol 3, Part F, 3.3.3). That is a fault of its own, which
@@ -134,14 +135,15 @@ public struct Fuzzer {
         guard attack.delivery == .oneByOne else { continue }
         row = pdu.first.map { Opcode($0).kind } == .request ? 0 : row + 1
         guard row == Self.unansweredLimit, !rest.isEmpty else { continue }
-        guard try await target.answersProbe() else { return false }
+        guard try await target.answersOneOfTwoProbes() else { return false }
         row = 0
       }
       if attack.delivery == .beforeDisconnecting {
         await target.close()
         try await target.open()
       }
-      return try await target.answersProbe()
+      // After a malformed request without a response, no other one has one on this link.
+      return try await ignored ? target.answersProbe() : target.answersOneOfTwoProbes()
     }
     if isAlive == true { return nil }
     let (steps, omitted) = (target.steps, target.omitted)

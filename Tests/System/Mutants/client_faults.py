@@ -70,6 +70,11 @@ fault("does not confirm indications of the handle 0", "F, 3.4.7.2", "indication/
       confirm=lambda self, pdu: Client.confirm(self, pdu) if number(pdu[1:]) else None)
 fault("confirms indications twice", "F, 3.4.7.3", "indication/unknown | indication/*",
       confirm=lambda self, pdu: (self.send(b"\x1e"), self.send(b"\x1e")))
+fault("confirms only after the response to its own request", "F, 3.3.2",
+      "note:indication/unknown note:indication/handle-0 note:indication/two",
+      confirm=lambda self, pdu: self.owed.append(b"\x1e"),
+      ask=lambda self, pdu: (self.__dict__.setdefault("owed", []), Client.ask(self, pdu), [
+          self.send(self.owed.pop()) for _ in self.owed[:]])[1])
 fault("confirms notifications", "F, 3.4.7.1", "notification/unknown | notification/*",
       notified=lambda self, pdu: self.send(b"\x1e"))
 fault("confirms several values in one PDU", "F, 3.4.7.4", "notification/several | notification/*",

@@ -2,7 +2,7 @@
 (`server.py`), as it was seen at a host. They break the specification, but devices ship with them, so that a
 client must get on with them, `atto fuzz` must go on, and `atto conform` must find them.
 
-`BTSTACK` and `NIMBLE` have all habits of the host together."""
+`all_of` a host has all its habits together."""
 
 import catalogue
 import server
@@ -10,8 +10,8 @@ from catalogue import Fault
 from server import FORMS, Refused, Server, number, u16
 from server_faults import FAULTS, altered
 
-# Seen on 2026-11-25 with the hosts that Stacks.md names.
-BTSTACK, NIMBLE = "BTstack", "NimBLE"
+# Seen on 2026-11-25 and 2026-11-26 with the hosts that Stacks.md names.
+BTSTACK, NIMBLE, ZEPHYR = "BTstack", "NimBLE", "Zephyr"
 HABITS = []
 _add = catalogue.adding(HABITS, Server)
 
@@ -91,6 +91,12 @@ def free_buffers(self, link, pdu):
     return Server.request(self, link, pdu)
 
 
+def indicate_at_once(self, link, handle, value):
+    Server.configure(self, link, handle, value)
+    if self.indicated(link, handle) and self.may_indicate(link):
+        self.indicate(link, handle - 1)
+
+
 habit(BTSTACK, "gives a service that ends after the range no end", "F, 3.4.3.4",
       "search/services-by-uuid search/ranges", find_by_type_value=whole_services, read_by_group_type=whole_groups)
 habit(BTSTACK, "sends lists longer than their octet of length can say", "F, 3.4.4.2", "mtu/large", read_by_type=long_list)
@@ -119,8 +125,8 @@ observed(NIMBLE, "compares only UUIDs of one size")
 observed(NIMBLE, "Find By Type Value fails at an unreadable value")
 observed(NIMBLE, "Read Multiple checks only what fits")
 observed(NIMBLE, "Read Multiple Variable cuts lengths to what fits")
-observed(NIMBLE, "indicates without waiting for the confirmation")
-habit("", "cuts the ends of services at the range of the search", "F, 3.4.4.10", "search/services-by-uuid",
+habit(NIMBLE, "indicates before the Write Response to the configuration", "F, 3.3.2", "", configure=indicate_at_once)
+habit(ZEPHYR, "cuts the ends of services at the range of the search", "F, 3.4.4.10", "search/services-by-uuid",
       find_by_type_value=lambda self, link, pdu: b"\x07" + self.packed(
           [u16(one.handle) + u16(min(one.end, number(pdu[3:]))) for one in self.found(
               pdu, lambda one: self.matches(link, one, pdu[5:7], pdu[7:]))], link.mtu - 1),
@@ -128,10 +134,14 @@ habit("", "cuts the ends of services at the range of the search", "F, 3.4.4.10",
       cut_groups=lambda self, link, pdu: (lambda response: response[:2] + b"".join(
           response[at:at + 2] + u16(min(number(response[at + 2:]), number(pdu[3:]))) + response[at + 4:at + response[1]]
           for at in range(2, len(response), response[1])))(Server.read_by_group_type(self, link, pdu)))
-habit("", "checks only the least length of each request", "F, 3.4.1.1", "form/read | form/*",
+habit(ZEPHYR, "checks only the least length of each request", "F, 3.4.1.1", "form/read | form/*",
       is_formed=lambda self, link, pdu: self.fits(link, pdu) and (
           len(pdu) >= FORMS[pdu[0]] if isinstance(FORMS[pdu[0]], int) else FORMS[pdu[0]](len(pdu))))
-observed("", "echoes zeros", cannot="differs from it")
+habit(ZEPHYR, "answers responses and notifications with errors", "F, 3.3", "form/unasked",
+      unasked=lambda self, link, pdu: [self.error(pdu, 0, 0x06)])
+observed(ZEPHYR, "executes up to the part that fails")
+observed(ZEPHYR, "accepts Execute Write with reserved flags")
+observed(ZEPHYR, "echoes zeros", cannot="differs from it")
 
 
 def all_of(stack):
@@ -145,4 +155,4 @@ def all_of(stack):
     return whole
 
 
-HABITS += [all_of(BTSTACK), all_of(NIMBLE)]
+HABITS += [all_of(stack) for stack in (BTSTACK, NIMBLE, ZEPHYR)]

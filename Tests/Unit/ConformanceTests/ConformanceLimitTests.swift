@@ -50,6 +50,30 @@ import Testing
     #expect(try await Self.run(absent, cases: "*").map(\.word) == ["unreachable"])
   }
 
+  /// Its controller or a bridge still opens links.
+  @Test(arguments: [false, true]) func aServerThatDies(_ endsLinks: Bool) async throws {
+    let peer = try Self.bench()
+    var isDead = false
+    peer.fault = { pdu, answers in
+      if pdu == [0x0A] { isDead = true }
+      return isDead ? (endsLinks ? nil : []) : answers
+    }
+    let reports = try await Self.run(peer, cases: "form/*")
+    let names = ServerConformance().cases.map(\.name)
+    let next = try #require(names.firstIndex(of: "form/read")) + 1
+    #expect(reports.last?.name == names[next])
+    #expect(
+      reports.last?.outcome == .unreachable("the server has answered nothing since form/read"))
+    #expect(reports.filter { $0.word == "broken" }.map(\.name) == ["form/read"])
+  }
+
+  @Test func aServerThatDiesInTheSurvey() async throws {
+    let peer = try Self.bench()
+    peer.fault = { _, _ in [] }
+    let reports = try await Self.run(peer, cases: "form/*")
+    #expect(reports.map(\.word) == ["broken", "unreachable"])
+  }
+
   @Test func aCaseThatTakesTooLong() async throws {
     let peer = try Self.bench()
     var hasSurveyed = false

@@ -325,12 +325,4 @@ import Testing
     #expect(broken == ["form/read", "form/unknown-request"])
     #expect(reports.count == ServerConformance().cases.count)
   }
-
-  @Test func aSilentServerEndsNoRunEither() async throws {
-    let peer = try VirtualServer(Fixtures.profile("transcripts/bench.json"))
-    peer.fault = { _, _ in [] }
-    let reports = try await Self.run(peer)
-    #expect(reports.count == ServerConformance().cases.count)
-    #expect(reports.contains { $0.name == "survey/database" && $0.isBroken })
-  }
 }

@@ -109,6 +109,21 @@ import Testing
     #expect(failure.kind == .silent)
   }
 
+  /// A server whose response to the last PDU has not left when the probe comes.
+  @Test func aServerThatLosesTheFirstProbe() async throws {
+    let probe: [UInt8] = [0x04, 0x01, 0x00, 0x01, 0x00]
+    var last = probe
+    let peer = Peer { pdu in
+      defer { last = pdu }
+      return pdu == probe && last != probe ? [] : Peer.answer(pdu)
+    }
+    let fuzzer = Self.fuzzer("unsolicited")
+    let report = try await fuzzer.run(against: peer)
+    #expect(report.outcome == .survived)
+    // After each eight PDUs, and at the end.
+    #expect(report.unanswered == (fuzzer.attacks[0].pdus.count + 7) / 8)
+  }
+
   /// A server that loses what comes after ten PDUs without a response.
   @Test func theProbeAlsoComesAfterEightPDUs() async throws {
     var row = 0
@@ -173,17 +188,17 @@ import Testing
   @Test func aServerThatFallsSilent() async throws {
     // For good, or on this link only.
     for (isForGood, kind) in [(true, FuzzReport.Failure.Kind.dead), (false, .silent)] {
-      var attacked = 0
-      let peer = Peer { pdu in
-        if pdu.first == 0x0C { attacked += 1 }
+      var attacked: Int?
+      var peer: Peer?
+      let silent = Peer { pdu in
+        if pdu.first == 0x0C { attacked = peer?.opened }
         let isProbe = pdu == [0x04, 1, 0, 1, 0]
-        if attacked > 0, isProbe {
-          if !isForGood { attacked = 0 }
-          return []
-        }
-        return Peer.answer(pdu)
+        let isSilent = isForGood ? attacked != nil : attacked == peer?.opened
+        return isProbe && isSilent ? [] : Peer.answer(pdu)
       }
-      let report = try await Self.fuzzer("h2").run(against: peer)
+      peer = silent
+      defer { peer = nil }
+      let report = try await Self.fuzzer("h2").run(against: silent)
       #expect(try Self.failure(report).kind == kind)
       #expect(report.pdus == 3)
     }
@@ -194,11 +209,14 @@ import Testing
     let short = Array(repeating: [UInt8]([0x1B, 3, 0]), count: 5000)
     let long = Array(repeating: [0x1D, 3, 0] + [UInt8](repeating: 7, count: 500), count: 3000)
     for flood in [short, long] {
-      var isFlooding = false
+      var (isFlooding, hasFlooded) = (false, false)
       let peer = Peer { pdu in
         if pdu.isEmpty { isFlooding = true }
         guard isFlooding else { return Peer.answer(pdu) }
-        return pdu == [0x04, 1, 0, 1, 0] ? flood : []
+        // Once: the second probe has no answer.
+        guard pdu == [0x04, 1, 0, 1, 0], !hasFlooded else { return [] }
+        hasFlooded = true
+        return flood
       }
       let failure = try Self.failure(try await Self.fuzzer("empty").run(against: peer))
       let received = failure.transcript.cases[0].steps.filter {

@@ -6,8 +6,10 @@ import AttoFormats
 ///
 /// A survey discovers the server's database. Each case then uses the attributes that fit it, on its
 /// own link, and ends at the first violation of a rule. After a server disconnects or stops
-/// responding, the next case connects again. Values and descriptors are written only if the caller
-/// allows it.
+/// responding, the next case connects again. A server that has died may still have links, of its
+/// controller or of a bridge: after a case that breaks because nothing was received, it must answer on one of
+/// three new links, or it is unreachable and the run ends. Values and descriptors are written only if
+/// the caller allows it.
 public struct ServerConformance {
   /// How long to wait for each response. The specification allows 30 s.
   public var patience: Duration = .seconds(5)
@@ -54,6 +56,10 @@ public struct ServerConformance {
     }
     await onReport(report)
     if case .unreachable = report.outcome { return }
+    if try await hasDied(peer, in: report) {
+      if let test = tests.first { await onReport(Self.unreachable(test, since: Self.survey)) }
+      return
+    }
     var lost = 0
     for (index, test) in tests.enumerated() {
       willRun(index + 1, tests.count + 1, test.name)
@@ -65,13 +71,41 @@ public struct ServerConformance {
       }
       let report = try await run(test, with: peer, known)
       await onReport(report)
-      guard case .unreachable = report.outcome else {
-        lost = 0
+      if case .unreachable = report.outcome {
+        lost += 1
+        if lost == Self.lossLimit { return }
         continue
       }
-      lost += 1
-      if lost == Self.lossLimit { return }
+      lost = 0
+      guard try await hasDied(peer, in: report) else { continue }
+      if index + 1 < tests.count {
+        await onReport(Self.unreachable(tests[index + 1], since: test.name))
+      }
+      return
     }
+  }
+
+  /// Whether the case was broken because nothing was received, and the server answers nothing on new links.
+  private func hasDied(
+    _ peer: any TestPeer, in report: CaseReport
+  ) async throws(PeerError) -> Bool {
+    guard case .broken(let finding) = report.outcome, finding.got == nil else { return false }
+    for _ in 0..<Self.lossLimit {
+      let links = RecordedLinks(peer)
+      let bench = ServerBench(
+        links, KnownServer(), .alive, patience: patience, deadline: ServerBench.timeLimit)
+      let probe = try await CaseReport.running("", "", on: links) { try await bench.probe() }
+      // Where no link opens, the next cases say why.
+      if case .unreachable = probe.outcome { return false }
+      if probe.exchange.contains(where: \.isFromPeer) { return false }
+    }
+    return true
+  }
+
+  private static func unreachable(_ test: ServerCase, since name: String) -> CaseReport {
+    CaseReport(
+      name: test.name, title: test.title,
+      outcome: .unreachable("the server has answered nothing since \(name)"))
   }
 
   private func run(
