@@ -54,6 +54,19 @@ package struct SubscribeCommand: ConnectionCommand {
     var type: BluetoothUUID?
     /// Whether the characteristic's properties are not known: HANDLE is a handle.
     var isAssumed = false
+
+    static let indicates = "a characteristic that only indicates needs --indicate"
+
+    /// The server's refusal with a hint, if the other kind of value may be the one that it has.
+    func hinted(_ error: any Error) -> any Error {
+      guard isAssumed, case AttoError.refused(let response) = error,
+        [.valueNotAllowed, .cccdImproperlyConfigured].contains(response.code)
+      else { return error }
+      return HintedFailure(
+        error,
+        hint: kind == .indication
+          ? "a characteristic that only notifies takes no --indicate" : Self.indicates)
+    }
   }
 
   package init(_ arguments: Arguments, for endpoint: Endpoint) throws {
@@ -107,7 +120,7 @@ package struct SubscribeCommand: ConnectionCommand {
           try await connection.write(all.octets, to: configuration)
         } catch {
           _ = peer.subscriptions.end(configuration, subscription.kind)
-          throw error
+          throw subscription.hinted(error)
         }
         written.append((configuration, subscription.kind))
       }
@@ -122,7 +135,7 @@ package struct SubscribeCommand: ConnectionCommand {
       ? WaitingNote(
         "waiting for values of \(names): none received yet (Ctrl-C ends the command)",
         hint: subscriptions.contains { $0.isAssumed && $0.kind == .notification }
-          ? "a characteristic that only indicates needs --indicate" : nil, on: loop)
+          ? Subscription.indicates : nil, on: loop)
       : nil
     defer { waiting?.end() }
     let longest = try await connection.mtu - 3

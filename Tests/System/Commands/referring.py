@@ -58,6 +58,11 @@ def unclear(b):
               "read", at, "2A19")
     b.refuses(2, ["3 attributes 2902", "0x0004, 0x0013, 0x0023"], "read", at, "uuid:2902")
     b.refuses(1, ["the peer has no attribute 2A37 Heart Rate Measurement"], "read", at, "2A37")
+    # By its handle, nothing is known of a value. A refusal says what to try.
+    b.refuses(1, ["Value Not Allowed", "hint: a characteristic that only indicates needs --indicate"],
+              "subscribe", at, "0x0022", "--count", "1")
+    b.refuses(1, ["Value Not Allowed", "hint: a characteristic that only notifies takes no --indicate"],
+              "subscribe", at, "0x0003", "--count", "1", "--indicate")
     b.refuses(1, ['the peer has no attribute "2A21@180F"'], "subscribe", at, "2A21@180F")
     b.refuses(1, ["no attribute"], "write", at, "2A21@0x0001", "00")
     equal(json.loads(b.run("read", at, "2A37", "--json").err)["error"]["kind"], "att")

@@ -27,6 +27,10 @@ package struct ExitStatus: Sendable {
       self.init(failure.error)
       message = "\(failure.place): \(message)"
       return
+    case let failure as HintedFailure:
+      self.init(failure.error)
+      hints.append(failure.hint)
+      return
     case AttoError.cancelled, RadioError.cancelled, AttoError.radio(.cancelled),
       is CancellationError:
       self.init(.interrupted, "interrupted")

@@ -86,3 +86,13 @@ package struct ScriptFailure: Error {
     (self.place, self.error) = (place, error)
   }
 }
+
+/// An error, with a hint for this use of the command.
+package struct HintedFailure: Error {
+  let error: any Error
+  let hint: String
+
+  package init(_ error: any Error, hint: String) {
+    (self.error, self.hint) = (error, hint)
+  }
+}
