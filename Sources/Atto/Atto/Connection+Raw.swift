@@ -1,4 +1,5 @@
 import AttoATT
+import AttoLinks
 
 // For tests of the peer on a connection that is in use.
 
@@ -18,5 +19,16 @@ extension Connection {
       core.session.bearer.transmitRaw(pdu.span.bytes)
       core.settle()
     }
+  }
+
+  /// Calls a body with the times of each exchange on the unenhanced bearer from now on; nil ends it. The
+  /// body is called on the loop, before the PDU that ends the exchange is handled; it must be quick.
+  ///
+  /// - Returns: the stamps that the kernel gives of this link.
+  @discardableResult
+  package func timeExchanges(
+    _ body: (@Sendable (TimedExchange) -> Void)?
+  ) async throws(AttoError) -> SocketStamps.Kinds {
+    try await onLoop { core in core.sender.time(body) }
   }
 }

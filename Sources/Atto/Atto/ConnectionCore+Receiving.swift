@@ -184,6 +184,13 @@ extension ConnectionCore: ReadinessHandler {
       // next poll, so the peer's PDUs are received now.
       if !watch.reportsReading { isReadable = true }
     }
+    var readiness = readiness
+    // Stamps that wait are reported as an error. If it is another, receiving tells.
+    if readiness.contains(.error), let timer = sender.timer, timer.collects {
+      timer.collect()
+      readiness.remove(.error)
+      readiness.insert(.readable)
+    }
     // A hang-up may be reported without anything to receive: only receiving tells the reason.
     if !readiness.isDisjoint(with: [.hangup, .error]) { isDraining = true }
     if !readiness.isDisjoint(with: [.readable, .hangup, .error]) { isReadable = true }

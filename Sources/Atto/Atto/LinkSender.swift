@@ -23,6 +23,8 @@ final class LinkSender {
   @exclusivity(unchecked) var isBlocked = false
   @exclusivity(unchecked) var isHeld = false
   @exclusivity(unchecked) private var isFlushing = false
+  /// Times the exchanges; nil unless that is wanted.
+  @exclusivity(unchecked) private(set) var timer: ExchangeTimer?
   /// PDUs that were sent.
   @exclusivity(unchecked) private(set) var count: UInt64 = 0
 
@@ -34,6 +36,7 @@ final class LinkSender {
     self.link = link
     self.socket = socket
     (self.monitor, given) = (monitor, monitor)
+    isMonitored = monitor != nil
     self.loop = loop
   }
 
@@ -43,7 +46,7 @@ final class LinkSender {
     guard !isFlushing, !isHeld else { return }
     isFlushing = true
     defer { isFlushing = false }
-    if monitor != nil {
+    if isMonitored {
       try flushMonitored()
     } else if let socket, session.outputCount > 1 {
       isBlocked = try !session.transmit(together: { (entries) throws(LinkError) in
@@ -64,6 +67,7 @@ final class LinkSender {
   private func flushMonitored() throws(LinkError) {
     while session.hasOutput {
       let pdu = session.bearer.outbox.withFirst { $0.owned } ?? []
+      timer?.sends(pdu.span.bytes, at: loop.refreshNow())
       isBlocked = try link.send(pdu.span.bytes) == .wouldBlock
       guard !isBlocked else { return }
       session.bearer.outbox.removeFirst()
@@ -72,8 +76,16 @@ final class LinkSender {
     }
   }
 
-  /// Shows a PDU to the monitor.
+  /// Shows a PDU to the monitor and the timer.
+  @inline(__always)
   func note(_ direction: MonitoredPDU.Direction, _ pdu: RawSpan) {
+    if isMonitored { show(direction, pdu) }
+  }
+
+  // Apart, so that a connection that nobody monitors pays for one comparison.
+  @inline(never)
+  private func show(_ direction: MonitoredPDU.Direction, _ pdu: RawSpan) {
+    if let timer, direction == .received { timer.received(pdu, at: loop.refreshNow()) }
     guard let monitor else { return }
     monitor(
       .pdu(
@@ -83,10 +95,24 @@ final class LinkSender {
           time: Instant(nanoseconds: loop.refreshNow()), bearer: Int(session.number))))
   }
 
-  var isMonitored: Bool { monitor != nil }
+  /// Whether there is a monitor or a timer. Stored, because it is asked for each PDU.
+  @exclusivity(unchecked) private(set) var isMonitored: Bool
+
+  private func setMonitored() { isMonitored = monitor != nil || timer != nil }
+
+  /// Times the exchanges from now on, with the stamps that the kernel gives; nil: no longer.
+  ///
+  /// - Returns: those stamps.
+  func time(_ body: ((TimedExchange) -> Void)?) -> SocketStamps.Kinds {
+    let kinds = socket?.stamp(body != nil) ?? []
+    timer = body.map { ExchangeTimer(socket?.stamps, $0) }
+    setMonitored()
+    return kinds
+  }
 
   /// Shows each PDU to a watcher too; nil: to no other.
   func watch(_ watcher: (@Sendable (MonitoredPDU) -> Void)?) {
+    defer { setMonitored() }
     guard let watcher else { return monitor = given }
     monitor = { [given] event in
       given?(event)

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,6 +41,85 @@ CHECK_FIELD(hci_dev_info, dev_id)
 CHECK_FIELD(hci_dev_info, bdaddr)
 CHECK_FIELD(hci_dev_info, stat)
 #endif
+
+#define CHECK_STAMP(name, known) _Static_assert((int)name == (int)known, #name " differs from the kernel's");
+CHECK_STAMP(CLINUX_STAMP_TX_SOFTWARE, SOF_TIMESTAMPING_TX_SOFTWARE)
+CHECK_STAMP(CLINUX_STAMP_RX_SOFTWARE, SOF_TIMESTAMPING_RX_SOFTWARE)
+CHECK_STAMP(CLINUX_STAMP_SOFTWARE, SOF_TIMESTAMPING_SOFTWARE)
+CHECK_STAMP(CLINUX_STAMP_OPT_ID, SOF_TIMESTAMPING_OPT_ID)
+CHECK_STAMP(CLINUX_STAMP_OPT_TSONLY, SOF_TIMESTAMPING_OPT_TSONLY)
+CHECK_STAMP(CLINUX_STAMP_SENT, SCM_TSTAMP_SND)
+
+int clinux_set_stamps(int fd, int flags) {
+  // Of 64 bits on every machine.
+  return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING_NEW, &flags, sizeof flags) < 0 ? -errno : 0;
+}
+
+// Room for the control messages of one PDU: its stamp, a message of the error queue, and others.
+enum { CONTROL_ROOM = 256 };
+
+// The stamp among the control messages. The kernel's are of CLOCK_REALTIME, which may be set meanwhile: a
+// time that lies in the future becomes 0.
+static int64_t stamp_of(struct msghdr *whole) {
+  for (struct cmsghdr *one = CMSG_FIRSTHDR(whole); one; one = CMSG_NXTHDR(whole, one)) {
+    // The software's stamp is the first of three, each of two 64-bit numbers.
+    int64_t stamp[6];
+    if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SO_TIMESTAMPING_NEW ||
+        one->cmsg_len < CMSG_LEN(sizeof stamp))
+      continue;
+    memcpy(stamp, CMSG_DATA(one), sizeof stamp);
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    int64_t age = ((int64_t)wall.tv_sec - stamp[0]) * 1000000000 + wall.tv_nsec - stamp[1];
+    return stamp[0] == 0 || age < 0 ? 0 : clinux_monotonic() - age;
+  }
+  return 0;
+}
+
+ssize_t clinux_receive_stamped(int fd, void *bytes, size_t capacity, int64_t *moment) {
+  struct iovec vector = {.iov_base = bytes, .iov_len = capacity};
+  union { struct cmsghdr header; char room[CONTROL_ROOM]; } control;
+  struct msghdr whole = {
+      .msg_iov = &vector, .msg_iovlen = 1,
+      .msg_control = control.room, .msg_controllen = sizeof control.room};
+  *moment = 0;
+  for (;;) {
+    ssize_t count = recvmsg(fd, &whole, MSG_TRUNC | MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return -errno;
+    *moment = stamp_of(&whole);
+    return count;
+  }
+}
+
+int clinux_next_stamp(int fd, int *kind, uint32_t *number, int64_t *moment) {
+  char byte;
+  struct iovec vector = {.iov_base = &byte, .iov_len = 1};
+  union { struct cmsghdr header; char room[CONTROL_ROOM]; } control;
+  struct msghdr whole = {
+      .msg_iov = &vector, .msg_iovlen = 1,
+      .msg_control = control.room, .msg_controllen = sizeof control.room};
+  ssize_t count;
+  do count = recvmsg(fd, &whole, MSG_ERRQUEUE | MSG_DONTWAIT);
+  while (count < 0 && errno == EINTR);
+  if (count < 0) return errno == EAGAIN ? 0 : -errno;
+  *kind = CLINUX_STAMP_OTHER;
+  *number = 0;
+  *moment = stamp_of(&whole);
+  const int bt_scm_error = 4;  // BT_SCM_ERROR, which no header has
+  for (struct cmsghdr *one = CMSG_FIRSTHDR(&whole); one; one = CMSG_NXTHDR(&whole, one)) {
+    struct sock_extended_err error;
+    if (one->cmsg_level != SOL_BLUETOOTH || one->cmsg_type != bt_scm_error ||
+        one->cmsg_len < CMSG_LEN(sizeof error))
+      continue;
+    memcpy(&error, CMSG_DATA(one), sizeof error);
+    if (error.ee_origin != SO_EE_ORIGIN_TIMESTAMPING) continue;
+    *number = error.ee_data;
+    if (error.ee_info == CLINUX_STAMP_SENT || error.ee_info == CLINUX_STAMP_COMPLETED)
+      *kind = (int)error.ee_info;
+  }
+  return 1;
+}
 
 void clinux_thread_name(const char *name) {
   char cut[16];

@@ -18,6 +18,8 @@ package struct BenchPlan: Sendable {
   package let handle: AttributeHandle?
   /// The procedures in flight at a time; nil: as many as there are enhanced bearers, at least one.
   let inFlight: Int?
+  /// Whether the stages of each latency are measured.
+  let showsStages: Bool
 
   private static let test = Option.list(
     "test", "TEST",
@@ -47,10 +49,13 @@ package struct BenchPlan: Sendable {
     "in-flight", "N", in: 1...64,
     "The procedures in flight at a time, 1 to 64 (default: one for each bearer of --bearers).")
 
+  private static let stages = Option.flag(
+    "stages", "Show where the time went: Atto, the kernel, the controller and the air, the peer.")
+
   /// The options that do not apply to scenarios.
-  static let notForScenarios: [any CommandOption] = [test, warmUp, handle, inFlight]
+  static let notForScenarios: [any CommandOption] = [test, warmUp, handle, inFlight, stages]
   package static let options: [any CommandOption] = [
-    test, size, duration, count, warmUp, handle, inFlight,
+    test, size, duration, count, warmUp, handle, inFlight, stages,
   ]
 
   package init(_ arguments: Arguments) throws(UsageError) {
@@ -62,6 +67,10 @@ package struct BenchPlan: Sendable {
     warmUp = arguments[Self.warmUp]
     handle = arguments[Self.handle]
     inFlight = arguments[Self.inFlight]
+    showsStages = arguments[Self.stages]
+    if showsStages, !isSelective, let other = tests.first(where: { !$0.hasStages }) {
+      throw UsageError("--stages cannot be combined with --test \(other.rawValue)")
+    }
     if handle != nil, tests.count > 1 {
       throw UsageError("--handle requires a single test")
     }

@@ -83,9 +83,18 @@ package struct BenchReport {
       </div><div><h3>Latency: \(result.latencyOf.escapedForMarkup)</h3>
       \(BenchChart.latencies(result, before: before))
       </div></div>
+      \(stages(result))
       \(comparison ?? "")
       <dl>\(list)</dl></section>
       """
+  }
+
+  /// Where the time went, with `--stages`.
+  private func stages(_ result: BenchResult) -> String {
+    guard let stages = result.stages else { return "" }
+    let lines = stages.remarks.map { "<p>\($0.escapedForMarkup).</p>" }.joined()
+    let figures = stages.parts.isEmpty ? "" : table(BenchStages.head, stages.rows)
+    return "<h3>\(result.stagesTitle.escapedForMarkup)</h3>" + figures + lines
   }
 
   private func facts(_ result: BenchResult) -> [(String, String)] {

@@ -92,6 +92,8 @@ package struct BenchResult: Codable, Sendable {
   var countedAt: String
   var link: Link?
   var limitedBy: BenchLimit?
+  /// With `--stages`: where the latencies were spent.
+  var stages: BenchStages?
   /// For charts; absent in old results. Of values that this end does not see arrive, one step with the
   /// receiver's mean.
   var rateOverTime: [RateOverTime.Step]?
@@ -172,15 +174,7 @@ package struct BenchResult: Codable, Sendable {
     size = count > 0 ? (Double(octets) / Double(count)).rounded(places: 2) : 0
     rate = seconds > 0 ? (Double(count) / seconds).rounded(places: 3) : 0
     bytesPerSecond = seconds > 0 ? (Double(octets) / seconds).rounded(places: 1) : 0
-    let latencies = measured.latencies
-    func microseconds(_ nanoseconds: Int64) -> Double {
-      (Double(nanoseconds) / 1000).rounded(places: 2)
-    }
-    latencyMicroseconds = Latency(
-      min: latencies.count > 0 ? microseconds(latencies.minimum) : 0,
-      mean: (latencies.mean / 1000).rounded(places: 2),
-      p50: microseconds(latencies.percentile(0.5)), p90: microseconds(latencies.percentile(0.9)),
-      p99: microseconds(latencies.percentile(0.99)), max: microseconds(latencies.maximum))
+    latencyMicroseconds = Latency(measured.latencies)
     latencyOf = workload.latency.rawValue
     jitterMicroseconds = (measured.jitter / 1000).rounded(places: 2)
     if measured.pdus > 0 {
@@ -198,7 +192,7 @@ package struct BenchResult: Codable, Sendable {
       peerMetrics?.rateRatio = ratio.rounded(places: 4)
     }
     rateOverTime = measured.receivedSteps(rate: rate, seconds: seconds) ?? measured.rates.steps
-    latencyHistogram = latencies.bins
+    latencyHistogram = measured.latencies.bins
     partial = error != nil
     self.error = error
   }
@@ -304,6 +298,7 @@ package struct BenchResult: Codable, Sendable {
     ]
     return (0...65535).contains(size) && uuid.map { BluetoothUUID($0) != nil } != false
       && allHandles.allSatisfy { (1...65535).contains($0) } && allHandles.count <= 64
+      && stages?.isPlausible != false
       && (figures + bins.map(\.microseconds)).allSatisfy { (0...1e12).contains($0) }
       && steps.flatMap { [$0.seconds, $0.rate] }.allSatisfy { (0...1e9).contains($0) }
       && steps.count <= RateOverTime.stepLimit && bins.count <= 2000

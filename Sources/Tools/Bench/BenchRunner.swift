@@ -49,6 +49,7 @@ package final class BenchRunner {
         hint: "add --mtu \(plan.size + 3), or use a smaller --size")
     }
     try await setBearers(mtu)
+    try await timeStages()
     let connection = connection
     switch test {
     case .read: try await repeated { _ in try await connection.read(handle).count }
@@ -82,6 +83,25 @@ package final class BenchRunner {
     guard let least = enhanced.map(\.mtu).min() else { return }
     measurement.enhanced = EnhancedTraffic(
       bearers: enhanced.count, inFlight: measurement.inFlight, mtu: least)
+  }
+
+  /// Has the stages of each latency measured, with `--stages`. They end with the connection, or at the next
+  /// test.
+  private func timeStages() async throws {
+    guard plan.showsStages, test.hasStages else {
+      if plan.showsStages { try await connection.timeExchanges(nil) }
+      return
+    }
+    guard measurement.inFlight == 1, measurement.enhanced == nil else {
+      throw UsageError(
+        "--stages requires a single procedure in flight, without enhanced bearers",
+        hint: "leave out --bearers and --in-flight")
+    }
+    let bound = LoopBound(measurement, loop)
+    let kinds = try await connection.timeExchanges { bound.value.exchange = $0 }
+    let isRadio = try await connection.addresses != nil
+    measurement.stages = StageTimes(
+      kinds, isRadio: isRadio, ofValues: measurement.workload.sender == .peer)
   }
 
   /// Repeats an operation and measures each run.
@@ -137,7 +157,9 @@ package final class BenchRunner {
     while started < plan.count ?? .max, before < end {
       started += 1
       let octets = try await body()
-      measurement.add(octets: octets, latency: clinux_monotonic() - before)
+      let now = clinux_monotonic()
+      measurement.addStages(from: before, to: now)
+      measurement.add(octets: octets, latency: now - before)
       before = clinux_monotonic()
       try Task.checkCancellation()
     }
@@ -237,6 +259,7 @@ package final class BenchRunner {
         }
       }
       guard measurement.value.count < limit else { return }
+      measurement.value.addValueStages()
       measurement.value.add(octets: value.byteCount, number: number)
       if measurement.value.count >= limit { done.continuation.finish() }
     }

@@ -22,6 +22,14 @@ package enum BenchTest: String, CaseIterable, Sendable {
     }
   }
 
+  /// Whether the stages of its latencies can be told: each operation is one exchange.
+  var hasStages: Bool {
+    switch self {
+    case .read, .write, .ping, .notify, .indicate: true
+    case .writeCommand, .longRead, .discover: false
+    }
+  }
+
   /// What the peer has to offer, for messages.
   var need: String {
     switch self {

@@ -44,6 +44,11 @@ package final class Measurement {
   /// The enhanced bearers that carry them; nil without any.
   package var enhanced: EnhancedTraffic?
 
+  /// Where the latencies were spent; nil unless that is wanted.
+  var stages: StageTimes?
+  /// The times of the last exchange on the bearer.
+  var exchange: TimedExchange?
+
   /// Values that a scenario has sent.
   var sent: UInt64 = 0
   /// Seconds for which a channel had no room.
@@ -116,6 +121,19 @@ package final class Measurement {
     cpu = Double(ProcessTime.nanoseconds - cpuBefore) / 1e9
     window = Double(clinux_monotonic() - began) / 1e9
     self.pdus = pdus - pdusBefore
+  }
+
+  /// Adds the stages of a round trip that began then and has just ended.
+  func addStages(from start: Int64, to end: Int64) {
+    guard isMeasuring else { return }
+    stages?.add(exchange, from: start, to: end)
+    exchange = nil
+  }
+
+  /// Adds the stages of a value that has just come.
+  func addValueStages() {
+    guard isMeasuring, stages != nil else { return }
+    stages?.add(value: exchange, to: clinux_monotonic())
   }
 
   /// Adds an operation or a received value. The first value only begins the first interval.

@@ -166,7 +166,7 @@ def lab_newest():
     """The tests of sockets, management and security on Debian's newest kernel."""
     run(SYSTEM / "KernelLab" / "run", atto(), "--kernel", "newest", "doctor", "enhanced",
         "encrypted-channels", "link", "radio", "security", "pairing", "on-demand", "mtu", "channels",
-        "power", "values")
+        "power", "values", "stages")
 
 
 @step(60, after=["tools"], load=0.25)

@@ -230,3 +230,33 @@ def receivers_rate(b):
     (step,) = row["rateOverTime"]
     expect(abs(step["rate"] * row["seconds"] - 3000) < 3, row)
     equal(listening.end().code, 0)
+
+
+@test("bench: --stages divides each latency, and names what a Unix socket cannot tell")
+def stages(b):
+    _, at = b.serve("bench.json")
+    found = b.run("bench", at, "--test", "all", "--count", 20, "--warm-up", 0, "--stages", "--json").json
+    for row in found:
+        stages = row.get("stages")
+        equal(stages is not None, row["test"] in ("read", "write", "ping", "notify", "indicate"), row["test"])
+        if stages is None:
+            continue
+        names = [part["stage"] for part in stages["parts"]]
+        trips = row["test"] in ("read", "write", "ping")
+        equal(names, ["queue", "outside", "application"] if trips else ["application"], row["test"])
+        equal(stages["missing"]["stages"],
+              ["kernel", "controller", "peer", "delivery"] if trips else ["delivery"], row["test"])
+        expect(stages["leftOut"] == 0 and stages["count"] >= 20, f"{stages}")
+        if trips:
+            mean = sum(part["latencyMicroseconds"]["mean"] for part in stages["parts"])
+            expect(abs(mean - row["latencyMicroseconds"]["mean"]) < 0.1, f"{row}")
+    ended = b.run("bench", at, "--count", 20, "--stages", "--report", b.path("stages.html"))
+    equal((ended.code, ended.err), (0, ""))
+    contains(ended.out, "read: where the time of 20 round trips went", "in the socket and at the peer",
+             "read: stages not known: kernel, controller, peer, delivery, because the kernel stamps",
+             " % of the time is spent ")
+    contains(open(b.path("stages.html")).read(), "<h3>read: where the time of 20 round trips went</h3>")
+    for words, part in [(["--test", "long-read"], "--stages cannot be combined with --test long-read"),
+                        (["--in-flight", 2], "--stages requires a single procedure in flight"),
+                        (["--scenario", "send"], "--stages cannot be combined with --scenario")]:
+        b.refuses(2, [part], "bench", at, "--stages", *words)

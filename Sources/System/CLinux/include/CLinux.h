@@ -42,6 +42,7 @@
 #include "CLinuxProcess.h"
 #include "CLinuxSocket.h"
 #include "CLinuxSignal.h"
+#include "CLinuxStamps.h"
 #include "CLinuxTermination.h"
 #include "CLinuxThread.h"
 

@@ -47,12 +47,23 @@ public final class SocketLink: AddressedLink {
   @exclusivity(unchecked) private var socket: Int32
   /// The errno that ended the link. PDUs left in the queue are still received.
   @exclusivity(unchecked) private var fatal: Int32 = 0
-  @exclusivity(unchecked) private var ended = false
+  @exclusivity(unchecked) private var reception = Reception.plain
   /// Whether a requested encryption is in progress.
   @exclusivity(unchecked) private var raising = false
   private var assumed = LinkSecurity.low
   /// The longest PDU that this end receives on an enhanced bearer; 0 or less until it was asked for.
   @exclusivity(unchecked) private var ownMTU: Int32 = 0
+  /// The kernel's time stamps; nil unless they are wanted.
+  @exclusivity(unchecked) package private(set) var stamps: SocketStamps?
+
+  /// How PDUs are received: one comparison for each PDU tells all that is not plain.
+  private enum Reception: UInt8 {
+    case plain
+    /// With the kernel's time stamps.
+    case stamped
+    /// The link has ended or was closed: there are no more.
+    case ended
+  }
 
   /// Takes ownership of a connected SOCK_SEQPACKET socket. It need not be non-blocking, because
   /// every call passes MSG_DONTWAIT.
@@ -81,6 +92,7 @@ public final class SocketLink: AddressedLink {
     let result = pdu.withUnsafeBytes { clinux_send(socket, $0.baseAddress, $0.count) }
     if result >= 0 {
       raising = false
+      if stamps != nil { noteSent(1) }
       return .sent
     }
     try throwUnlessBlocked(Int32(-result))
@@ -102,6 +114,7 @@ public final class SocketLink: AddressedLink {
     }
     if result >= 0 {
       raising = false
+      if stamps != nil { noteSent(result) }
       return Int(result)
     }
     try throwUnlessBlocked(-result)
@@ -119,36 +132,62 @@ public final class SocketLink: AddressedLink {
   }
 
   public func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ReceiveOutcome {
-    guard socket >= 0, !ended else { return .closed }
-    // Twice at most: an error, then the PDUs left behind it.
-    while true {
-      let room = buffer.freeCapacity
-      let length = receiveOne(into: &buffer)
-      if length > 0 { return .pdu(truncatedFrom: length > room ? length : nil) }
-      if length == 0, fatal == 0, carrier == .l2cap && !isEnhanced || isEmptyPDU() {
-        return .pdu(truncatedFrom: nil)
-      }
-      if length == -Int(EAGAIN), fatal == 0 { return .wouldBlock }
-      guard length < 0, length != -Int(EAGAIN), fatal == 0 else { break }
-      fatal = Int32(-length)
+    guard reception == .plain else { return try receiveOtherwise(into: &buffer) }
+    let room = buffer.freeCapacity
+    let socket = socket
+    let length = buffer.withUnsafeMutableBytes { bytes, count in
+      let room = bytes.count - count
+      let length = clinux_receive(socket, bytes.baseAddress.map { $0 + count }, room)
+      if length > 0 { count += min(length, room) }
+      return length
     }
-    ended = true
+    if length > 0 { return .pdu(truncatedFrom: length > room ? length : nil) }
+    return try receivedNone(length, into: &buffer)
+  }
+
+  /// Receives with stamps, or nothing after the end.
+  @inline(never)
+  private func receiveOtherwise(
+    into buffer: inout OutputRawSpan
+  ) throws(LinkError) -> ReceiveOutcome {
+    guard reception == .stamped else { return .closed }
+    let room = buffer.freeCapacity
+    let socket = socket
+    var stamp: Int64 = 0
+    let length = buffer.withUnsafeMutableBytes { bytes, count in
+      let room = bytes.count - count
+      let start = bytes.baseAddress.map { $0 + count }
+      let length = clinux_receive_stamped(socket, start, room, &stamp)
+      if length > 0 { count += min(length, room) }
+      return length
+    }
+    stamps?.arrived = stamp
+    if length > 0 { return .pdu(truncatedFrom: length > room ? length : nil) }
+    return try receivedNone(length, into: &buffer)
+  }
+
+  /// The outcome of a call that received no octets: 0, or a negative errno.
+  private func receivedNone(
+    _ result: Int, into buffer: inout OutputRawSpan
+  ) throws(LinkError) -> ReceiveOutcome {
+    if fatal == 0 {
+      if result == -Int(EAGAIN) { return .wouldBlock }
+      if result < 0 {
+        fatal = Int32(-result)
+        // The PDUs left behind the error.
+        return try receive(into: &buffer)
+      }
+      if carrier == .l2cap && !isEnhanced || isEmptyPDU() { return .pdu(truncatedFrom: nil) }
+    }
+    reception = .ended
     if fatal == 0 || fatal == ECONNRESET || fatal == ECONNABORTED { return .closed }
     let error = LinkError(.receive, .system(fatal), endpoint: peerName)
     loss = error
     throw error
   }
 
-  /// Appends one PDU to `buffer`. Returns its length, 0, or a negative errno.
-  private func receiveOne(into buffer: inout OutputRawSpan) -> Int {
-    let socket = socket
-    return buffer.withUnsafeMutableBytes { bytes, count in
-      let room = bytes.count - count
-      let length = clinux_receive(socket, bytes.baseAddress.map { $0 + count }, room)
-      if length > 0 { count += min(length, room) }
-      return length
-    }
-  }
+  @inline(never)
+  private func noteSent(_ count: Int32) { stamps?.noteSent(count) }
 
   /// Whether 0 bytes from a Unix socket are an empty PDU.
   private func isEmptyPDU() -> Bool {
@@ -161,11 +200,34 @@ public final class SocketLink: AddressedLink {
   public func close() {
     socket = -1
     owner = nil
+    stamps = nil
+    reception = .ended
+  }
+
+  /// Has the kernel stamp PDUs of an L2CAP socket from now on, or no longer. Without stamps, nothing of this
+  /// costs a system call or memory.
+  ///
+  /// - Returns: the stamps that this kernel gives; none on a Unix socket, which has none.
+  @discardableResult
+  package func stamp(_ isWanted: Bool) -> SocketStamps.Kinds {
+    guard carrier == .l2cap, reception != .ended else { return [] }
+    // The kernel goes on to count sent PDUs while stamps are wanted.
+    if isWanted, let stamps { return stamps.kinds }
+    stamps = nil
+    reception = .plain
+    guard isWanted else {
+      _ = clinux_set_stamps(socket, 0)
+      return []
+    }
+    guard let made = SocketStamps(of: socket) else { return [] }
+    stamps = made
+    reception = .stamped
+    return made.kinds
   }
 
   public func disconnect() {
     guard socket >= 0 else { return }
-    ended = true
+    reception = .ended
     _ = shutdown(socket, Int32(SHUT_RDWR))
   }
 

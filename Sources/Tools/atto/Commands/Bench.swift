@@ -215,6 +215,7 @@ enum BenchCommand: Command {
         runCount += 1
       }
       await result.setLimit(measured, over: link ?? kernelLink)
+      result.setStages(measured)
       let before = earlier.last { $0.title == result.title }
       if let before {
         result.compare(with: before)
@@ -242,6 +243,12 @@ enum BenchCommand: Command {
       if !isJSON, !isCSV {
         Columns.print(BenchResult.head, results.map(\.cells), isNumeric: true)
         for line in results.flatMap(\.remarks) { Terminal.print(line) }
+        for result in results {
+          guard let rows = result.stagesRows else { continue }
+          Terminal.print("", result.stagesTitle)
+          if !rows.isEmpty { Columns.print(BenchResult.stagesHead, rows, isNumeric: true) }
+          for line in result.stagesRemarks { Terminal.print(line) }
+        }
         for (result, before) in runs {
           guard let before else { continue }
           Terminal.print("", result.comparisonTitle)

@@ -26,7 +26,7 @@ BTSNOOP_EPOCH = 0x00DCDDB30F2F8000
 # HCI_MON_EVENT_PKT, HCI_MON_ACL_TX_PKT, HCI_MON_ACL_RX_PKT.
 EVENT, SENT, RECEIVED = 3, 4, 5
 # Events of HCI and of LE.
-DISCONNECTION_COMPLETE, LE_META = 0x05, 0x3E
+DISCONNECTION_COMPLETE, COMPLETED_PACKETS, LE_META = 0x05, 0x13, 0x3E
 CONNECTION_COMPLETE = (0x01, 0x0A)  # LE Connection Complete, LE Enhanced Connection Complete
 ATT_CID = 4
 
@@ -47,8 +47,8 @@ class MessageHead(ctypes.Structure):
 
 @dataclass
 class Happening:
-    """`what`: "connected", "disconnected", "sent" or "received", the latter two with a PDU of ATT
-    that has come in one piece, or the beginning of one."""
+    """`what`: "connected", "disconnected", "completed" (the controller has sent packets), "sent" or "received",
+    the latter two with a PDU of ATT that has come in one piece, or the beginning of one."""
     seconds: float
     adapter: int
     what: str
@@ -134,6 +134,8 @@ def understood(kind: int, data: bytes) -> tuple | None:
     if kind == EVENT:
         if data[0] == DISCONNECTION_COMPLETE and data[2] == 0:
             return ("disconnected",)
+        if data[0] == COMPLETED_PACKETS:
+            return ("completed",)
         if data[0] == LE_META and data[2] in CONNECTION_COMPLETE and data[3] == 0:
             return ("connected",)
     if kind in (SENT, RECEIVED) and len(data) > 8:

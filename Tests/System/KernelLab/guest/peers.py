@@ -398,6 +398,17 @@ def reset(adapters=None) -> None:
     control.await_no_connections(adapters=adapters)
 
 
+def radio() -> int:
+    """The process that emulates the controllers."""
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and open(f"/proc/{name}/comm").read() == "btvirt\n":
+                return int(name)
+        except OSError:
+            pass
+    raise SystemExit("no btvirt")
+
+
 # --- Plain ATT sockets, for peers that misbehave.
 
 libc = ctypes.CDLL(None, use_errno=True)

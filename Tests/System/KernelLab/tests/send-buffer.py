@@ -4,17 +4,6 @@ from peers import *
 SENT = 600
 
 
-def radio() -> int:
-    """The process that emulates the controllers."""
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and open(f"/proc/{name}/comm").read() == "btvirt\n":
-                return int(name)
-        except OSError:
-            pass
-    raise SystemExit("no btvirt")
-
-
 def in_flight(*words: str) -> int:
     """How many notifications leave a server that dies while nothing leaves the controller."""
     with Server("heart-rate", "--control", *words) as server:

@@ -1,0 +1,93 @@
+import AttoATT
+import AttoLinks
+
+/// The times of an exchange on a bearer, in nanoseconds of the loop's clock.
+package enum TimedExchange: Equatable, Sendable {
+  /// A request of this end and the response to it.
+  case roundTrip(sent: Sending, response: Arrival)
+  /// A notification or an indication of the peer.
+  case value(Arrival)
+
+  /// The times of a PDU that this end has sent.
+  package struct Sending: Equatable, Sendable {
+    /// The call that gave it to the kernel.
+    package var call: Int64
+    /// The kernel gave it to the controller; nil without a stamp.
+    package var given: Int64?
+    /// The controller reported it as completed; nil without a stamp.
+    package var completed: Int64?
+
+    package init(call: Int64, given: Int64? = nil, completed: Int64? = nil) {
+      (self.call, self.given, self.completed) = (call, given, completed)
+    }
+  }
+
+  /// The times of a PDU that has arrived.
+  package struct Arrival: Equatable, Sendable {
+    /// The kernel received it; nil without a stamp.
+    package var kernel: Int64?
+    /// This program received it.
+    package var program: Int64
+
+    package init(kernel: Int64? = nil, program: Int64) {
+      (self.kernel, self.program) = (kernel, program)
+    }
+  }
+}
+
+/// Times the exchanges of a bearer.
+///
+/// # Theory
+/// A bearer has one request in flight at a time (Vol 3, Part F, 3.3.2), so the next response belongs to the
+/// request that was sent last. The kernel's stamps of that request wait on the socket's error queue, and
+/// are taken from it when the response has come. A stamp that comes later than that is missing: the
+/// exchange is reported without it.
+final class ExchangeTimer {
+  private let stamps: SocketStamps?
+  private let report: (TimedExchange) -> Void
+  /// The request in flight: the call that sent it, and its number among the socket's PDUs.
+  private var request: (call: Int64, number: UInt32)?
+
+  init(_ stamps: SocketStamps?, _ report: @escaping (TimedExchange) -> Void) {
+    self.stamps = stamps
+    self.report = report
+  }
+
+  /// Whether the link is reported as in error while stamps wait.
+  var collects: Bool { stamps?.kinds.contains(.completed) == true }
+
+  func collect() { stamps?.collect() }
+
+  /// Before each attempt to send a PDU; the last one counts.
+  func sends(_ pdu: RawSpan, at now: Int64) {
+    guard pdu.byteCount > 0, Opcode(pdu.octet(at: 0)).response != nil else { return }
+    request = (now, stamps?.next ?? 0)
+  }
+
+  /// After a PDU was received.
+  func received(_ pdu: RawSpan, at now: Int64) {
+    guard pdu.byteCount > 0 else { return }
+    let arrival = TimedExchange.Arrival(
+      kernel: stamps.flatMap { $0.arrived > 0 ? $0.arrived : nil }, program: now)
+    switch Opcode(pdu.octet(at: 0)) {
+    case .handleValueNotification, .multipleHandleValueNotification, .handleValueIndication:
+      report(.value(arrival))
+    case let opcode where opcode.isResponse:
+      guard let request else { return }
+      self.request = nil
+      stamps?.collect()
+      let stamped = stamps?.sent(request.number)
+      let sent = TimedExchange.Sending(
+        call: request.call, given: stamped?.given, completed: stamped?.completed)
+      report(.roundTrip(sent: sent, response: arrival))
+    default: break
+    }
+  }
+}
+
+extension Opcode {
+  /// Whether this is a response, of an error too.
+  fileprivate var isResponse: Bool {
+    self == .errorResponse || Opcode(rawValue &- 1).response == self
+  }
+}

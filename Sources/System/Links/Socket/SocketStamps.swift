@@ -1,0 +1,100 @@
+import CAttoLinux
+
+/// The kernel's time stamps of the PDUs of an L2CAP socket, in nanoseconds of CLOCK_MONOTONIC.
+///
+/// # Theory
+/// The kernel stamps a received PDU when it takes it from the controller, and hands the stamp out with the
+/// PDU. Since Linux 6.15 it also stamps a sent PDU twice: when it gives the PDU to the controller, and when the
+/// controller reports it as completed (Number Of Completed Packets, Vol 4, Part E, 7.7.19), which it does
+/// after the peer's link layer has acknowledged it. Of a PDU in several packets it stamps the first.
+///
+/// These stamps arrive on the socket's error queue and name a PDU by its number. An older kernel ignores
+/// MSG_ERRQUEUE and would return a received PDU, so the queue is read only if the kernel accepts the
+/// option for completions, which is as old as the queue.
+///
+/// While stamps wait there, the socket is reported as in error. So ``collect()`` has to be called then.
+package final class SocketStamps {
+  /// Kinds of stamps.
+  package struct Kinds: OptionSet, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// When the kernel received a PDU.
+    package static let arrived = Kinds(rawValue: 1)
+    /// When the kernel gave a PDU to the controller.
+    package static let given = Kinds(rawValue: 2)
+    /// When the controller reported a PDU as completed.
+    package static let completed = Kinds(rawValue: 4)
+  }
+
+  /// The stamps of a sent PDU; nil if they have not come.
+  package struct Sent: Equatable, Sendable {
+    package var number: UInt32
+    package var given: Int64?
+    package var completed: Int64?
+  }
+
+  /// The stamps that this kernel gives.
+  package let kinds: Kinds
+  /// The stamp of the PDU that was received last; 0 without one.
+  package var arrived: Int64 = 0
+  /// The number of the next PDU to be sent. Wraps around.
+  package private(set) var next: UInt32 = 0
+  private let socket: Int32
+  /// PDUs sent last, by number. A stamp of an older one is ignored.
+  private var recent = [Sent](repeating: Sent(number: .max), count: SocketStamps.capacity)
+
+  /// The sent PDUs whose stamps are kept.
+  package static let capacity = 64
+
+  /// nil if the kernel refuses all stamps.
+  init?(of socket: Int32) {
+    self.socket = socket
+    let received = CLINUX_STAMP_SOFTWARE | CLINUX_STAMP_RX_SOFTWARE
+    let sent =
+      CLINUX_STAMP_TX_SOFTWARE | CLINUX_STAMP_TX_COMPLETION | CLINUX_STAMP_OPT_ID
+      | CLINUX_STAMP_OPT_TSONLY
+    if clinux_set_stamps(socket, Int32(received | sent)) == 0 {
+      kinds = [.arrived, .given, .completed]
+    } else if clinux_set_stamps(socket, Int32(received)) == 0 {
+      kinds = .arrived
+    } else {
+      return nil
+    }
+    // Stamps of an earlier count, whose numbers mean other PDUs.
+    collect()
+  }
+
+  func noteSent(_ count: Int32) {
+    for _ in 0..<count {
+      recent[Int(next) % Self.capacity] = Sent(number: next)
+      next &+= 1
+    }
+  }
+
+  /// The stamps of a PDU so far; nil if it is not among the last ``capacity``.
+  package func sent(_ number: UInt32) -> Sent? {
+    let found = recent[Int(number) % Self.capacity]
+    return found.number == number ? found : nil
+  }
+
+  /// Takes the stamps of sent PDUs that have come, at most two for each of ``capacity`` PDUs.
+  package func collect() {
+    guard kinds.contains(.completed) else { return }
+    for _ in 0..<2 * Self.capacity {
+      var (kind, number, moment): (Int32, UInt32, Int64) = (0, 0, 0)
+      guard clinux_next_stamp(socket, &kind, &number, &moment) > 0 else { return }
+      add(kind, number, moment)
+    }
+  }
+
+  private func add(_ kind: Int32, _ number: UInt32, _ moment: Int64) {
+    let index = Int(number) % Self.capacity
+    guard recent[index].number == number, moment > 0 else { return }
+    switch Int(kind) {
+    case CLINUX_STAMP_SENT: recent[index].given = moment
+    case CLINUX_STAMP_COMPLETED: recent[index].completed = moment
+    default: break
+    }
+  }
+}

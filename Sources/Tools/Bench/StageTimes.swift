@@ -1,0 +1,83 @@
+import Atto
+import AttoLinks
+
+/// Where the latencies of a test were spent, of constant size.
+///
+/// # Theory
+/// Stages end at moments of one clock, and each begins where the one before it ends. So the stages of an
+/// operation add up to its latency, and their shares to 100 %. An operation of which a moment is unknown, or
+/// earlier than the one before it, is left out as a whole: for instance, if the controller reports a request
+/// as completed after its response.
+struct StageTimes: Sendable {
+  let stages: [Stage]
+  let missing: [Stage]
+  /// Why stages are missing.
+  let reason: String
+  private(set) var times: [Histogram]
+  private(set) var sums: [Double]
+  /// Operations that were counted, and left out.
+  private(set) var count: UInt64 = 0
+  private(set) var leftOut: UInt64 = 0
+
+  /// The kernel's stamps are moved from one clock to the other, which costs some accuracy.
+  private static let accuracy: Int64 = 1000
+
+  /// - Parameters:
+  ///   - kinds: the stamps that the kernel gives.
+  ///   - isRadio: whether the link is one of the kernel's radio.
+  init(_ kinds: SocketStamps.Kinds, isRadio: Bool, ofValues: Bool) {
+    stages = Stage.known(kinds, ofValues: ofValues)
+    missing = Stage.missing(kinds, ofValues: ofValues)
+    reason =
+      if !isRadio {
+        "the kernel stamps PDUs of its own radios only"
+      } else if kinds.contains(.arrived) {
+        "this kernel does not stamp sent PDUs (Linux 6.15 and later do)"
+      } else {
+        "this kernel does not stamp PDUs"
+      }
+    times = stages.map { _ in Histogram() }
+    sums = stages.map { _ in 0 }
+  }
+
+  /// Adds a round trip, which the caller began and ended at these times.
+  mutating func add(_ exchange: TimedExchange?, from start: Int64, to end: Int64) {
+    guard case .roundTrip(let sent, let response) = exchange else { return leftOut += 1 }
+    add(
+      [start]
+        + stages.map { stage in
+          switch stage {
+          case .queue: sent.call
+          case .kernel: sent.given
+          case .controller: sent.completed
+          case .peer, .away: response.kernel
+          case .outside, .delivery: response.program
+          case .application: end
+          }
+        })
+  }
+
+  /// Adds a value that the caller received at this time.
+  mutating func add(value exchange: TimedExchange?, to end: Int64) {
+    guard case .value(let arrival) = exchange else { return leftOut += 1 }
+    let start = stages.first == .delivery ? arrival.kernel : arrival.program
+    add([start] + stages.map { $0 == .delivery ? arrival.program : end })
+  }
+
+  private mutating func add(_ moments: [Int64?]) {
+    var last: Int64?
+    var spans: [Int64] = []
+    for moment in moments {
+      guard let moment else { return leftOut += 1 }
+      let before = last ?? moment
+      guard moment >= before - Self.accuracy else { return leftOut += 1 }
+      if last != nil { spans.append(max(0, moment - before)) }
+      last = max(moment, before)
+    }
+    count += 1
+    for (index, span) in spans.enumerated() {
+      times[index].add(span)
+      sums[index] += Double(span)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+"""atto bench --stages finds delays where they were put in: one at the peer, one in the program that measures,
+one at the link. The kernel's monitor says when each PDU passed, however slow the machine is."""
+# deadline: 180
+from monitor import *
+from peers import *
+
+DELAY = 1.0
+FIRST, AGAIN = bytes.fromhex("040100ffff"), bytes.fromhex("0410001000")
+FOUND = bytes.fromhex("0501100000281100032812000029")
+# What the stages may differ by: the share, or else the time between a stamp of the kernel and its monitor's.
+SHARE, RESOLUTION = 0.02, 0.002
+
+seen = []
+
+
+def await_happening(what: str, count: int) -> Happening:
+    """The last of so many happenings at the client's adapter."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        seen.extend(monitor.rest(0))
+        found = [one for one in seen if one.what == what]
+        if len(found) >= count:
+            return found[count - 1]
+        check(time.monotonic() < deadline, what, count, seen)
+        select.select([monitor.socket], [], [], 0.1)
+
+
+def is_close(found: float, wanted: float) -> bool:
+    return abs(found - wanted) <= max(SHARE * wanted, RESOLUTION)
+
+
+monitor = Monitor()
+listener = Listener()
+running = client("bench", endpoint(), "--test", "ping", "--count", 3, "--warm-up", 0, "--stages", "--json")
+peer = listener.accept()
+check(peer.receive(PATIENCE) == FIRST)
+peer.send(FOUND)
+
+# At the peer.
+check(peer.receive(PATIENCE) == AGAIN)
+start = time.time()
+time.sleep(DELAY)
+at_peer = time.time() - start
+peer.send(FOUND)
+
+# In the program.
+check(peer.receive(PATIENCE) == AGAIN)
+running.signal(signal.SIGSTOP)
+peer.send(FOUND)
+arrived = await_happening("received", 3).seconds
+time.sleep(DELAY)
+
+# At the link: the next request finds controllers that do nothing.
+emulator = radio()
+os.kill(emulator, signal.SIGSTOP)
+try:
+    in_program = time.time() - arrived
+    running.signal(signal.SIGCONT)
+    sent = await_happening("sent", 4).seconds
+    time.sleep(DELAY)
+    at_link = time.time() - sent
+finally:
+    os.kill(emulator, signal.SIGCONT)
+check(peer.receive(PATIENCE) == AGAIN)
+peer.send(FOUND)
+check(running.wait() == 0, running.errors)
+row = json.loads(running.line())
+await_happening("received", 4)
+
+stages = row["stages"]
+check((stages["count"], stages["leftOut"]) == (3, 0), stages)
+seconds = {part["stage"]: part["latencyMicroseconds"]["mean"] * 3 / 1e6 for part in stages["parts"]}
+total = row["latencyMicroseconds"]["mean"] * 3 / 1e6
+print({name: round(found, 4) for name, found in seconds.items()}, stages.get("missing"), stages["summary"])
+print(f"put in: {at_peer:.4f} s at the peer, {in_program:.4f} s in the program, {at_link:.4f} s at the link")
+# Nothing is counted twice or forgotten.
+check(abs(sum(seconds.values()) - total) < 0.001, seconds, total)
+check(sum(part["share"] for part in stages["parts"]) > 0.999, stages)
+
+# The monitor's times of the three exchanges that were measured: sent, completed, received.
+times = {what: [one.seconds for one in seen if one.what == what][-3:] for what in ("sent", "completed", "received")}
+wire = sum(times["received"]) - sum(times["sent"])
+print(f"by the monitor: {wire:.4f} s from the controller and back")
+if "controller" in seconds:
+    controller = sum(times["completed"]) - sum(times["sent"])
+    answering = sum(times["received"]) - sum(times["completed"])
+    print(f"by the monitor: {controller:.4f} s in the controller, {answering:.4f} s at the peer")
+    check("missing" not in stages, stages)
+    check(is_close(seconds["controller"], controller), seconds, controller)
+    check(is_close(seconds["peer"], answering), seconds, answering)
+    # All else is what the monitor leaves of the whole: no delay is in another stage.
+    rest = sum(seconds[name] for name in ("queue", "kernel", "application"))
+    check(is_close(total - wire - seconds["delivery"], rest), seconds, total, wire)
+    check(at_link * (1 - SHARE) <= seconds["controller"], seconds, at_link)
+    check(at_peer * (1 - SHARE) <= seconds["peer"], seconds, at_peer)
+else:
+    check(stages["missing"]["stages"] == ["kernel", "controller", "peer"], stages)
+    check("Linux 6.15" in stages["missing"]["reason"], stages)
+    check((at_peer + at_link) * (1 - SHARE) <= seconds["away"], seconds)
+    check(is_close(seconds["away"], wire), seconds, wire)
+# Until the program has sent the next request.
+check(in_program * (1 - SHARE) <= seconds["delivery"], seconds, in_program)
+longest = max(part["latencyMicroseconds"]["max"] for part in stages["parts"] if part["stage"] == "delivery") / 1e6
+check(longest <= sent - arrived + RESOLUTION, longest, sent - arrived)
+peer.close()
+listener.close()
+reset()
+
+# Several tests on one connection, whose PDUs the kernel goes on to count.
+with Server("bench", listen="le:@hci1"):
+    for row in atto("bench", endpoint(), "--test", "write,notify,read", "--count", 20, "--warm-up", 0, "--stages",
+                    "--json").objects():
+        stages = row["stages"]
+        print(row["test"], stages["count"], stages["leftOut"], [part["share"] for part in stages["parts"]])
+        check(stages["count"] > stages["leftOut"] and stages["count"] + stages["leftOut"] >= 20, stages)
