@@ -53,7 +53,7 @@ package struct BenchPlan: Sendable {
     "stages", "Show where the time went: Atto, the kernel, the controller and the air, the peer.")
 
   /// The options that do not apply to scenarios.
-  static let notForScenarios: [any CommandOption] = [test, warmUp, handle, inFlight, stages]
+  static let notForScenarios: [any CommandOption] = [test, warmUp, handle, inFlight]
   package static let options: [any CommandOption] = [
     test, size, duration, count, warmUp, handle, inFlight, stages,
   ]

@@ -15,6 +15,10 @@ final class ChannelCarrier: PacketCarrier {
   private let room = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
   private var sends = 0
   private(set) var waited: Int64 = 0
+  /// Whether packets are timed, the call that sent the end of the last one, and when its answer was received.
+  private var isTimed = false
+  private var sentAt: Int64 = 0
+  private var receivedAt: Int64 = 0
   let pdus: UInt64 = 0
   let mtu = 0
   let isAcknowledged = false
@@ -37,6 +41,7 @@ final class ChannelCarrier: PacketCarrier {
     var sent = 0
     while true {
       guard !hasEnded else { throw Unreachable(message: "the peer has closed the channel") }
+      if isTimed { sentAt = clinux_monotonic() }
       sent += try channel.send(octets.span.bytes.extracting(droppingFirst: sent))
       if sent == octets.count { break }
       let start = clinux_monotonic()
@@ -63,6 +68,7 @@ final class ChannelCarrier: PacketCarrier {
       switch receipt {
       case .wouldBlock: return
       case .octets(let count):
+        if isTimed { receivedAt = clinux_monotonic() }
         pending += octets[..<count]
         deliver()
       case .closed, nil:
@@ -84,6 +90,24 @@ final class ChannelCarrier: PacketCarrier {
       start += 2 + length
     }
     pending.removeFirst(start)
+  }
+
+  func timeStages() -> StageTimes? {
+    isTimed = true
+    let kinds = channel.socket.stamp(true)
+    return StageTimes(kinds, isRadio: channel.socket.carrier == .l2cap, ofValues: false)
+  }
+
+  var exchange: TimedExchange? {
+    guard isTimed else { return nil }
+    let stamps = channel.socket.stamps
+    stamps?.collect()
+    // One packet is in flight, so it is what was sent last.
+    let sent = stamps.flatMap { $0.sent($0.next &- 1) }
+    return .roundTrip(
+      sent: .init(call: sentAt, given: sent?.given, completed: sent?.completed),
+      response: .init(
+        kernel: stamps.flatMap { $0.arrived > 0 ? $0.arrived : nil }, program: receivedAt))
   }
 
   /// Closes the channel when what was sent has reached the peer, or after ten seconds.

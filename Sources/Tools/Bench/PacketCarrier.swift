@@ -18,10 +18,16 @@ package protocol PacketCarrier: AnyObject {
   func open(_ receive: @escaping (RawSpan?) -> Void) async throws
   /// Sends a packet when there is room.
   func send(_ packet: [UInt8]) async throws
+  /// Has each packet and its answer timed from now on; nil if this carrier cannot.
+  func timeStages() -> StageTimes?
+  /// The times of the last packet and of its answer, in the call that receives the answer.
+  var exchange: TimedExchange? { get }
 }
 
 extension PacketCarrier {
   var waited: Int64 { 0 }
+  func timeStages() -> StageTimes? { nil }
+  var exchange: TimedExchange? { nil }
 }
 
 /// The service of `bumble-bench`.

@@ -37,6 +37,8 @@ package struct ScenarioPlan: Sendable {
   let repeatDelay: Duration
   package let lingers: Bool
   let isAcknowledged: Bool
+  /// Whether the stages of each latency are measured.
+  let showsStages: Bool
   /// How long to wait for the last acknowledgement.
   let timeout: Duration
 
@@ -112,6 +114,7 @@ package struct ScenarioPlan: Sendable {
     repeatDelay = arguments[Self.repeatDelay]
     lingers = arguments[Self.linger]
     isAcknowledged = arguments[Self.response]
+    showsStages = plan.showsStages
     timeout = arguments[CommonOptions.timeout] ?? .seconds(30)
     if scenario.sends {
       try arguments.forbid([Self.linger], "is for receive and pong")
@@ -123,6 +126,11 @@ package struct ScenarioPlan: Sendable {
       try arguments.forbid(
         [Self.pace, Self.repeat, Self.repeatDelay, Self.startDelay, Self.response],
         "is for send and ping")
+    }
+    guard !showsStages || scenario == .ping && carrier == .channel && workload.pace == nil else {
+      throw UsageError(
+        "--stages cannot be combined with this scenario",
+        hint: "scenarios have stages with --scenario ping --over channel, without --pace")
     }
     if carrier == .gatt { try arguments.forbid([Self.psm], "requires --over channel") }
     if carrier == .channel || listens {

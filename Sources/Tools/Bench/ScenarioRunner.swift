@@ -83,6 +83,7 @@ package final class ScenarioRunner {
     if carrier.isAcknowledged, workload.traffic == .writeCommand { workload.traffic = .write }
     measurement = Measurement(workload, isNumbered: false)
     hasLast = false
+    if plan.showsStages { measurement.stages = carrier.timeStages() }
     try await carrier.send(BenchPacket.reset.octets)
     measurement.begin(pdus: await carrier.pdus)
     let waited = carrier.waited
@@ -183,7 +184,14 @@ package final class ScenarioRunner {
       let sent = outstanding[place(number)]
       guard sent != 0 else { return }
       outstanding[place(number)] = 0
-      measurement.add(octets: plan.workload.size, latency: clinux_monotonic() - sent)
+      let now = clinux_monotonic()
+      if plan.showsStages {
+        // Those of a late answer are not known any more.
+        let isLatest = number &+ 1 == UInt32(truncatingIfNeeded: measurement.sent)
+        measurement.exchange = isLatest ? carrier.exchange : nil
+        measurement.addStages(from: sent, to: now)
+      }
+      measurement.add(octets: plan.workload.size, latency: now - sent)
     }
     if let report {
       measurement.receipt = .report(report)

@@ -8,7 +8,7 @@ import AttoLinks
 /// operation add up to its latency, and their shares to 100 %. An operation of which a moment is unknown, or
 /// earlier than the one before it, is left out as a whole: for instance, if the controller reports a request
 /// as completed after its response.
-struct StageTimes: Sendable {
+package struct StageTimes: Sendable {
   let stages: [Stage]
   let missing: [Stage]
   /// Why stages are missing.

@@ -258,5 +258,21 @@ def stages(b):
     contains(open(b.path("stages.html")).read(), "<h3>read: where the time of 20 round trips went</h3>")
     for words, part in [(["--test", "long-read"], "--stages cannot be combined with --test long-read"),
                         (["--in-flight", 2], "--stages requires a single procedure in flight"),
-                        (["--scenario", "send"], "--stages cannot be combined with --scenario")]:
+                        (["--scenario", "send"], "--stages cannot be combined with this scenario"),
+                        (["--scenario", "ping", "--over", "channel", "--pace", 5],
+                         "--stages cannot be combined with this scenario")]:
         b.refuses(2, [part], "bench", at, "--stages", *words)
+
+
+@test("bench: --stages divides the pings of a channel")
+def channel_stages(b):
+    listening = b.start("bench", "--listen", "air:Stages", "--scenario", "pong", "--over", "channel", "--json")
+    psm = listening.line("listening", where="err").split("PSM ")[1].split()[0]
+    row = b.run("bench", "air:Stages", "--scenario", "ping", "--over", "channel", "--psm", psm, "--count", 20,
+                "--stages", "--json").json[0]
+    equal(listening.end().code, 0)
+    stages = row["stages"]
+    equal([part["stage"] for part in stages["parts"]], ["queue", "outside", "application"])
+    equal((stages["count"], stages["leftOut"]), (20, 0))
+    mean = sum(part["latencyMicroseconds"]["mean"] for part in stages["parts"])
+    expect(abs(mean - row["latencyMicroseconds"]["mean"]) < 0.1, f"{row}")

@@ -90,6 +90,25 @@ struct StampTests {
     #expect(stamps.sent(stamps.next) == nil)
   }
 
+  @Test("On a stream, what one call sends has the number of its last octet")
+  func streams() throws {
+    let socket = try socket()
+    defer { close(socket) }
+    let stamps = try #require(SocketStamps(of: socket))
+    stamps.noteSent(octets: 10)
+    stamps.noteSent(octets: 0)
+    stamps.noteSent(octets: 900)
+    #expect(stamps.next == 910)
+    #expect(stamps.sent(9) != nil && stamps.sent(909) != nil && stamps.sent(10) == nil)
+  }
+
+  @Test("A channel over a Unix socket has no stamps")
+  func channels() throws {
+    let channel = ChannelSocket(
+      OwnedDescriptor(owning: try socket()), carrier: .unix, peerName: "itself")
+    #expect(channel.stamp(true) == [] && channel.stamps == nil)
+  }
+
   @Test("Stamps that are wanted again go on to count, as the kernel does")
   func again() throws {
     let link = SocketLink(

@@ -63,6 +63,9 @@ public final class Channel: Sendable {
   /// Whether octets wait for credits of the peer. They are lost if the process ends now.
   public var hasUnsent: Bool { core.value.socket.hasUnsent }
 
+  /// The socket, for the kernel's time stamps.
+  package var socket: ChannelSocket { core.value.socket }
+
   /// Closes the channel; more than once does nothing. Octets that were sent before still reach the
   /// peer if it receives them within ten seconds, while the loop runs.
   public func close() { core.value.close() }

@@ -28,6 +28,8 @@ public final class ChannelSocket {
   private var owner: OwnedDescriptor?
   private let socket: Int32
   private var hasEnded = false
+  /// The kernel's time stamps; nil unless they are wanted.
+  package private(set) var stamps: SocketStamps?
 
   /// Takes ownership of a connected SOCK_STREAM socket. It need not be non-blocking.
   public init(
@@ -60,7 +62,10 @@ public final class ChannelSocket {
     let socket = socket
     let piece = octets.extracting(first: sendLimit)
     let result = piece.withUnsafeBytes { clinux_send(socket, $0.baseAddress, $0.count) }
-    if result >= 0 { return result }
+    if result >= 0 {
+      stamps?.noteSent(octets: result)
+      return result
+    }
     if result == -Int(EAGAIN) { return 0 }
     throw LinkError(.send, result: Int32(result), endpoint: peerName)
   }
@@ -72,10 +77,15 @@ public final class ChannelSocket {
   public func receive(into buffer: inout OutputRawSpan) throws(LinkError) -> ChannelReceipt {
     precondition(buffer.freeCapacity > 0, "no room to receive into")
     guard owner != nil, !hasEnded else { return .closed }
-    let socket = socket
+    let (socket, stamps) = (socket, stamps)
     let result = buffer.withUnsafeMutableBytes { bytes, count in
-      let received = clinux_receive_stream(
-        socket, bytes.baseAddress.map { $0 + count }, bytes.count - count)
+      let (start, room) = (bytes.baseAddress.map { $0 + count }, bytes.count - count)
+      let received: Int
+      if let stamps {
+        received = min(clinux_receive_stamped(socket, start, room, &stamps.arrived), room)
+      } else {
+        received = clinux_receive_stream(socket, start, room)
+      }
       if received > 0 { count += received }
       return received
     }
@@ -86,6 +96,17 @@ public final class ChannelSocket {
     let errno = Int32(-result)
     if errno == 0 || errno == ECONNRESET || errno == ECONNABORTED { return .closed }
     throw LinkError(.receive, .system(errno), endpoint: peerName)
+  }
+
+  /// Has the kernel stamp what an L2CAP channel sends and receives from now on, or no longer. If one call receives
+  /// several SDUs, the stamp is that of the first.
+  ///
+  /// - Returns: the stamps that this kernel gives; none on a Unix socket.
+  @discardableResult
+  package func stamp(_ isWanted: Bool) -> SocketStamps.Kinds {
+    guard carrier == .l2cap, owner != nil else { return [] }
+    stamps = SocketStamps.set(isWanted, of: socket, stamps)
+    return stamps?.kinds ?? []
   }
 
   /// Whether sent octets would be lost by ``close()``: on L2CAP those that wait for the peer's

@@ -211,18 +211,9 @@ public final class SocketLink: AddressedLink {
   @discardableResult
   package func stamp(_ isWanted: Bool) -> SocketStamps.Kinds {
     guard carrier == .l2cap, reception != .ended else { return [] }
-    // The kernel goes on to count sent PDUs while stamps are wanted.
-    if isWanted, let stamps { return stamps.kinds }
-    stamps = nil
-    reception = .plain
-    guard isWanted else {
-      _ = clinux_set_stamps(socket, 0)
-      return []
-    }
-    guard let made = SocketStamps(of: socket) else { return [] }
-    stamps = made
-    reception = .stamped
-    return made.kinds
+    stamps = SocketStamps.set(isWanted, of: socket, stamps)
+    reception = stamps == nil ? .plain : .stamped
+    return stamps?.kinds ?? []
   }
 
   public func disconnect() {

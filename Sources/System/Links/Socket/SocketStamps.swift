@@ -1,14 +1,17 @@
 import CAttoLinux
 
-/// The kernel's time stamps of the PDUs of an L2CAP socket, in nanoseconds of CLOCK_MONOTONIC.
+/// The kernel's time stamps of the PDUs of an L2CAP socket, in nanoseconds of CLOCK_MONOTONIC. On a channel's
+/// stream, a PDU is what one call sends.
 ///
 /// # Theory
 /// The kernel stamps a received PDU when it takes it from the controller, and hands the stamp out with the
 /// PDU. Since Linux 6.15 it also stamps a sent PDU twice: when it gives the PDU to the controller, and when the
 /// controller reports it as completed (Number Of Completed Packets, Vol 4, Part E, 7.7.19), which it does
-/// after the peer's link layer has acknowledged it. Of a PDU in several packets it stamps the first.
+/// after the peer's link layer has acknowledged it. Of a PDU in several packets it stamps the first, but the last
+/// on a channel.
 ///
-/// These stamps arrive on the socket's error queue and name a PDU by its number. An older kernel ignores
+/// These stamps arrive on the socket's error queue and name a PDU by its number, or, on a stream, by the number
+/// of its last octet. An older kernel ignores
 /// MSG_ERRQUEUE and would return a received PDU, so the queue is read only if the kernel accepts the
 /// option for completions, which is as old as the queue.
 ///
@@ -38,11 +41,13 @@ package final class SocketStamps {
   package let kinds: Kinds
   /// The stamp of the PDU that was received last; 0 without one.
   package var arrived: Int64 = 0
-  /// The number of the next PDU to be sent. Wraps around.
+  /// The number of the next PDU to be sent, or of the next octet of a stream. Wraps around.
   package private(set) var next: UInt32 = 0
   private let socket: Int32
-  /// PDUs sent last, by number. A stamp of an older one is ignored.
+  /// PDUs sent last, a ring. A stamp of an older one is ignored.
   private var recent = [Sent](repeating: Sent(number: .max), count: SocketStamps.capacity)
+  /// The oldest of them.
+  private var oldest = 0
 
   /// The sent PDUs whose stamps are kept.
   package static let capacity = 64
@@ -65,17 +70,34 @@ package final class SocketStamps {
     collect()
   }
 
-  func noteSent(_ count: Int32) {
-    for _ in 0..<count {
-      recent[Int(next) % Self.capacity] = Sent(number: next)
-      next &+= 1
+  /// The stamps of a socket of which they are wanted or no longer wanted.
+  ///
+  /// - Parameters:
+  ///   - present: the stamps so far. The kernel goes on to count what is sent while stamps are wanted, so they
+  ///     stay.
+  static func set(_ isWanted: Bool, of socket: Int32, _ present: SocketStamps?) -> SocketStamps? {
+    guard isWanted else {
+      _ = clinux_set_stamps(socket, 0)
+      return nil
     }
+    return present ?? SocketStamps(of: socket)
+  }
+
+  func noteSent(_ count: Int32) {
+    for _ in 0..<count { noteSent(octets: 1) }
+  }
+
+  /// Notes what one call has sent on a stream.
+  func noteSent(octets: Int) {
+    guard octets > 0 else { return }
+    next &+= UInt32(truncatingIfNeeded: octets)
+    recent[oldest] = Sent(number: next &- 1)
+    oldest = (oldest + 1) % Self.capacity
   }
 
   /// The stamps of a PDU so far; nil if it is not among the last ``capacity``.
   package func sent(_ number: UInt32) -> Sent? {
-    let found = recent[Int(number) % Self.capacity]
-    return found.number == number ? found : nil
+    recent.first { $0.number == number }
   }
 
   /// Takes the stamps of sent PDUs that have come, at most two for each of ``capacity`` PDUs.
@@ -89,8 +111,7 @@ package final class SocketStamps {
   }
 
   private func add(_ kind: Int32, _ number: UInt32, _ moment: Int64) {
-    let index = Int(number) % Self.capacity
-    guard recent[index].number == number, moment > 0 else { return }
+    guard moment > 0, let index = recent.firstIndex(where: { $0.number == number }) else { return }
     switch Int(kind) {
     case CLINUX_STAMP_SENT: recent[index].given = moment
     case CLINUX_STAMP_COMPLETED: recent[index].completed = moment

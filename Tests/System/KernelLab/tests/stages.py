@@ -1,6 +1,7 @@
 """atto bench --stages finds delays where they were put in: one at the peer, one in the program that measures,
-one at the link. The kernel's monitor says when each PDU passed, however slow the machine is."""
-# deadline: 180
+one at the link. The kernel's monitor says when each PDU passed, however slow the machine is. Pings of a channel
+have the same stages."""
+# deadline: 240
 from monitor import *
 from peers import *
 
@@ -113,3 +114,16 @@ with Server("bench", listen="le:@hci1"):
         stages = row["stages"]
         print(row["test"], stages["count"], stages["leftOut"], [part["share"] for part in stages["parts"]])
         check(stages["count"] > stages["leftOut"] and stages["count"] + stages["leftOut"] >= 20, stages)
+reset()
+
+listening = client("bench", "--listen", "le:@hci1", "--scenario", "pong", "--over", "channel", "--psm", 128)
+running = client("bench", endpoint(), "--scenario", "ping", "--over", "channel", "--count", 20, "--size", 100,
+                 "--stages", "--json")
+check(running.wait() == 0, running.errors)
+stages = json.loads(running.line())["stages"]
+shares = {part["stage"]: part["share"] for part in stages["parts"]}
+print("channel", stages["count"], stages["leftOut"], shares)
+check(stages["count"] + stages["leftOut"] == 20 and stages["count"] > stages["leftOut"], stages)
+known = ["queue", "kernel", "controller", "peer", "delivery", "application"]
+check(list(shares) == (["queue", "away", "delivery", "application"] if "missing" in stages else known), stages)
+check(listening.wait() == 0, listening.errors)
