@@ -6,13 +6,13 @@ import Glibc
 /// The letters must be readable on a page of 400 pixels: the drawing is hardly wider.
 enum BenchChart {
   private static let width = 480.0
-  private static let height = 240.0
+  static let height = 240.0
   private static let left = 60.0
-  private static let right = 452.0
+  static let right = 452.0
   private static let top = 36.0
   private static let bottom = 206.0
   /// A little more than the width of a letter.
-  private static let letter = 8.5
+  static let letter = 8.5
 
   /// A chart of the rate over time, with the limit of the link.
   static func rate(_ result: BenchResult, before: BenchResult?) -> String {
@@ -122,7 +122,7 @@ enum BenchChart {
 
   // MARK: Parts
 
-  private static func open(_ what: String) -> String {
+  static func open(_ what: String, height: Double = height) -> String {
     "<svg viewBox=\"0 0 \(Int(width)) \(Int(height))\" role=\"img\" aria-label=\"\(what)\">"
   }
 
@@ -141,7 +141,7 @@ enum BenchChart {
       + "y2=\"\(fixed(y2))\"/>"
   }
 
-  private static func label(
+  static func label(
     _ x: Double, _ y: Double, _ text: String, _ anchor: String, _ style: String = "axis"
   ) -> String {
     // Labels of an axis must not exceed the drawing.
@@ -152,7 +152,7 @@ enum BenchChart {
 
   private static func point(_ x: Double, _ y: Double) -> String { "\(fixed(x)),\(fixed(y))" }
 
-  private static func fixed(_ value: Double) -> String { Decimal.text(value, places: 1) }
+  static func fixed(_ value: Double) -> String { Decimal.text(value, places: 1) }
 
   /// Round values of a logarithmic axis, as many as their labels have room for.
   private static func ticks(
@@ -175,7 +175,7 @@ enum BenchChart {
   }
 
   /// The next of 1, 2, 4, 5, 8, 10 times a power of ten.
-  private static func nice(_ value: Double) -> Double {
+  static func nice(_ value: Double) -> Double {
     guard value > 0 else { return 1 }
     let power = pow(10, log10(value).rounded(.down))
     return ([1.0, 2, 4, 5, 8].first { $0 * power >= value } ?? 10) * power
@@ -187,7 +187,7 @@ enum BenchChart {
     return value >= 1e3 ? trimmed(value / 1e3) + "k" : trimmed(value)
   }
 
-  private static func time(_ nanoseconds: Double) -> String {
+  static func time(_ nanoseconds: Double) -> String {
     if nanoseconds >= 999_999_999 { return trimmed(nanoseconds / 1e9) + " s" }
     if nanoseconds >= 999_999 { return trimmed(nanoseconds / 1e6) + " ms" }
     return nanoseconds >= 999 ? trimmed(nanoseconds / 1e3) + " us" : trimmed(nanoseconds) + " ns"

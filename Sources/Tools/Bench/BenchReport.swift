@@ -19,6 +19,7 @@ package struct BenchReport {
   // MARK: The page
 
   private func page(_ runs: [BenchRun]) -> String {
+    let hasStages = runs.contains { $0.result.stages != nil }
     let title = "atto bench \(runs.first?.result.endpoint ?? "")"
     return """
       <!doctype html>
@@ -26,7 +27,7 @@ package struct BenchReport {
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
       <title>\(title.escapedForMarkup)</title>
-      <style>\(Self.style)</style></head><body><main>
+      <style>\(Self.style)\(hasStages ? "\n" + Stage.style : "")</style></head><body><main>
       <h1>\(title.escapedForMarkup)</h1>
       <p class="sub">\(Shown.date(Int64(time(nil)))), atto \(Version.number),
       host \(Machine.host.escapedForMarkup): \(Machine.text.escapedForMarkup)</p>
@@ -43,11 +44,16 @@ package struct BenchReport {
       """
   }
 
-  private func table(_ head: [String], _ rows: [[String]]) -> String {
-    func row(_ cells: [String], _ tag: String) -> String {
-      "<tr>" + cells.map { "<\(tag)>\($0.escapedForMarkup)</\(tag)>" }.joined() + "</tr>"
+  /// - Parameter marks: the classes of coloured marks before each row; empty for none.
+  private func table(_ head: [String], _ rows: [[String]], marks: [String] = []) -> String {
+    func row(_ cells: [String], _ tag: String, _ mark: String = "") -> String {
+      let cells = cells.map(\.escapedForMarkup).joined(separator: "</\(tag)><\(tag)>")
+      return "<tr><\(tag)>\(mark)\(cells)</\(tag)></tr>"
     }
-    let body = rows.map { row($0, "td") }.joined(separator: "\n")
+    let body = rows.enumerated().map { index, cells in
+      let mark = marks.isEmpty ? "" : "<span class=\"swatch \(marks[index])\"></span>"
+      return row(cells, "td", mark)
+    }.joined(separator: "\n")
     return "<div class=\"scroll\"><table><thead>\(row(head, "th"))</thead><tbody>\(body)</tbody>"
       + "</table></div>"
   }
@@ -83,18 +89,21 @@ package struct BenchReport {
       </div><div><h3>Latency: \(result.latencyOf.escapedForMarkup)</h3>
       \(BenchChart.latencies(result, before: before))
       </div></div>
-      \(stages(result))
+      \(stages(result, before: before))
       \(comparison ?? "")
       <dl>\(list)</dl></section>
       """
   }
 
   /// Where the time went, with `--stages`.
-  private func stages(_ result: BenchResult) -> String {
+  private func stages(_ result: BenchResult, before: BenchResult?) -> String {
     guard let stages = result.stages else { return "" }
-    let lines = stages.remarks.map { "<p>\($0.escapedForMarkup).</p>" }.joined()
-    let figures = stages.parts.isEmpty ? "" : table(BenchStages.head, stages.rows)
-    return "<h3>\(result.stagesTitle.escapedForMarkup)</h3>" + figures + lines
+    var text = "<h3>\(result.stagesTitle.escapedForMarkup)</h3>"
+    if !stages.parts.isEmpty {
+      text += BenchChart.stages(stages, before: before?.stages)
+      text += table(BenchStages.head, stages.rows, marks: stages.parts.map(\.stage.rawValue))
+    }
+    return text + stages.remarks.map { "<p>\($0.escapedForMarkup).</p>" }.joined()
   }
 
   private func facts(_ result: BenchResult) -> [(String, String)] {

@@ -45,7 +45,7 @@ struct BenchStages: Codable, Sendable {
     }
     guard count > 0, let longest = parts.max(by: { $0.share < $1.share }) else { return }
     var text =
-      "\(Decimal.text(longest.share * 100, places: 1)) % of the time is spent \(longest.stage.text)"
+      "\(Self.percent(longest.share)) of the time is spent \(longest.stage.text)"
     if longest.stage.isOnAir, let microseconds {
       let interval = Double(microseconds) / 1000
       let places = interval == interval.rounded() ? 0 : 2
@@ -64,13 +64,18 @@ struct BenchStages: Codable, Sendable {
       }
   }
 
+  /// The mean latency: the stages add up to it.
+  var totalMicroseconds: Double { parts.reduce(0) { $0 + $1.latencyMicroseconds.mean } }
+
+  static func percent(_ share: Double) -> String { "\(Decimal.text(share * 100, places: 1)) %" }
+
   static let head = ["", "share", "mean us", "p50 us", "p90 us", "p99 us", "max us"]
 
   var rows: [[String]] {
     parts.map { part in
       let latency = part.latencyMicroseconds
       let figures = [latency.mean, latency.p50, latency.p90, latency.p99, latency.max]
-      return [part.stage.text, "\(Decimal.text(part.share * 100, places: 1)) %"]
+      return [part.stage.text, Self.percent(part.share)]
         + figures.map { Decimal.text($0, places: 1) }
     }
   }

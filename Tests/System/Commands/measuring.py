@@ -255,7 +255,8 @@ def stages(b):
     contains(ended.out, "read: where the time of 20 round trips went", "in the socket and at the peer",
              "read: stages not known: kernel, controller, peer, delivery, because the kernel stamps",
              " % of the time is spent ")
-    contains(open(b.path("stages.html")).read(), "<h3>read: where the time of 20 round trips went</h3>")
+    contains(open(b.path("stages.html")).read(), "<h3>read: where the time of 20 round trips went</h3>",
+             '<rect class="stage outside"', '<span class="swatch outside"></span>in the socket and at the peer')
     for words, part in [(["--test", "long-read"], "--stages cannot be combined with --test long-read"),
                         (["--in-flight", 2], "--stages requires a single procedure in flight"),
                         (["--scenario", "send"], "--stages cannot be combined with this scenario"),
