@@ -98,5 +98,6 @@ extension ServerCase {
     },
   ]
 
-  static let oneClient = "the server serves one client at a time"
+  static let oneClient =
+    "there is one client at a time: the server serves no other, or the kernel has one link to it"
 }

@@ -8,6 +8,8 @@ final class RawPeer: TestPeer {
   private let role: Role
   private let patience: Duration
   private let loop: Loop
+  /// Ends the kernel's links to the server.
+  private let linkEnd: LinkEnd?
   /// Why the last connection could not be opened.
   private(set) var failure: AttoError?
 
@@ -16,8 +18,9 @@ final class RawPeer: TestPeer {
     case clients(RawListener)
   }
 
-  private init(_ role: Role, patience: Duration, on loop: Loop) {
+  private init(_ role: Role, linkEnd: LinkEnd? = nil, patience: Duration, on loop: Loop) {
     self.role = role
+    self.linkEnd = linkEnd
     self.patience = patience
     self.loop = loop
   }
@@ -28,7 +31,9 @@ final class RawPeer: TestPeer {
   convenience init(
     _ endpoint: Endpoint, _ options: ConnectionOptions, patience: Duration, on loop: Loop
   ) {
-    self.init(.server(endpoint, options), patience: patience, on: loop)
+    self.init(
+      .server(endpoint, options), linkEnd: LinkEnd(endpoint, on: loop), patience: patience,
+      on: loop)
   }
 
   /// Listens for clients at the endpoint of `--listen`. Each case waits for a client of its own.
@@ -62,7 +67,12 @@ final class RawPeer: TestPeer {
   func open() async throws(PeerError) -> any TestLink {
     switch role {
     case .server(let endpoint, let options):
-      return RawPeerLink(try await connect(to: endpoint, options), on: loop)
+      guard linkEnd?.isUsed != true else {
+        throw .unreachable("the kernel has one link to a device")
+      }
+      let connection = try await connect(to: endpoint, options)
+      linkEnd?.isUsed = true
+      return RawPeerLink(connection, end: linkEnd, on: loop)
     case .clients(let listener):
       do throws(AttoError) {
         if let connection = try await listener.accept(within: patience) {
@@ -100,11 +110,14 @@ private final class RawPeerLink: TestLink {
   private let connection: RawConnection
   private let loop: Loop
   private let start: Int64
+  /// nil if the link ends with the connection, or has ended.
+  private var end: LinkEnd?
   /// How long the peer may take to encrypt the link and to open bearers.
   private static let bearerTimeout: Duration = .seconds(30)
 
-  init(_ connection: RawConnection, on loop: Loop) {
+  init(_ connection: RawConnection, end: LinkEnd? = nil, on loop: Loop) {
     self.connection = connection
+    self.end = end
     self.loop = loop
     start = loop.now
   }
@@ -128,7 +141,12 @@ private final class RawPeerLink: TestLink {
     do { try await loop.sleep(for: time) } catch { throw .cancelled }
   }
 
-  func close() async { connection.close() }
+  func close() async {
+    connection.close()
+    let end = end
+    self.end = nil
+    await end?.end()
+  }
 
   func openBearers(_ count: Int, mtu: Int) async throws(PeerError) -> [any TestLink] {
     do throws(AttoError) {
