@@ -2,6 +2,7 @@ import Atto
 import AttoCommandLine
 import AttoConformance
 import AttoPeers
+import Glibc
 
 /// The peer of conformance cases: a server to connect to, or clients that connect.
 final class RawPeer: TestPeer {
@@ -156,6 +157,9 @@ private final class RawPeerLink: TestLink {
       switch error {
       case .radio(.cancelled): throw .cancelled
       case .radio, .securityTimeout: throw .noBearers("no enhanced bearers: \(error)")
+      // The ends did not agree to pair.
+      case .link(let failure) where failure.errno == EACCES:
+        throw .noBearers("no enhanced bearers: \(error)")
       default: throw PeerError(error)
       }
     }
