@@ -27,8 +27,10 @@ package enum ConformCommand: Command {
     details: """
       The command discovers the server, runs the cases that apply, each on a connection of its own, and
       prints the exchange for each broken rule. Nothing is written without --allow-writes. If a server
-      closes the connection or does not respond, the command connects again. The cases bearers/* apply
-      to servers that offer enhanced bearers (bit 0 of Server Supported Features).
+      closes the connection or does not respond, the command connects again; if it answers nothing on
+      three new connections, it is unreachable. The cases bearers/* apply to servers that offer enhanced
+      bearers (bit 0 of Server Supported Features). At le: the command ends the link after each case, for
+      all programs, because the kernel would keep it for 2 s, and the peer what the case has left.
 
       With --client, each client that connects gets one case: a database, and a server that does what
       the specification allows but clients may not expect. The client has to connect once per case. At

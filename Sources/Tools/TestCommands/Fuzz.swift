@@ -28,7 +28,8 @@ package enum FuzzCommand: Command {
       handle 1) within --timeout (default: 2 s). If it does not, or closes the connection, the command
       ends with status 4 and prints the transcript that led there, which atto play can repeat. A peer
       that does not answer a malformed request, and then no other one on that connection, is counted,
-      and the rest follows on a new connection. The same seed and ATT_MTU produce the same PDUs.
+      and the rest follows on a new connection. At le: the link ends after each attack, for all programs.
+      The same seed and ATT_MTU produce the same PDUs.
 
       Without --allow-writes, no PDU with the opcode of a write is sent, malformed or not.
       """,

@@ -30,8 +30,9 @@ package enum PlayCommand: Command {
       Each case gets a connection of its own. Against a server, the cases with a profile are played: the
       server must serve this profile, and keeps the values that earlier cases have written. With
       --listen, the cases for clients are played: each one prints what the client has to do, and uses
-      the next client that connects. At air: and le: the command advertises the name Atto. Cases that need changes on the peer's side (a changed database, a
-      bond), or enhanced bearers that the peer does not open, are skipped.
+      the next client that connects. At air: and le: the command advertises the name Atto. Cases that
+      need changes on the peer's side (a changed database, a bond), or enhanced bearers that the peer
+      does not open, are skipped. A link to a server at le: ends after each case, for all programs.
 
       Fixtures/transcripts has a transcript for each applicable case of the GATT test suite. atto decode
       --transcript makes a transcript from a capture.

@@ -50,7 +50,8 @@ class Daemon:
         root = os.environ.get("BLUEZ_ROOT")
         start = ["unshare", "--mount", "sh", "-c", ENTER, root] if root else []
         program = next((path for path in DAEMONS if os.path.exists(f"{root or ''}{path}")), "bluetoothd")
-        print("bluetoothd", run([*start, program, "--version"]).output.strip(), flush=True)
+        self.version = run([*start, program, "--version"]).output.strip()
+        print("bluetoothd", self.version, flush=True)
         self.daemon = Process(*start, program, "-n", *self.words)
         # Only then it listens; who shall get its connections listens later.
         waiting = self.app("wait", len(control.indexes()) - self.without)
