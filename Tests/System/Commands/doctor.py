@@ -3,7 +3,7 @@
 from harness import contains, equal, expect, test
 
 NAMES = ["kernel", "container", "bluetooth", "adapter", "rfkill", "power", "le", "address",
-         "bondable", "capability", "bluetoothd", "programs", "receive-buffer", "air", "sqlite"]
+         "bondable", "supervision", "capability", "bluetoothd", "programs", "receive-buffer", "air", "sqlite"]
 
 
 @test("doctor: each check has a name, a mark and a text; the status counts problems")

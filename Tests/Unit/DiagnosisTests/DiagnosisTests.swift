@@ -156,6 +156,27 @@ private func line(
     #expect(line("features") { $0.hasEnhancedChannels = nil }.mark == nil)
   }
 
+  @Test func shortSupervisionTimeouts() {
+    let usual = line("supervision") { $0.supervisionTimeouts = [0: 42] }
+    #expect(usual.mark == .ok)
+    #expect(usual.text.contains("hci0 a new link ends after 420 ms without a packet"))
+    #expect(usual.text.contains("tee /sys/kernel/debug/bluetooth/hci0/supervision_timeout"))
+    let long = line("supervision") { $0.supervisionTimeouts = [0: 72] }
+    #expect(
+      long.text == "hci0 a new link ends after 720 ms without a packet (supervision timeout). ")
+    #expect(line("supervision") { $0.supervisionTimeouts = [1: 42] }.mark == nil)
+  }
+
+  @Test func theKernelsDefaultParameters() {
+    // A scan interval, the timeout, and a parameter of this kernel only.
+    let answer: [UInt8] = [0x13, 0, 2, 0x60, 0, 0x1A, 0, 2, 0x2A, 0, 0xFF, 0, 1, 9]
+    #expect(ManagementChannel.supervisionTimeout(answer) == 42)
+    #expect(ManagementChannel.supervisionTimeout([0x1A, 0, 2, 0x2A]) == nil)
+    #expect(ManagementChannel.supervisionTimeout([0x1A, 0, 1, 0x2A]) == nil)
+    #expect(ManagementChannel.supervisionTimeout([0x13, 0]) == nil)
+    #expect(ManagementChannel.supervisionTimeout([]) == nil)
+  }
+
   @Test func noAdapter() {
     #expect(line("adapter") { $0.adapters = [] }.mark == .problem)
     let idle = line("adapter") {

@@ -46,6 +46,8 @@ public struct ManagementOpcode: Hashable, Sendable, CustomStringConvertible {
   package static let readAdvertisingFeatures = Self(0x003D, "advertise")
   package static let addAdvertising = Self(0x003E, "advertise")
   package static let removeAdvertising = Self(0x003F, "stop advertising")
+  /// MGMT_OP_READ_DEF_SYSTEM_CONFIG
+  package static let readDefaultConfiguration = Self(0x004B, "read default parameters")
   /// MGMT_OP_SET_DEF_SYSTEM_CONFIG
   package static let setDefaultConfiguration = Self(0x004C, "set default parameters")
   /// MGMT_OP_ADD_ADV_PATTERNS_MONITOR

@@ -45,6 +45,18 @@ text = [line for line in atto("doctor").output.splitlines() if not line.startswi
 check(text[0].split()[1] == "kernel" and f"Linux {os.uname().release}" in text[0], text)
 check(all(line.split()[0] in ("ok", "warn", "problem") for line in text), text)
 
+# The default supervision timeout, and another one.
+timeout = state.DEBUG / "bluetooth/hci1/supervision_timeout"
+before = timeout.read_text()
+check("after 420 ms" in only(found, "supervision", "hci1")["text"], found)
+check("supervision_timeout" in only(found, "supervision", "hci1")["remedy"], found)
+try:
+    timeout.write_text("200")
+    changed = only(doctor(), "supervision", "hci1")
+    check("after 2000 ms" in changed["text"] and not changed.get("remedy"), changed)
+finally:
+    timeout.write_text(before)
+
 # What the kernel offers, as a plain socket finds it.
 with socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_SEQPACKET, 0) as plain:
     def accepts(level: int, option: int, value: bytes) -> bool:
