@@ -137,12 +137,11 @@ final class ConnectionCore {
 
   /// Begins to listen to the link.
   func open() throws(AttoError) {
-    if let size = options.sendBuffer {
-      do throws(LinkError) {
-        try link.setSendBuffer(Int32(clamping: size))
-      } catch {
-        throw .link(error)
-      }
+    do throws(LinkError) {
+      if let size = options.sendBuffer { try link.setSendBuffer(Int32(clamping: size)) }
+      if let phy = options.phy { try link.choosePHY(phy) }
+    } catch {
+      throw .link(error)
     }
     if let descriptor = link.descriptor {
       do throws(LoopError) {

@@ -40,6 +40,10 @@ public struct ConnectionOptions: Sendable {
   /// at least 4608 in all. Requests and new values are sent after those in the buffer, so a smaller
   /// one reduces their delay. nil: the kernel's default, usually 212,992.
   public var sendBuffer: Int?
+  /// The PHY to ask the controller for, in both directions, on a link of the kernel's radio. The link keeps its PHY
+  /// if the peer does not agree. The kernel has to have this choice (Linux 7.3); opening a connection fails
+  /// otherwise. nil: the controller's choice.
+  public var phy: LinkPHY.Kind?
   /// How long a client of a server may be silent before the server closes its connection, which
   /// ``ServedEvent/evicted(_:peer:_:)`` reports. It applies to clients that
   /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)`` accepts on Unix sockets and

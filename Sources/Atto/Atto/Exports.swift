@@ -38,6 +38,7 @@
 @_exported import class AttoKernelRadio.KernelAdapters
 @_exported import struct AttoLinks.BluetoothAddress
 @_exported import struct AttoLinks.LinkError
+@_exported import struct AttoLinks.LinkPHY
 @_exported import struct AttoLinks.L2CAPAddress
 @_exported import enum AttoLinks.L2CAPSource
 @_exported import class AttoRadio.Adapter

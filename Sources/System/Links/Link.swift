@@ -85,6 +85,12 @@ public protocol Link: AnyObject {
   /// Throws ``LinkError`` if the kernel refuses.
   func setSendBuffer(_ octets: Int32) throws(LinkError)
 
+  /// Asks the controller for a PHY in both directions (BT_PHY; LE Set PHY, Vol 4, Part E, 7.8.49). The peer may
+  /// not agree, and the link then keeps its PHY. Does nothing on links without one.
+  ///
+  /// Throws ``LinkError`` if the kernel refuses; with ENOPROTOOPT if it has no such choice.
+  func choosePHY(_ phy: LinkPHY.Kind) throws(LinkError)
+
   /// When the link next needs to be advanced; nil for links that do not depend on time.
   var deadline: Instant? { get }
 
@@ -98,6 +104,7 @@ extension Link {
   public var peerProcess: PeerProcess? { nil }
   public var phy: LinkPHY? { nil }
   public func setSendBuffer(_ octets: Int32) throws(LinkError) {}
+  public func choosePHY(_ phy: LinkPHY.Kind) throws(LinkError) {}
   public var enhancedMTU: Int? { nil }
   public func raiseReceiveMTU(to octets: Int) throws(LinkError) {
     throw LinkError(.option("MTU"), .notEnhanced, endpoint: peerName)

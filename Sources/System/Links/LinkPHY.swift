@@ -18,6 +18,15 @@ public struct LinkPHY: Hashable, Sendable, CustomStringConvertible {
       case .coded: "coded"
       }
     }
+
+    /// The bits of BT_PHY, of both directions.
+    var bits: Int32 {
+      switch self {
+      case .oneMegabit: BT_PHY_LE_1M_TX | BT_PHY_LE_1M_RX
+      case .twoMegabit: BT_PHY_LE_2M_TX | BT_PHY_LE_2M_RX
+      case .coded: BT_PHY_LE_CODED_TX | BT_PHY_LE_CODED_RX
+      }
+    }
   }
 
   /// The PHY of this end.
@@ -49,6 +58,20 @@ public struct LinkPHY: Hashable, Sendable, CustomStringConvertible {
       ])
     else { return nil }
     self.init(transmit: transmit, receive: receive)
+  }
+
+  /// Whether this kernel cannot choose the PHY of a link: it does not know BT_PHY as an option to set. Linux 6.12
+  /// does not, Linux 7.3 does.
+  package static var isFixed: Bool {
+    let descriptor = clinux_seqpacket_socket(AF_BLUETOOTH, BTPROTO_L2CAP)
+    guard descriptor >= 0 else { return false }
+    defer { _ = close(descriptor) }
+    return isFixed(for: descriptor)
+  }
+
+  /// The same, tried on an L2CAP socket that is not bound.
+  package static func isFixed(for socket: Int32) -> Bool {
+    clinux_set_option(socket, SOL_BLUETOOTH, BT_PHY, Kind.oneMegabit.bits) == -ENOPROTOOPT
   }
 
   /// `2M`, or `1M out, 2M in` if the two differ.

@@ -132,6 +132,9 @@ package struct ScenarioPlan: Sendable {
         "--stages cannot be combined with this scenario",
         hint: "scenarios have stages with --scenario ping --over channel, without --pace")
     }
+    if carrier == .channel {
+      try arguments.forbid([CommonOptions.phy], "cannot be combined with --over channel")
+    }
     if carrier == .gatt { try arguments.forbid([Self.psm], "requires --over channel") }
     if carrier == .channel || listens {
       try arguments.forbid([Self.response], "is for a GATT client")

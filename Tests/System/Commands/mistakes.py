@@ -21,6 +21,14 @@ def commands(b):
     b.refuses(2, ['unknown command "servces"'], "servces")
 
 
+@test("mistakes: --phy where no PHY can be chosen")
+def phy(b):
+    b.refuses(2, ['--phy requires an le: endpoint, not "unix:'], "read", NOBODY, "0x0003", "--phy", "2M")
+    b.refuses(2, ['--phy requires an le: endpoint, not "air:X"', "hint: ", "air:NAME?phy=2M"],
+              "serve", FIXTURES / "heart-rate.json", "--listen", "air:X", "--phy", "2M")
+    b.refuses(2, ['invalid value "3M" for --phy: expected 1M, 2M or coded'], "read", NOBODY, "0x0003", "--phy", "3M")
+
+
 @test("mistakes: without /proc")
 def without_proc(b):
     words = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]

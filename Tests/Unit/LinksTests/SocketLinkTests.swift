@@ -181,6 +181,15 @@ struct SocketLinkTests {
     ] as [(UInt32, LinkPHY?)])
   func phys(bits: UInt32, expected: LinkPHY?) { #expect(LinkPHY(bits: bits) == expected) }
 
+  @Test("The bits of a PHY to choose name it for both directions; a Unix socket has none to choose")
+  func choice() throws {
+    for kind in [LinkPHY.Kind.oneMegabit, .twoMegabit, .coded] {
+      #expect(LinkPHY(bits: UInt32(kind.bits)) == LinkPHY(transmit: kind, receive: kind))
+    }
+    let (a, _) = try SocketLink.pair()
+    try a.choosePHY(.twoMegabit)
+  }
+
   @Test("A closed link closes its descriptor")
   func noLeak() throws {
     let before = openDescriptors()

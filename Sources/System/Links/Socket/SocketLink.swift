@@ -299,6 +299,12 @@ public final class SocketLink: AddressedLink {
     return LinkPHY(bits: bits)
   }
 
+  public func choosePHY(_ phy: LinkPHY.Kind) throws(LinkError) {
+    guard carrier == .l2cap, socket >= 0 else { return }
+    let result = clinux_set_option(socket, SOL_BLUETOOTH, BT_PHY, phy.bits)
+    try LinkError.check(result, .option("BT_PHY"), peerName)
+  }
+
   public var enhancedMTU: Int? {
     guard isEnhanced, socket >= 0 else { return nil }
     if ownMTU <= 0 { ownMTU = clinux_get_bluetooth_mtu(socket, BT_RCVMTU) }

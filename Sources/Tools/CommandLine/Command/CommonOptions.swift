@@ -21,6 +21,10 @@ package enum CommonOptions {
     "Ask for a connection interval in this range, such as 15ms or 15ms-30ms.",
     expected: ConnectionInterval.expectation
   ) { ConnectionInterval($0) }
+  package static let phy = Option.choice(
+    "phy", "PHY",
+    ["1M": LinkPHY.Kind.oneMegabit, "2M": .twoMegabit, "coded": .coded],
+    "Ask for this PHY of an le: link: 1M, 2M or coded (Linux 7.3).")
   package static let bearers = Option.integer(
     "bearers", "N", in: 0...ConnectionOptions.maximumEnhancedBearers,
     "Use up to N enhanced bearers (EATT) beside the unenhanced one, 0 to 5 (default: 0).")
@@ -49,7 +53,10 @@ package enum CommonOptions {
   static let title = "common options"
   package static let connecting = OptionGroup(
     title,
-    [mtu, timeout, securityOnDemand, interval, bearers, sendBuffer, linkInfo, json, capture, trace])
+    [
+      mtu, timeout, securityOnDemand, interval, phy, bearers, sendBuffer, linkInfo, json, capture,
+      trace,
+    ])
 }
 
 /// The value of `--security`.

@@ -76,9 +76,8 @@ package enum ServeCommand: Command {
     options: [
       listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, backlog,
       disconnectSlow, replyTimeout,
-      CommonOptions.security, CommonOptions.bearers, CommonOptions.sendBuffer, CommonOptions.json,
-      CommonOptions.capture,
-      CommonOptions.trace,
+      CommonOptions.security, CommonOptions.phy, CommonOptions.bearers, CommonOptions.sendBuffer,
+      CommonOptions.json, CommonOptions.capture, CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
     timeLimit: .open(unless: [once]), delivery: .log, runsInSession: true,
     examples: [
@@ -107,6 +106,7 @@ package enum ServeCommand: Command {
       options.enhancedBearers = try Bearers.checked(bearers, at: endpoint)
     }
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
+    options.phy = try PHYChoice.checked(arguments, at: endpoint)
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
 
     let pairing = try PairingOptions(arguments)

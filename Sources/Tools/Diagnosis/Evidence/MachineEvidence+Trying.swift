@@ -33,8 +33,7 @@ extension MachineEvidence {
   private mutating func tryOptions(of socket: Int32) {
     let mode = clinux_set_channel_mode(socket, UInt8(BT_MODE_EXT_FLOWCTL))
     hasEnhancedChannels = mode != -ENOPROTOOPT
-    let phys = BT_PHY_LE_1M_TX | BT_PHY_LE_1M_RX
-    choosesPHY = clinux_set_option(socket, SOL_BLUETOOTH, BT_PHY, phys) != -ENOPROTOOPT
+    choosesPHY = !LinkPHY.isFixed(for: socket)
     // L2CAP stamps what it sends in the kernels that have SOF_TIMESTAMPING_TX_COMPLETION. The older flags
     // are accepted before, without effect.
     let stampsOfCompletion: Int32 = 1 << 18

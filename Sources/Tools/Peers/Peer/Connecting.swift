@@ -54,6 +54,7 @@ package struct Connecting: Sendable {
       options.enhancedBearers = try Bearers.checked(bearers, at: self.endpoint)
     }
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
+    options.phy = try PHYChoice.checked(arguments, at: self.endpoint)
     showsLink = arguments[CommonOptions.linkInfo]
     showsProgress = !isMeasured && ProgressLine.isShown(arguments)
     if isMonitored {
@@ -78,7 +79,8 @@ package struct Connecting: Sendable {
     let radio = try await radio(on: loop)
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
-    let report = showsLink ? try await LinkReport(endpoint, on: loop) : nil
+    let report =
+      showsLink || options.phy != nil ? try await LinkReport(endpoint, on: loop) : nil
     let note = WaitingNote(connectingTo: endpoint, on: loop)
     defer { note.end() }
     let options = showsProgress ? options.showingProgress(on: loop) : options
@@ -94,7 +96,8 @@ package struct Connecting: Sendable {
       if exchangesMTU { try await exchangeMTU(connection) }
       try await Bearers.noteShortage(of: connection, options.enhancedBearers)
       let value = try await body(connection, store)
-      try await report?.show(connection)
+      if showsLink { try await report?.show(connection) }
+      if let phy = options.phy { await report?.showPHY(asked: phy) }
       result = .success(value)
     } catch let error as AttoError {
       result = .failure(await cause(of: error, on: loop))

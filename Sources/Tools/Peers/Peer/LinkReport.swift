@@ -30,6 +30,18 @@ package struct LinkReport: Sendable {
     Terminal.note("bearers: \(try await Bearers.text(of: connection))")
   }
 
+  /// Prints which PHY the link has, after one was asked for. The kernel's own answer (BT_PHY) may be the PHYs that
+  /// are allowed, so the controller's counts.
+  func showPHY(asked: LinkPHY.Kind) async {
+    guard let kernel else { return }
+    let information = try? await kernel.radio.connectionInformation(of: kernel.peer)
+    let phy = information?.parameters?.phy
+    Terminal.note(
+      phy.map { "PHY: \(asked) asked for, \($0) in use" }
+        ?? "PHY: \(asked) asked for; the PHY in use is unknown (requires CAP_NET_RAW and a link opened"
+        + " by this command)")
+  }
+
   /// What is known of the link now.
   package func facts(of connection: Connection) async throws -> LinkFacts {
     guard let kernel else { return LinkFacts(simulated: simulated) }
