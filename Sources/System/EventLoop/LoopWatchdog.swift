@@ -1,6 +1,7 @@
 #if DEBUG
   import CAttoLinux
   import Glibc
+  import Synchronization
 
   /// Reports handlers that keep a loop from others, in debug builds.
   ///
@@ -10,7 +11,9 @@
   /// thread computed or was blocked, may be ``limit``. The count is read at the beginning of a turn if
   /// the last one is older than ``sampling``, so a report may be that much too lenient. Without the
   /// count nothing is reported.
-  struct LoopWatchdog {
+  package struct LoopWatchdog {
+    /// Whether nothing is reported: the programs of Atto are used in debug builds too.
+    package static let isSilent = Atomic(false)
     /// Nanoseconds that a turn may take.
     static let limit: Int64 = 50_000_000
     static let sampling: Int64 = 10_000_000
@@ -75,7 +78,7 @@
     private mutating func judge(
       _ length: Int64, _ delay: Int64, since before: Int64, _ loop: String, _ kind: () -> String
     ) -> Bool {
-      guard before >= 0, delay >= 0 else { return false }
+      guard before >= 0, delay >= 0, !Self.isSilent.load(ordering: .relaxed) else { return false }
       let busy = length - (delay - before)
       guard busy > Self.limit, reports < Self.reportLimit else { return false }
       reports += 1

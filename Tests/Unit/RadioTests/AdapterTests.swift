@@ -30,7 +30,7 @@ import Testing
         air = nil
         strap = nil
       case .virtual:
-        let air = try Air()
+        let air = Air()
         self.air = air
         adapter = try air.adapter("Phone")
         strap = try air.adapter("Strap")

@@ -12,7 +12,7 @@ import Testing
 /// Enhanced ATT bearers on the virtual air.
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirBearerTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   /// A link, encrypted unless `level` is low, whose peripheral accepts bearers.
   private func pair(
@@ -186,7 +186,7 @@ import Testing
   private func raw(
     encrypts: Bool = true
   ) async throws -> SilentPeer {
-    let air = try Air()
+    let air = Air()
     let peer = try await SilentPeer(of: air.adapter("Strap"), on: air)
     _ = peer.socket.receive()
     if encrypts {
@@ -253,7 +253,7 @@ import Testing
   @Test(arguments: [true, false]) func aRequestMayComeBeforeTheLinkIsUsed(
     isAccepted: Bool
   ) async throws {
-    let air = try Air()
+    let air = Air()
     let peer = try await SilentPeer(of: air.adapter("Strap"), on: air, isUsed: false)
     _ = peer.socket.receive()
     peer.socket.send([14, 1, 2, 64, 0])
@@ -275,7 +275,7 @@ import Testing
 
   /// Nobody uses the link in ``AirLink/attachTime``.
   @Test func aRequestDoesNotWaitForEver() async throws {
-    let air = try Air()
+    let air = Air()
     let peer = try await SilentPeer(of: air.adapter("Strap"), on: air, isUsed: false)
     _ = peer.socket.receive()
     for number in 1...UInt8(AirLink.bearerRequestLimit) {

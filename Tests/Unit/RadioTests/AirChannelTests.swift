@@ -13,7 +13,7 @@ import Testing
 /// Channels beside ATT on the virtual air.
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirChannelTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   /// Two radios with a link.
   private struct Two {
@@ -241,7 +241,7 @@ import Testing
       [12], [12, 1], [12, 1, 0x80], [12, 1, 0x80, 0], [12, 1, 0x80, 0, 0], [13], [13, 1],
       [13, 1, 0], [13, 1, 2], [13, 1, 1], [13, 1, 0, 0],
     ] as [[UInt8]] {
-      let air = try Air()
+      let air = Air()
       let radio = try air.adapter("Strap")
       let published = try await radio.publishChannel()
       let peer = try await SilentPeer(of: radio, on: air)
@@ -254,7 +254,7 @@ import Testing
 
   @Test func aDescriptorOfAnotherKindEndsTheLink() async throws {
     for path in ["/dev/null", "/dev/zero", ""] {
-      let air = try Air()
+      let air = Air()
       let radio = try air.adapter("Strap")
       let published = try await radio.publishChannel()
       let peer = try await SilentPeer(of: radio, on: air)

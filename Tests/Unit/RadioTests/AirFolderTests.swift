@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.oneByOne) struct AirFolderTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   @Test func defaultPaths() {
     func path(_ environment: [String: String]) -> String {

@@ -12,7 +12,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirLinkTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   /// A connected pair: the central's end and the peripheral's.
   private func pair(

@@ -86,7 +86,7 @@ actor PlayedAgent: PairingAgent {
 /// Pairing on the virtual air.
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirPairingTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   private struct Scene {
     let strap: Adapter

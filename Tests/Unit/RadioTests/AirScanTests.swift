@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirScanTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   @Test func anAdvertiserIsFoundAndGone() async throws {
     let strapRadio = try air.adapter("Strap")

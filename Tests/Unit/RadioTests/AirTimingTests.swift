@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct AirTimingTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   /// A pair whose central has the link timed.
   private func pair(_ timing: String) async throws -> (central: End, peripheral: End) {

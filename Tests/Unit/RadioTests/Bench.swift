@@ -4,6 +4,7 @@ import AttoEventLoop
 import Foundation
 import Glibc
 import AttoLinks
+import TestSupport
 import Testing
 
 @testable import AttoRadio
@@ -11,15 +12,8 @@ import Testing
 
 /// A temporary folder of the virtual air, removed when it is released.
 final class Air: Sendable {
-  let path: String
-
-  init() throws {
-    var template = Array((NSTemporaryDirectory() + "atto-test-air-XXXXXX").utf8CString)
-    guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
-    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  private let folder = TemporaryFolder()
+  var path: String { folder.path }
 
   func adapter(
     _ name: String? = nil, address: BluetoothAddress? = nil,
@@ -30,11 +24,9 @@ final class Air: Sendable {
   }
 
   /// The names of the entries.
-  var entries: [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? []
-  }
+  var entries: [String] { folder.entries }
 
-  func file(_ name: String) -> String { path + "/" + name }
+  func file(_ name: String) -> String { folder.file(name) }
 
   /// Makes the files of a radio without a process.
   func plantDeadRadio(_ stem: String, named name: String = "Dead") {

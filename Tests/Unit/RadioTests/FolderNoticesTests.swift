@@ -11,7 +11,7 @@ import Testing
 /// The inotify instance that the observers of a process share, and observing without one.
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct FolderNoticesTests {
   let air: Air
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   /// Other programs of this user may have all instances.
   private static let canHaveInstance: Bool = {
@@ -27,7 +27,7 @@ import Testing
       return inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     }
     // More than a user has instances. A second folder has a watch of its own.
-    let other = try Air()
+    let other = Air()
     var watchers: [Watcher] = []
     for number in 0..<300 {
       let folder = try AirFolder(path: number % 3 == 0 ? other.path : air.path)

@@ -16,7 +16,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .serialized, .oneByOne) struct HostileAirTests {
   let air: Air
   let hello: [UInt8] = [1, 1, 1, 2, 3, 4, 5, 0xC0]
-  init() throws { air = try Air() }
+  init() throws { air = Air() }
 
   private var socket: String { air.file("d413f6fbacef.sock") }
 
@@ -104,7 +104,7 @@ import Testing
       [7] + AirTiming(LinkParameters(phy: .codedS8, interval: 7_500_000)).octets, hello,
       [UInt8](repeating: 4, count: 300),
     ] as [[UInt8]] {
-      let air = try Air()
+      let air = Air()
       let radio = try air.adapter("Strap")
       let advertisement = try await radio.advertise(strap())
       let raw = try RawSocket(connectingTo: air.file("d413f6fbacef.sock"))
