@@ -67,8 +67,7 @@ final class ExchangeTimer {
   /// After a PDU was received.
   func received(_ pdu: RawSpan, at now: Int64) {
     guard pdu.byteCount > 0 else { return }
-    let arrival = TimedExchange.Arrival(
-      kernel: stamps.flatMap { $0.arrived > 0 ? $0.arrived : nil }, program: now)
+    let arrival = TimedExchange.Arrival(kernel: stamps?.arrival, program: now)
     switch Opcode(pdu.octet(at: 0)) {
     case .handleValueNotification, .multipleHandleValueNotification, .handleValueIndication:
       report(.value(arrival))

@@ -23,7 +23,7 @@ final class LinkSender {
   @exclusivity(unchecked) var isBlocked = false
   @exclusivity(unchecked) var isHeld = false
   @exclusivity(unchecked) private var isFlushing = false
-  /// Times the exchanges; nil unless that is wanted.
+  /// Times the exchanges; nil while they are not timed.
   @exclusivity(unchecked) private(set) var timer: ExchangeTimer?
   /// PDUs that were sent.
   @exclusivity(unchecked) private(set) var count: UInt64 = 0

@@ -106,8 +106,7 @@ final class ChannelCarrier: PacketCarrier {
     let sent = stamps.flatMap { $0.sent($0.next &- 1) }
     return .roundTrip(
       sent: .init(call: sentAt, given: sent?.given, completed: sent?.completed),
-      response: .init(
-        kernel: stamps.flatMap { $0.arrived > 0 ? $0.arrived : nil }, program: receivedAt))
+      response: .init(kernel: stamps?.arrival, program: receivedAt))
   }
 
   /// Closes the channel when what was sent has reached the peer, or after ten seconds.

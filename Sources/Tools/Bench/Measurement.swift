@@ -44,7 +44,7 @@ package final class Measurement {
   /// The enhanced bearers that carry them; nil without any.
   package var enhanced: EnhancedTraffic?
 
-  /// Where the latencies were spent; nil unless that is wanted.
+  /// Where the latencies were spent; nil without `--stages`.
   var stages: StageTimes?
   /// The times of the last exchange on the bearer.
   var exchange: TimedExchange?

@@ -41,6 +41,8 @@ package final class SocketStamps {
   package let kinds: Kinds
   /// The stamp of the PDU that was received last; 0 without one.
   package var arrived: Int64 = 0
+  /// The same; nil without one.
+  package var arrival: Int64? { arrived > 0 ? arrived : nil }
   /// The number of the next PDU to be sent, or of the next octet of a stream. Wraps around.
   package private(set) var next: UInt32 = 0
   private let socket: Int32
