@@ -80,6 +80,11 @@ Acquire::Languages "none";
         lists = ",".join(fields.get(name, "") for name in ("Pre-Depends", "Depends"))
         return [words[0].partition(":")[0] for one in lists.split(",") if (words := one.split())]
 
+    def closure(self, packages: list[str]) -> list[str]:
+        """The packages with all that they depend on; empty if one of them is not to be had."""
+        planned = self.run("apt-get", "--print-uris", "--yes", "--no-install-recommends", "install", *packages)
+        return re.findall(r"^'.*?' ([^\s_]+)_", planned.stdout, re.MULTILINE)
+
     def unpack(self, packages: list[str], root: Path, parts: tuple[str, ...] = ()) -> None:
         """Downloads packages and unpacks them into a folder, or only some parts of them."""
         for file in self.download(packages):

@@ -229,8 +229,8 @@ def package():
 
 @step(60 * 60, after=["tools"], is_short=False, is_default=False, shows=r"^\w+: |^README")
 def arm64():
-    """The programs for arm64, under an emulator. Only where it is named: they are built, and 0.6 GB fetched."""
-    run(SYSTEM / "Arm64" / "run", "conformance", "mutants", "hostile", "python")
+    """The programs for arm64, under an emulator. Only where it is named: they are built, and 1.0 GB fetched."""
+    run(SYSTEM / "Arm64" / "run", "lab", "conformance", "mutants", "hostile", "python")
 
 
 @step(4 * 60 * 60, after=["tools"], is_short=False, is_default=False, shows=r"^ *\w+ +(user|root) ")

@@ -193,6 +193,8 @@ class Example(Process):
     run of it finds again."""
 
     def __init__(self, name: str, adapter: int, *words: str):
+        if not EXAMPLES:
+            skip("the examples of CoreBluetooth need Foundation, which cannot be had for this processor")
         program = os.path.join(EXAMPLES, name)
         check(os.access(program, os.X_OK), f"{program} is missing: build the package first")
         os.environ["ATTO_STATE"] = os.path.join(os.getcwd(), "state")

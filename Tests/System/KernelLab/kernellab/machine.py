@@ -4,7 +4,6 @@ import ctypes
 import json
 import mmap
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -37,13 +36,13 @@ class Job:
     shows_faults: bool = True
     # Called with the folder that the machine sees as /run/lab, before power-on.
     prepares: Callable[[Path], None] = lambda folder: None
+    # Folders of this machine that a machine with a system of its own sees in the same places.
+    shares: list[Path] = field(default_factory=list)
 
 
 def tsc_rate() -> str:
     """The kernel's option for the rate of the time stamp counter, which is this processor's. A kernel that
     measures it on a busy host may be wrong by a factor of ten. All its time limits are too short then."""
-    if platform.machine() != "x86_64":
-        return ""
     code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     # rdtsc; shl $32, %rdx; or %rdx, %rax; ret
     code.write(bytes.fromhex("0f31 48c1e220 4809d0 c3"))
@@ -105,27 +104,36 @@ class Run:
         (self.folder / "job.json").write_text(json.dumps({
             "command": self.job.command, "folder": os.getcwd(), "environment": environment,
             "controllers": self.job.controllers, "trace": self.job.trace}))
-        # What the init starts in the host's root.
-        (self.folder / "start").write_text(f"{sys.executable} -I {FOLDER}/guest/main.py\n")
+        # What the init starts in the host's root, or in that of its own system.
+        (self.folder / "start").write_text(f"{self.parts.python} -I {FOLDER}/guest/main.py\n")
+        (self.folder / "shares").write_text(
+            "".join(f"share{number} {path}\n" for number, path in enumerate(self.shares())))
+
+    def shares(self) -> list[Path]:
+        return [] if self.parts.processor.is_ours else [FOLDER.parents[2], *self.job.shares]
 
     def qemu(self) -> list[str]:
-        return [
-            packages.which("qemu-system-x86_64"),
-            # Software only: a KVM that is there need not work inside another machine. The processor
-            # is one without AVX, which the C library would use for each string, and whose emulation
-            # makes a program start in thrice the time.
-            "-accel", "tcg,thread=multi", "-cpu", "Nehalem,+rdrand", "-smp", "2", "-m", "1024",
+        processor = self.parts.processor
+        words = [
+            packages.which(processor.emulator),
+            # Software only: a KVM that is there need not work inside another machine.
+            "-accel", "tcg,thread=multi", *processor.machine, "-smp", "2", "-m", "1024",
             "-nodefaults", "-display", "none", "-no-reboot",
             "-serial", f"file:{self.folder}/console.log",
             "-kernel", str(self.parts.kernel), "-initrd", str(self.parts.initramfs),
-            "-append", "console=ttyS0 loglevel=5 panic=-1 oops=panic rdinit=/init "
-            f"mitigations=off tsc=reliable {tsc_rate()} random.trust_cpu=on "
+            "-append", f"{processor.kernel_options} loglevel=5 panic=-1 oops=panic rdinit=/init mitigations=off "
+            f"{tsc_rate() if processor.name == 'amd64' and processor.is_ours else ''} "
             # At addresses that stay Python starts in two thirds of the time.
             "norandmaps nokaslr",
-            "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
+            "-virtfs", f"local,path={self.parts.root},mount_tag=host,security_model=none,readonly=on,"
             "multidevs=remap",
             "-virtfs", f"local,path={self.folder},mount_tag=work,security_model=none",
         ]
+        for number, path in enumerate(self.shares()):
+            words += [
+                "-virtfs", f"local,path={path},mount_tag=share{number},security_model=none,readonly=on,"
+                "multidevs=remap"]
+        return words
 
     def forward(self) -> None:
         """Shows what the command has written since."""

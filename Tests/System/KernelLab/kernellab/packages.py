@@ -6,14 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .processors import Processor
 from .trouble import LabError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "Sources" / "Debian"))
 from archive import SEARCH_PATH, Apt as Archive, ArchiveError, run, which  # noqa: E402, F401
 
-# What each package is needed for: an executable that shows whether it is there.
+# What each package is needed for: an executable that shows whether it is there. These on this machine, of
+# which a machine with another processor needs only the emulator.
 TOOLS = {
-    "qemu-system-x86": "qemu-system-x86_64",
     "busybox-static": "busybox",
     "bluez": "btmon",
     "bluez-test-tools": "btvirt",
@@ -26,9 +27,12 @@ MODULES = {
 }
 # The suite that each kernel comes from. Its meta package names the release.
 KERNELS = {"6.1": "bookworm", "6.12": "trixie", "newest": "trixie-backports"}
+# The same for another processor than ours, whose kernel gets a driver that is compiled with the tools of the
+# suite: they must run here.
+FOREIGN_KERNELS = {"6.1": "bookworm", "6.12": "bookworm-backports"}
 DEFAULT_KERNEL = "6.12"
 KERNEL_HELP = f"{', '.join(KERNELS)}, or a folder with unpacked packages ({DEFAULT_KERNEL})"
-META = "linux-image-amd64"
+META = "linux-image-"
 # Where bluetoothd of a version is looked for.
 BLUEZ_SUITES = ["bookworm", "trixie", "sid"]
 
@@ -38,23 +42,27 @@ def is_static(path: str) -> bool:
     return b"/ld-linux" not in Path(path).read_bytes()[:8192]
 
 
-def missing_packages() -> list[str]:
+def missing_packages(processor: Processor) -> list[str]:
     missing = []
-    for package, tool in TOOLS.items():
+    tools = {processor.package: processor.emulator} | (TOOLS if processor.is_ours else {
+        f"gcc-{processor.triple.replace('_', '-')}": f"{processor.triple}-gcc", "make": "make", "xz-utils": "xz"})
+    for package, tool in tools.items():
         path = which(tool)
         if path is None or (tool == "busybox" and not is_static(path)):
             missing.append(package)
-    return missing + [package for package, path in MODULES.items() if not Path(path).exists()]
+    modules = MODULES.items() if processor.is_ours else []
+    return missing + [package for package, path in modules if not Path(path).exists()]
 
 
 def say(text: str) -> None:
     print(f"lab: {text}", file=os.sys.stderr, flush=True)
 
 
-def apt_of(cache: Path, suite: str) -> Archive:
-    say(f"reading the list of packages of {suite}")
+def apt_of(cache: Path, suite: str, architecture: str = "") -> Archive:
+    """The suite, for this machine's architecture or another."""
+    say(f"reading the list of packages of {' for '.join(filter(None, [suite, architecture]))}")
     try:
-        return Archive(cache, suite)
+        return Archive(cache, suite, architecture)
     except ArchiveError as error:
         raise LabError(str(error)) from None
 
@@ -75,9 +83,9 @@ def as_root(command: list[str]) -> list[str] | None:
     return None
 
 
-def install_tools() -> None:
+def install_tools(processor: Processor) -> None:
     """Sees to it that all tools are there."""
-    missing = missing_packages()
+    missing = missing_packages(processor)
     if not missing:
         return
     line = ["apt-get", "install", "-y", "--no-install-recommends"] + missing
@@ -90,15 +98,25 @@ def install_tools() -> None:
         # Perhaps the lists are not there yet, or have grown old.
         run(as_root(["apt-get", "update"]), capture_output=True)
         done = run(command, capture_output=True)
-    if done.returncode != 0 or missing_packages():
+    if done.returncode != 0 or missing_packages(processor):
         raise LabError(f"apt-get failed; run: sudo {' '.join(line)}\n{done.stderr.strip()}")
 
 
-def fetch_kernel(cache: Path, name: str, root: Path) -> str:
+def suite_of(name: str, processor: Processor) -> str:
+    """The suite that a name of `KERNELS` stands for."""
+    suite = (KERNELS if processor.is_ours else FOREIGN_KERNELS).get(name)
+    if suite is None:
+        raise LabError(f"no kernel {name} for {processor.name}: there are {', '.join(FOREIGN_KERNELS)}")
+    return suite
+
+
+def fetch_kernel(cache: Path, name: str, processor: Processor, root: Path) -> str:
     """Unpacks the present kernel of a name of `KERNELS`; returns its version."""
-    apt = apt_of(cache, KERNELS[name])
+    suite = suite_of(name, processor)
+    apt = apt_of(cache, suite, "" if processor.is_ours else processor.name)
+    meta = META + processor.name
     # The meta package depends on one of a release. From 7.3 on, that is a meta package again.
-    found, waiting = [], [META]
+    found, waiting = [], [meta]
     while waiting:
         for package in apt.depends(waiting.pop()):
             if re.match(r"linux-(image|binary|base|modules)-\d", package) and package not in found:
@@ -106,10 +124,10 @@ def fetch_kernel(cache: Path, name: str, root: Path) -> str:
                 waiting.append(package)
     if not found:
         raise LabError(
-            f"apt finds no {META} in {apt.suite}; is the network there? Try: apt-get update")
+            f"apt finds no {meta} in {apt.suite}; is the network there? Try: apt-get update")
     say(f"fetching {' '.join(found)}")
     unpack(apt, found, root)
-    return apt.fields(META)["Version"]
+    return apt.fields(meta)["Version"]
 
 
 def fetch_bluez(cache: Path, version: str, root: Path) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import initramfs, packages
+from . import initramfs, packages, system, vhci
+from .processors import DEFAULT, PROCESSORS, Processor
 from .trouble import LabError
 
 FOLDER = Path(__file__).resolve().parent.parent
@@ -27,22 +28,33 @@ class Parts:
     version: str
     kernel: Path
     initramfs: Path
+    processor: Processor
+    # Whose files the machine sees: this machine's, or those of a system of its own.
+    root: Path
+
+    @property
+    def python(self) -> str:
+        """The interpreter in the machine."""
+        return sys.executable if self.processor.is_ours else "/usr/bin/python3"
 
     def __str__(self) -> str:
         return self.release + (f" ({self.version})" if self.version else "")
 
 
-def prepare(kernel: str = packages.DEFAULT_KERNEL, renews: bool = False) -> Parts:
+def prepare(
+    kernel: str = packages.DEFAULT_KERNEL, renews: bool = False, architecture: str = DEFAULT,
+) -> Parts:
     """Fetches and builds what is not there yet, or with `renews` the present kernel. Two at once take
     turns. `kernel` is a name of `packages.KERNELS`, or a folder with unpacked packages."""
-    packages.install_tools()
+    processor = PROCESSORS[architecture]
+    packages.install_tools(processor)
     folder = lab_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         root = Path(kernel)
         if kernel in packages.KERNELS:
-            root = kernel_root(folder, kernel, renews)
+            root = kernel_root(folder, kernel, processor, renews)
         image = kernel_image(root)
         if image is None:
             raise LabError(
@@ -52,9 +64,13 @@ def prepare(kernel: str = packages.DEFAULT_KERNEL, renews: bool = False) -> Part
         if release == "vmlinuz":
             release = image.parent.name
         version = root / "complete"
+        files = Path("/")
+        if not processor.is_ours:
+            files = kept(
+                folder / "systems" / processor.name, lambda part: system.fetch(folder, processor, part), renews)
         return Parts(
             release, version.read_text().strip() if version.exists() else "", image,
-            current_initramfs(folder, root, release))
+            current_initramfs(folder, root, release, files), processor, files)
 
 
 def kernel_image(root: Path) -> Path | None:
@@ -64,12 +80,16 @@ def kernel_image(root: Path) -> Path | None:
          for path in sorted(root.glob(pattern))), None)
 
 
-def kernel_root(folder: Path, name: str, renews: bool) -> Path:
+def kernel_root(folder: Path, name: str, processor: Processor, renews: bool) -> Path:
     """The unpacked packages of a kernel in the cache."""
     def fetch(part: Path) -> None:
-        (part / "complete").write_text(packages.fetch_kernel(folder, name, part) + "\n")
+        version = packages.fetch_kernel(folder, name, processor, part)
+        if not processor.is_ours:
+            vhci.build(folder, packages.suite_of(name, processor), processor, part)
+        (part / "complete").write_text(f"{version}\n")
 
-    return kept(folder / "kernels" / name, fetch, renews)
+    suffix = "" if processor.is_ours else f"-{processor.name}"
+    return kept(folder / "kernels" / f"{name}{suffix}", fetch, renews)
 
 
 def bluez_root(version: str) -> Path:
@@ -93,9 +113,9 @@ def kept(root: Path, fetch: Callable[[Path], None], renews: bool = False) -> Pat
     return root
 
 
-def current_initramfs(folder: Path, root: Path, release: str) -> Path:
+def current_initramfs(folder: Path, root: Path, release: str, files: Path) -> Path:
     """The initramfs that belongs to this kernel, this busybox and these scripts."""
-    busybox = Path(packages.which("busybox"))
+    busybox = Path(packages.which("busybox")) if files == Path("/") else files / "bin" / "busybox"
     init = FOLDER / "guest" / "init"
     digest = hashlib.sha256(release.encode())
     for source in (Path(initramfs.__file__), init, busybox):
