@@ -24,7 +24,7 @@ def conform(air: BumbleAir, cases: list, *prefix: str) -> tuple[dict, int, str]:
     with served(air) as server:
         words = [word for case in cases for word in ("--case", case)]
         done = run(
-            [*prefix, ATTO if not prefix else NOBODYS, "conform", air.endpoint(1, 0), "--allow-writes", "--json", *words],
+            [*prefix, NOBODYS if prefix else ATTO, "conform", air.endpoint(1, 0), "--allow-writes", "--json", *words],
             timeout=150)
         found = {one["case"]: one for one in done.objects() if "case" in one}
         links = len(server.events("connected", quiet=1.0))
