@@ -2,6 +2,7 @@ public import AttoEventLoop
 public import AttoLinks
 public import AttoRadio
 import CAttoLinux
+import Glibc
 
 extension Adapter {
   /// Opens an adapter of the kernel: the one that the source names, else the first that is powered,
@@ -10,7 +11,8 @@ extension Adapter {
   /// bluetoothd is not needed, and must not scan, advertise or pair on the same adapter. Scanning,
   /// advertising, pairing and switching require CAP_NET_ADMIN; listing adapters and connecting do
   /// not. What a process has started ends with it: a scan within 10.24 s, an advertisement within
-  /// 12 s, links at once.
+  /// 12 s, links at once. Only the passive scan of a process that was killed goes on, until the next one
+  /// of Atto has ended.
   ///
   /// - Throws: `link` where the kernel has no Bluetooth, `noAdapter`, `managementSilent`, `system`.
   public static func kernel(
@@ -64,7 +66,6 @@ final class KernelBackend: RadioBackend {
   var name: String { information.name }
   var index: UInt16? { information.index }
   var reportsDepartures: Bool { false }
-  var scansPassively: Bool { false }
   var isPoweredOn: Bool { information.settings.isSuperset(of: [.powered, .le]) }
   var controller: (any RadioController)? { self }
   var devices: [Discovery] { discovery?.devices ?? [] }
@@ -79,7 +80,9 @@ final class KernelBackend: RadioBackend {
     self.channel = channel
     let index = information.index
     if socket == nil { monitor = LinkMonitor(index, on: loop) }
-    discovery = KernelDiscovery(channel, index, host)
+    let names = socket.map { MonitorName.Place.test("atto-test-\(getpid())-\($0)") } ?? .machine
+    discovery = KernelDiscovery(
+      channel, index, host, KernelMonitor(channel, index, host, names: names))
     information = try await channel.information(index)
     // Old kernels do not support this command.
     commands = (try? await channel.commands()) ?? []
@@ -97,7 +100,9 @@ final class KernelBackend: RadioBackend {
     monitor = nil
   }
 
-  func scan(_ demand: ScanDemand) throws(RadioError) { discovery?.scan(demand) }
+  func scan(_ demand: ScanDemand, isActive: Bool) throws(RadioError) {
+    discovery?.scan(demand, isActive: isActive)
+  }
   nonisolated(nonsending) func scanEnded() async { await discovery?.ended() }
 
   // MARK: Events
@@ -111,6 +116,7 @@ final class KernelBackend: RadioBackend {
     case .deviceFound(let device): discovery?.found(device)
     case .discovering(let isOn): discovery?.changed(isDiscovering: isOn)
     case .advertisingRemoved(let instance): advertisingRemoved(instance)
+    case .monitorRemoved(let handle): discovery?.monitor.removed(handle)
     case .deviceConnected(let peer):
       pairings.connected(peer)
       connected(peer)

@@ -29,6 +29,9 @@ import AttoRadio
 /// Each device is reported once in a period, because the controller filters duplicates. If
 /// duplicates are in demand, periods are cut to ``duplicatePeriod``.
 ///
+/// Passive scans have a ``KernelMonitor`` instead. What it and discovery hear comes together here. If any
+/// scan is active, all hear what discovery hears.
+///
 /// Controllers with legacy events: the kernel appends the scan response to the advertisement, and
 /// does not report where it begins. Then both are in `Discovery.advertisement`.
 ///
@@ -59,6 +62,7 @@ final class KernelDiscovery {
   private weak var channel: ManagementChannel?
   private let index: UInt16
   private let host: RadioHost
+  let monitor: KernelMonitor
   private(set) var state = State.idle {
     didSet {
       guard state == .idle else { return }
@@ -70,36 +74,47 @@ final class KernelDiscovery {
   /// In `starting`: the kernel has reported the start of discovery since the command was sent.
   private var hasBegun = false
   private var demand = ScanDemand.nothing
+  private var isActive = true
   private var received: [BluetoothAddress: Device] = [:]
   private var renewal: LoopTimer?
   private var sweep: LoopTimer?
 
-  init(_ channel: ManagementChannel, _ index: UInt16, _ host: RadioHost) {
+  init(
+    _ channel: ManagementChannel, _ index: UInt16, _ host: RadioHost, _ monitor: KernelMonitor
+  ) {
     loop = channel.loop
     self.channel = channel
     self.index = index
     self.host = host
+    self.monitor = monitor
   }
 
   /// The devices that the present discovery has found.
-  var devices: [Discovery] { state == .idle ? [] : received.values.map(\.discovery) }
+  var devices: [Discovery] {
+    state == .idle && !monitor.isOn ? [] : received.values.map(\.discovery)
+  }
 
-  func scan(_ demand: ScanDemand) {
+  private var isWanted: Bool { demand != .nothing && isActive }
+
+  func scan(_ demand: ScanDemand, isActive: Bool) {
     self.demand = demand
+    self.isActive = isActive
     cutPeriod()
     settle()
+    monitor.want(demand != .nothing && !isActive)
   }
 
   func close() {
-    scan(.nothing)
+    scan(.nothing, isActive: true)
     renewal?.cancel()
     sweep?.cancel()
   }
 
   /// Returns when the kernel discovers nothing for this process any more. Only if there is no demand.
   nonisolated(nonsending) func ended() async {
-    guard state != .idle, demand == .nothing else { return }
-    await withCheckedContinuation { endWaiters.append($0) }
+    guard demand == .nothing else { return }
+    if state != .idle { await withCheckedContinuation { endWaiters.append($0) } }
+    await monitor.ended()
   }
 
   /// A radio that is switched off stops discovery without an event.
@@ -112,11 +127,11 @@ final class KernelDiscovery {
 
   private func settle() {
     switch state {
-    case .idle: if demand != .nothing { start() }
-    case .running: if demand == .nothing { stop() }
-    case .starting: if demand == .nothing, hasBegun { stop() }
+    case .idle: if isWanted { start() }
+    case .running: if !isWanted { stop() }
+    case .starting: if !isWanted, hasBegun { stop() }
     case .stopping: break
-    case .foreign: if demand == .nothing { state = .idle }
+    case .foreign: if !isWanted { state = .idle }
     }
     guard demand == .nothing else { return }
     received = [:]
@@ -171,7 +186,7 @@ final class KernelDiscovery {
 
   /// Ends the period early if duplicates are in demand.
   private func cutPeriod() {
-    guard state == .running, renewal == nil, demand == .duplicates else { return }
+    guard state == .running, renewal == nil, isActive, demand == .duplicates else { return }
     renew(after: Self.duplicatePeriod) { [weak self] in self?.stop() }
   }
 

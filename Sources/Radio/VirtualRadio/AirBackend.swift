@@ -167,7 +167,6 @@ final class AirBackend: RadioBackend {
 
   var index: UInt16? { nil }
   var reportsDepartures: Bool { true }
-  var scansPassively: Bool { true }
   var isPoweredOn: Bool { true }
   var agents: AgentCalls { pairings.agents }
   var controller: (any RadioController)? { nil }
@@ -188,7 +187,7 @@ final class AirBackend: RadioBackend {
     scanner.stop()
   }
 
-  func scan(_ demand: ScanDemand) throws(RadioError) { try scanner.scan(demand) }
+  func scan(_ demand: ScanDemand, isActive: Bool) throws(RadioError) { try scanner.scan(demand) }
   nonisolated(nonsending) func scanEnded() async {}
 
   // MARK: Advertising

@@ -101,10 +101,7 @@ extension BTPTester {
     try parameters.end()
     var options = ScanOptions()
     options.isActive = flags.contains(.active)
-    // The kernel's adapters would report it later, when nobody waits for an answer.
-    guard flags.contains(.lowEnergy), gap.discovery == nil,
-      options.isActive || adapter.index == nil
-    else { throw .fail }
+    guard flags.contains(.lowEnergy), gap.discovery == nil else { throw .fail }
     if flags.contains(.acceptList) { options.addresses = Set(gap.acceptList.flatMap(\.kinds)) }
     let events = adapter.scan(options)
     gap.discovery = start {

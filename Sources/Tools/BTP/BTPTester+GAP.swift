@@ -30,8 +30,7 @@ extension BTPService {
       0x0A, "Start Advertising",
       .partly("31 octets each, with the identity address; the duration is in seconds")),
     BTPCommandSupport(0x0B, "Stop Advertising"),
-    BTPCommandSupport(
-      0x0C, "Start Discovery", .partly("the kernel cannot scan passively; no BR/EDR")),
+    BTPCommandSupport(0x0C, "Start Discovery", .partly("no BR/EDR")),
     BTPCommandSupport(0x0D, "Stop Discovery"),
     BTPCommandSupport(0x0E, "Connect", .partly("with the identity address")),
     BTPCommandSupport(0x0F, "Disconnect"),

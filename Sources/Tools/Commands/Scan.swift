@@ -19,7 +19,8 @@ package enum ScanCommand: Command {
     "duplicates", "Print every advertisement instead of the changes.")
   private static let decode = Option.flag(
     "decode", "Decode the advertisements of sensors: BTHome, Ruuvi, Xiaomi, Govee and others.")
-  private static let passive = Option.flag("passive", "Do not request scan responses.")
+  private static let passive = Option.flag(
+    "passive", "Do not request scan responses: le: requires Linux 5.10.")
 
   package static let description = CommandDescription(
     "scan", "Scan for advertising devices.", synopsis: ["[air: | le:[@hciN]] [OPTIONS]"],

@@ -186,10 +186,6 @@ import Testing
     await #expect(throws: RadioError.unsupported("pairing by name")) {
       try await adapter.pair(with: .name("Strap"))
     }
-    var options = ScanOptions()
-    options.isActive = false
-    var events = adapter.scan(options).makeAsyncIterator()
-    await #expect(throws: RadioError.unsupported("passive scans")) { _ = try await events.next() }
   }
 }
 

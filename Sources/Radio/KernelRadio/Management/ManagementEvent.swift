@@ -31,12 +31,14 @@ enum ManagementEvent: Hashable, Sendable {
   case passkeyNotification(BluetoothAddress, passkey: UInt32, entered: UInt8)
   /// MGMT_EV_AUTH_FAILED
   case authenticationFailed(BluetoothAddress, ManagementStatus)
-  /// MGMT_EV_DEVICE_FOUND
+  /// MGMT_EV_DEVICE_FOUND, MGMT_EV_ADV_MONITOR_DEVICE_FOUND
   case deviceFound(DeviceFound)
   /// MGMT_EV_DISCOVERING
   case discovering(Bool)
   /// MGMT_EV_ADVERTISING_REMOVED
   case advertisingRemoved(UInt8)
+  /// MGMT_EV_ADV_MONITOR_REMOVED
+  case monitorRemoved(UInt16)
   case other(code: UInt16)
   case malformed(code: UInt16, length: Int)
 
@@ -93,7 +95,9 @@ enum ManagementEvent: Hashable, Sendable {
     case 0x0011:
       let peer = reader.address()
       return .authenticationFailed(peer, ManagementStatus(rawValue: reader.integer()))
-    case 0x0012:
+    case 0x0012, 0x002F:
+      // The monitor that has matched; 0: another time.
+      if code == 0x002F { _ = reader.octets(2) }
       return .deviceFound(
         DeviceFound(
           address: reader.address(), rssi: reader.integer(), flags: reader.integer(),
@@ -112,6 +116,7 @@ enum ManagementEvent: Hashable, Sendable {
       let isToStore = reader.flag()
       return .newKey(.signature(SignatureKey(&reader)), isToStore: isToStore)
     case 0x0024: return .advertisingRemoved(reader.integer())
+    case 0x002C: return .monitorRemoved(reader.integer())
     default: return nil
     }
   }

@@ -5,8 +5,10 @@ extension Adapter {
   /// Scans. The sequence begins with the devices that are on the air already.
   ///
   /// The scan starts at once. It ends when the result is released, its task is cancelled, its
-  /// timeout is over, or the adapter is closed. The kernel cannot scan passively: such a scan ends
-  /// with `unsupported`.
+  /// timeout is over, or the adapter is closed.
+  ///
+  /// Scans of an adapter share what it hears: scan responses are asked for if one of them is active. A
+  /// passive scan of the kernel requires Linux 5.10 and ends with `management` otherwise.
   public nonisolated func scan(_ options: ScanOptions = ScanOptions()) -> ScanEvents {
     let id = scanIDs.add(1, ordering: .relaxed).newValue
     let (events, sink) = ScanEvents.make { self.later { $0.endScan(id) } }
@@ -18,9 +20,6 @@ extension Adapter {
     let scan = Scan(options, on: loop, sink: sink)
     if let endReason { return scan.end(throwing: endReason) }
     guard state == .poweredOn else { return scan.end(throwing: .poweredOff(label)) }
-    guard options.isActive || backend.scansPassively else {
-      return scan.end(throwing: .unsupported("passive scans"))
-    }
     if !scans.isEmpty { for device in backend.devices { scan.receive(device) } }
     scans[id] = scan
     scan.startTimeout { [weak self] in self?.assumeIsolated { $0.endScan(id) } }
@@ -34,7 +33,9 @@ extension Adapter {
 
   private func updateDemand() throws(RadioError) {
     let reportsDuplicates = scans.values.contains(where: \.options.reportsDuplicates)
-    try backend.scan(scans.isEmpty ? .nothing : reportsDuplicates ? .duplicates : .changes)
+    try backend.scan(
+      scans.isEmpty ? .nothing : reportsDuplicates ? .duplicates : .changes,
+      isActive: scans.values.contains(where: \.options.isActive))
   }
 
   private func endScan(_ id: UInt64) {
@@ -52,7 +53,7 @@ extension Adapter {
     scans = [:]
     for scan in ended.values { scan.end(throwing: error) }
     // To receive nothing does not fail.
-    try? backend.scan(.nothing)
+    try? backend.scan(.nothing, isActive: false)
   }
 
   func saw(_ device: Discovery) {

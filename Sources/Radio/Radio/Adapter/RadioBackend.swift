@@ -26,11 +26,10 @@ package protocol RadioBackend: AnyObject {
 
   // MARK: Scanning
 
-  /// Whether the radio can scan without asking for scan responses.
-  var scansPassively: Bool { get }
   /// The devices that the present scan has received.
   var devices: [Discovery] { get }
-  func scan(_ demand: ScanDemand) throws(RadioError)
+  /// - Parameter isActive: whether scan responses are to be asked for. Otherwise they may be reported.
+  func scan(_ demand: ScanDemand, isActive: Bool) throws(RadioError)
   /// Returns when a scan has ended for which there is no demand any more.
   nonisolated(nonsending) func scanEnded() async
 

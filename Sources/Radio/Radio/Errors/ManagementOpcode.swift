@@ -50,8 +50,12 @@ public struct ManagementOpcode: Hashable, Sendable, CustomStringConvertible {
   package static let readDefaultConfiguration = Self(0x004B, "read default parameters")
   /// MGMT_OP_SET_DEF_SYSTEM_CONFIG
   package static let setDefaultConfiguration = Self(0x004C, "set default parameters")
+  /// MGMT_OP_READ_ADV_MONITOR_FEATURES
+  package static let readMonitorFeatures = Self(0x0051, "scan passively")
   /// MGMT_OP_ADD_ADV_PATTERNS_MONITOR
   package static let addPatternsMonitor = Self(0x0052, "scan passively")
+  /// MGMT_OP_REMOVE_ADV_MONITOR
+  package static let removeMonitor = Self(0x0053, "stop scanning passively")
   /// MGMT_OP_ADD_EXT_ADV_PARAMS
   package static let addAdvertisingParameters = Self(0x0054, "advertise")
   /// MGMT_OP_ADD_EXT_ADV_DATA

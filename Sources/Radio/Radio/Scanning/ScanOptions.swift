@@ -15,7 +15,8 @@ public struct ScanOptions: Hashable, Sendable {
   /// Reports every advertisement that is received rather than only changes.
   public var reportsDuplicates = false
   /// Whether to ask for scan responses. Without them names are often missing. Vol 6, Part B,
-  /// 4.4.3.2.
+  /// 4.4.3.2. A controller that compares advertisements itself reports to a passive scan only devices with
+  /// common flags, and sensors of the known formats.
   public var isActive = true
   /// The scan ends after this time; nil: when it is cancelled or released.
   public var timeout: Duration?

@@ -1,6 +1,7 @@
 import CAttoLinux
 import AttoEventLoop
 import AttoLinks
+import Glibc
 import Testing
 
 @testable import AttoKernelRadio
@@ -12,6 +13,8 @@ actor FakeKernel {
   nonisolated let loop: Loop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
   private let socket: Int32
+  /// Where the adapter has the names of its monitors.
+  let names: String
   private var watched: WatchedDescriptor?
   /// The frames that were received, in order.
   private(set) var received: [ManagementFrame] = []
@@ -33,8 +36,9 @@ actor FakeKernel {
     case octets([UInt8])
   }
 
-  init(_ socket: Int32, loop: Loop) {
+  init(_ socket: Int32, names: String = "", loop: Loop) {
     self.socket = socket
+    self.names = names
     self.loop = loop
   }
 
@@ -43,7 +47,7 @@ actor FakeKernel {
     loop: Loop = .shared, settings: AdapterSettings = [.powered, .le, .bondable]
   ) async throws -> (Adapter, FakeKernel) {
     let ends = try pair()
-    let kernel = FakeKernel(ends.1, loop: loop)
+    let kernel = FakeKernel(ends.1, names: "atto-test-\(getpid())-\(ends.0)", loop: loop)
     try await kernel.begin(settings)
     let information = try #require(AdapterInformation(index: 0, Self.information(settings)))
     let adapter = Adapter(

@@ -34,6 +34,11 @@ import Testing
       .passkeyNotification(peer, passkey: 1, entered: 2)
     ),
     (0x0024, [7], .advertisingRemoved(7)),
+    (0x002C, [3, 0], .monitorRemoved(3)),
+    (
+      0x002F, [3, 0] + peerOctets + [0xCE, 0x04, 0, 0, 0, 3, 0, 2, 1, 6],
+      .deviceFound(.init(address: peer, rssi: -50, flags: 0x04, data: [2, 1, 6]))
+    ),
   ]
 
   @Test(arguments: events)

@@ -1,0 +1,84 @@
+"""Passive scans by advertisement monitors: what the controller is told, what is heard without the scan
+response, scans beside each other, and what a killed one leaves."""
+# deadline: 180
+import re
+
+from monitor import Monitor
+from peers import *
+
+SERVICES, NAME = 0x03, 0x09
+
+
+def data(*structures: tuple[int, bytes]) -> bytes:
+    return b"".join(bytes([len(octets) + 1, kind]) + octets for kind, octets in structures)
+
+
+def kinds(path: str) -> list[str]:
+    """The types of scan that hci0 was told of since the monitor was saved last."""
+    trace.save(path)
+    found, is_wanted = [], False
+    for line in run(["btmon", "-r", path]).output.splitlines():
+        if re.match(r"[<>@=] ", line):
+            # LE Set Extended Scan Parameters, LE Set Scan Parameters
+            is_wanted = re.search(r"\(0x08\|0x00(41|0b)\).*\[hci0\]", line) is not None
+        elif is_wanted and (kind := re.match(r"\s+Type: (Passive|Active) ", line)):
+            found.append(kind[1])
+    return found
+
+
+def monitors() -> list[int]:
+    # What is supported and enabled, the limits, and the number of handles before them.
+    octets = control.command(mgmt.READ_MONITORS, 0)[13:]
+    return list(struct.unpack(f"<{len(octets) // 2}H", octets))
+
+
+split = (data((SERVICES, bytes.fromhex("0d18"))), data((NAME, b"Split")))
+trace = Monitor()
+with on_air({1: split}):
+    # 1. Only passive, and without the scan response.
+    found = atto(
+        "scan", "le:@hci0", "--passive", "--json", "--count", 1, "--for", PATIENCE, "--address",
+        ADDRESSES[1]).objects()[0]
+    check(found["services"] == ["180d"] and found["scanResponse"] == "", found)
+    check(found.get("name") is None, found)
+    told = kinds("passive.btsnoop")
+    print(f"a passive scan: {told}")
+    check(told and set(told) == {"Passive"}, told)
+    check(monitors() == [], "a monitor is left", monitors())
+
+    # 2. Another program scans actively meanwhile; the passive scan goes on afterwards.
+    first = client("scan", "le:@hci0", "--passive", "--json", "--duplicates", "--address", ADDRESSES[1])
+    first.expect('"found"')
+    active = atto(
+        "scan", "le:@hci0", "--json", "--name", "Split", "--count", 1, "--for", PATIENCE).objects()
+    check(active[-1]["name"] == "Split", active)
+    told = kinds("both.btsnoop")
+    print(f"an active scan beside it: {told}")
+    check({"Passive", "Active"} == set(told), told)
+    first.drain()
+    lines = [json.loads(line) for line in first.expect('"seen"', 3, 30)]
+    check(lines[-1].get("name") is None, lines)
+
+    # 3. A killed scan leaves its monitor. The next one removes it, and not that of a scan that lives.
+    killed = client("scan", "le:@hci0", "--passive", "--json", "--address", ADDRESSES[1])
+    killed.expect('"found"')
+    check(len(monitors()) == 2, monitors())
+    killed.signal(signal.SIGKILL)
+    killed.wait()
+    check(len(monitors()) == 2, monitors())
+    atto(
+        "scan", "le:@hci0", "--passive", "--count", 1, "--for", PATIENCE, "--address", ADDRESSES[1])
+    check(len(monitors()) == 1, monitors())
+    first.drain()
+    first.expect('"seen"', 1, 30)
+
+    # 4. What ends in order leaves nothing.
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        ended = client("scan", "le:@hci0", "--passive", "--json", "--address", ADDRESSES[1])
+        ended.expect('"found"')
+        ended.signal(ending)
+        ended.wait()
+        check(len(monitors()) == 1, ending, monitors())
+    first.signal(signal.SIGINT)
+    check(first.wait() == 0, first.errors)
+    check(monitors() == [], monitors())
