@@ -41,7 +41,7 @@ extension ESPHomeServer {
     guard let hub else { return }
     let wishes = clients.values.compactMap { $0.here { $0.wishesActiveScan } }
     Task(executorPreference: loop.tasks) {
-      let configured = await hub.configuration.advertisements.active
+      let configured = await hub.configuration.scansActively
       await hub.setScanning(active: wishes.isEmpty ? configured : wishes.contains(true))
       await self.lookAtScanner()
     }
@@ -68,7 +68,7 @@ extension ESPHomeServer {
       }
     return .scanner(
       phase, active: state.isActive,
-      configuredActive: await hub.configuration.advertisements.active)
+      configuredActive: await hub.configuration.scansActively)
   }
 
   /// Looks at what nobody reports, while there are clients: the scanner, and clients that are silent.

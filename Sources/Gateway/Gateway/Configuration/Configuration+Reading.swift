@@ -156,12 +156,15 @@ extension Configuration.Limits {
 }
 
 extension Configuration.Advertisements {
-  static let keys = ["forward", "active", "services", "companies", "minimumRSSI"]
+  static let keys = [
+    "forward", "repeatSeconds", "active", "services", "companies", "minimumRSSI",
+  ]
 
   fileprivate init(_ field: ProfileField) throws(ProfileError) {
     let object = try ProfileObject(field, keys: Self.keys)
     self.init()
     forward = try object["forward"]?.bool ?? forward
+    if let field = object["repeatSeconds"] { repeatTime = try field.seconds(0...3600) }
     active = try object["active"]?.bool ?? active
     for field in try object["services"]?.list ?? [] { services.append(try field.uuid) }
     for field in try object["companies"]?.list ?? [] { companies.append(try field.company) }

@@ -63,8 +63,11 @@ package struct Configuration: Equatable, Sendable {
   package struct Advertisements: Equatable, Sendable {
     /// Whether they are forwarded to the broker.
     package var forward = false
-    /// Whether scan responses are asked for. The kernel always does.
-    package var active = true
+    /// The time in which an advertisement that does not change is forwarded once, 0 to 3600 s; 0: each
+    /// that is received is forwarded.
+    package var repeatTime: Duration = .seconds(10)
+    /// Whether scan responses are asked for; nil: ``Configuration/scansActively`` decides.
+    package var active: Bool?
     /// Forwards only devices that advertise one of these services; empty: all.
     package var services: [BluetoothUUID] = []
     /// Forwards only devices with data of one of these companies; empty: all.

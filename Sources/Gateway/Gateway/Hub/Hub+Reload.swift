@@ -7,9 +7,7 @@ extension Hub {
   package func reload(_ new: Configuration) async {
     let old = configuration
     configuration = new
-    if new.advertisements.active != old.advertisements.active {
-      setScanning(active: new.advertisements.active)
-    }
+    if new.scansActively != old.scansActively { setScanning(active: new.scansActively) }
     for name in old.adapters where !new.adapters.contains(name) {
       let radio = radios.removeValue(forKey: name)
       radio?.task?.cancel()

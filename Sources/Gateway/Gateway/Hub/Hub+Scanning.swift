@@ -29,7 +29,7 @@ extension Hub {
     if listeners.isEmpty { restartScans() }
   }
 
-  /// Asks for scan responses or not, where the adapter leaves the choice.
+  /// Asks for scan responses or not, where the adapter can do without.
   package func setScanning(active: Bool) {
     guard active != scansActively else { return }
     scansActively = active
@@ -41,7 +41,7 @@ extension Hub {
     let phases = radios.values.map(\.phase)
     let phase =
       phases.first { $0 == .running } ?? phases.first { $0 == .starting } ?? phases.first ?? .idle
-    let isActive = scansActively || radios.keys.contains { $0 != .air }
+    let isActive = scansActively || radios.values.contains(where: \.cannotScanPassively)
     return ScannerState(phase: phase, isActive: isActive)
   }
 
@@ -97,7 +97,7 @@ extension Hub {
     defer { switchedOff.cancel() }
     while !Task.isCancelled {
       var options = ScanOptions()
-      options.isActive = scansActively || adapter.index != nil
+      options.isActive = scansActively || radio.cannotScanPassively
       options.reportsDuplicates = !listeners.isEmpty
       let events = adapter.scan(options)
       radio.phase = .running
@@ -119,7 +119,11 @@ extension Hub {
         scan.cancel()
       }
       radio.scan = nil
-      if let failure { throw failure }
+      if let failure {
+        guard !options.isActive, failure.concernsPassiveScans else { throw failure }
+        log(.notice, "adapter \(name): \(failure): it scans actively")
+        radio.cannotScanPassively = true
+      }
     }
   }
 
@@ -174,6 +178,16 @@ extension Hub {
 
   private nonisolated func isPresent(_ address: BluetoothAddress) -> Bool {
     assumeIsolated { $0.radios.values.contains { $0.heard(address) != nil } }
+  }
+}
+
+extension RadioError {
+  /// Whether the kernel or the controller cannot scan passively, or not at present.
+  fileprivate var concernsPassiveScans: Bool {
+    guard case .management(let opcode, let status, _) = self, status != .permissionDenied else {
+      return false
+    }
+    return opcode == .addPatternsMonitor || opcode == .readMonitorFeatures
   }
 }
 

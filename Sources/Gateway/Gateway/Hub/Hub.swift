@@ -56,7 +56,7 @@ package actor Hub {
   var pairingWatchers: [UInt64: BatchQueue<PairingEvent>] = [:]
   /// Questions that wait for an answer, by their IDs.
   var questions: [String: OpenQuestion] = [:]
-  /// Whether scan responses are asked for, where the adapter leaves the choice.
+  /// Whether scan responses are asked for, where the adapter can do without.
   package internal(set) var scansActively: Bool
   var parameters: [BluetoothAddress: PreferredConnectionParameters] = [:]
   /// The Unix sockets of configured devices, by their names.
@@ -90,7 +90,7 @@ package actor Hub {
     self.whenStoreWorks = whenStoreWorks
     self.restarting = restarting
     logging = log
-    scansActively = configuration.advertisements.active
+    scansActively = configuration.scansActively
   }
 
   /// Opens a radio of the virtual air or an adapter of the kernel, and switches that on.

@@ -10,6 +10,8 @@ final class Radio {
   var failure: RadioError?
   /// Keeps the adapter open and scanning.
   var task: Task<Void, Never>?
+  /// Whether the adapter has failed to scan passively.
+  var cannotScanPassively = false
   /// Consumes the present scan.
   var scan: Task<RadioError?, Never>?
   /// The devices that are on the air.

@@ -3,14 +3,17 @@ import AttoATT
 import AttoGateway
 import AttoText
 
-/// Advertisements, which are forwarded as they are. Decoding them is the subscriber's business.
+/// Advertisements, which are forwarded as they are, if they say something new or it is time. Decoding them is
+/// the subscriber's business.
 extension MQTTFrontEnd {
   func heard(_ batch: [Heard]) {
     for heard in batch {
       heardInFleet(heard.discovery)
       heardSensor(heard)
       heardPresence(heard)
-      if advertisements.forward, advertisements.allows(heard.discovery) { forward(heard) }
+      if advertisements.forward, advertisements.allows(heard.discovery), forwarding.takes(heard) {
+        forward(heard)
+      }
     }
   }
 

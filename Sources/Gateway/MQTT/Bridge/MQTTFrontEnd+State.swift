@@ -9,6 +9,7 @@ extension MQTTFrontEnd {
   /// Publishes everything that is retained again: the broker may have lost it.
   func publishState() {
     forgetSensors()
+    forwarding.forget()
     announceOwn()
     announcePresence()
     for session in sessions.values {

@@ -32,6 +32,7 @@ package actor MQTTFrontEnd: FrontEnd {
   let fleetName: String?
   let slotLimit: Int
   var advertisements: Configuration.Advertisements
+  var forwarding: ForwardingLimit
   var hub: Hub?
   var publisher: Publisher?
   var sessions: [String: DeviceSession] = [:]
@@ -81,6 +82,7 @@ package actor MQTTFrontEnd: FrontEnd {
     fleetName = configuration.fleet
     slotLimit = configuration.limits.connections
     advertisements = configuration.advertisements
+    forwarding = ForwardingLimit(every: configuration.advertisements.repeatTime)
     sensors = Dictionary(
       configuration.sensors.map { ($0.address.value, SensorSession($0)) }, uniquingKeysWith: { $1 })
     // It begins to listen when it runs.
