@@ -343,7 +343,7 @@ let package = Package(
     .unitTests(
       "FormatsTests",
       ["AttoFormats", "AttoText", "AttoATT", "AttoGATT", "AttoSimulation", "CAttoTables"]),
-    .unitTests("SensorsTests", ["AttoSensors", "AttoATT", "AttoLinks", "AttoRadio"]),
+    .unitTests("SensorsTests", ["AttoSensors", "AttoATT", "AttoGATT", "AttoLinks", "AttoRadio"]),
     .unitTests(
       "ConformanceTests",
       ["AttoConformance", "AttoFormats", "AttoATT", "AttoGATT", "AttoSimulation"]),

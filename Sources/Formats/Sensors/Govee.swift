@@ -1,11 +1,14 @@
-/// Govee thermometers, hygrometers and probes. Their buttons, door sensors and H5121 to H5130 encrypt in
-/// a way of their own and are not decoded.
+/// Govee thermometers, hygrometers and probes, and sensors of presence and of events.
 enum Govee {
   static func decode(_ device: SensorDevice) -> SensorAdvertisement? {
     for manufacturer in device.data.manufacturerData where manufacturer.company != 0x004C {
       var data = manufacturer.data
       // Some models append a beacon of Apple's format.
       if data.count > 25, data.contains(intelliRocks) { data.removeLast(25) }
+      if data.count == eventLength {
+        if let event = decodeEvent(device, Octets(data)) { return event }
+        continue
+      }
       for rule in rules where rule.matches(device, manufacturer.company, data.count) {
         // Prefixes of an encrypted broadcast that other products share.
         if rule.layout == .presence, ![[0xEC, 0, 1, 1], [0xEC, 0, 2, 1]].contains(data.prefix(4)) {

@@ -36,7 +36,9 @@ package struct SensorKind: Hashable, Sendable {
   }
 
   /// The events of this kind, sorted.
-  package var eventTypes: [String] { BTHome.events(of: key) }
+  package var eventTypes: [String] {
+    Set(BTHome.events(of: key) + Xiaomi.events(of: key)).sorted()
+  }
 
   /// `Probe1` and `dewPoint` as `Probe 1` and `Dew point`. Abbreviations are known.
   static func words(_ key: String) -> String {
@@ -55,7 +57,7 @@ package struct SensorKind: Hashable, Sendable {
   private static let names = [
     "co2": "CO₂", "voc": "Volatile organic compounds", "vocIndex": "VOC index",
     "noxIndex": "NOx index", "pm1": "PM1", "pm25": "PM2.5", "pm4": "PM4", "pm10": "PM10",
-    "uvIndex": "UV index", "uuid": "UUID", "url": "URL",
+    "keyID": "Key ID", "uvIndex": "UV index", "uuid": "UUID", "url": "URL",
     "massPounds": "Mass", "distanceMetres": "Distance", "volumeMillilitres": "Volume",
     "powerOn": "Power", "batteryLow": "Battery", "gasVolume": "Gas",
   ]
@@ -134,10 +136,12 @@ package struct SensorKind: Hashable, Sendable {
     volumeMillilitres mL volume
     water L water
     state
+    antilock - -
     batteryCharging - battery_charging
     batteryLow - battery
     brushing - running
     carbonMonoxide - carbon_monoxide
+    childLock - -
     cold - cold
     connectivity - connectivity
     door - door
@@ -171,6 +175,8 @@ package struct SensorKind: Hashable, Sendable {
     brushingPressure - -
     brushingState - -
     identifier - -
+    keyID - -
+    lockMethod - -
     major - -
     minor - -
     raw - -
@@ -181,6 +187,11 @@ package struct SensorKind: Hashable, Sendable {
     event
     button - button
     command - -
+    cube - -
     dimmer - -
+    lockAction - -
+    lockError - -
+    motionDetected - motion
+    vibrationDetected - -
     """
 }

@@ -1,5 +1,5 @@
-/// Xiaomi's MiBeacon, versions 2 to 5: measurements and states. Versions 4 and 5 are decrypted;
-/// encrypted ones of version 2 and 3 (remote controls) are not, and neither are buttons and locks.
+/// Xiaomi's MiBeacon, versions 2 to 5: measurements, states, buttons and locks. Versions 4 and 5 are decrypted;
+/// encrypted ones of version 2 and 3 (remote controls) are not.
 enum Xiaomi {
   static func decode(_ device: SensorDevice) -> SensorAdvertisement? {
     guard let data = device.serviceData(0xFE95), data.count >= 5 else { return nil }
@@ -60,7 +60,12 @@ enum Xiaomi {
         result.problem = .malformed
         return
       }
-      if length > 0 { add(type, Octets(payload.part(position + 3, length)), model, to: &result) }
+      // What was pressed needs no data.
+      if length == 0 {
+        _ = addButtons(type, Octets([]), model, to: &result)
+      } else {
+        add(type, Octets(payload.part(position + 3, length)), model, to: &result)
+      }
       position += 3 + length
     }
   }
@@ -72,7 +77,11 @@ enum Xiaomi {
       if size == 0 || size == data.count { result.add(fields, of: data) }
       return
     }
+    if addButtons(type, data, model, to: &result) { return }
     switch (type, data.count) {
+    case (0x0003, 1...):
+      result.add("motionDetected", .event("motion_detected", detail: nil))
+    case (0x000B, 9): addLock(data, model, to: &result)
     case (0x000A, 2):
       if data.signed(0, 2) != 0 { result.add("temperature", Double(data.signed(0, 2)) / 100) }
     case (0x000F, 3):

@@ -2,7 +2,9 @@
 
 import random
 
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM
+from govee_ble.parser import calculate_crc
 
 ADDRESS = "A4:C1:38:11:22:33"
 MAC = bytes.fromhex(ADDRESS.replace(":", ""))
@@ -97,8 +99,14 @@ def bthome(r: random.Random, table: dict) -> Advertisement:
 
 
 ONE, TWO, THREE, FOUR = [1], [2], [3], [4]
+# Devices with buttons and locks, of which there would be few.
+XIAOMI_BUTTONS = [
+    0x0153, 0x03B6, 0x03BF, 0x04E1, 0x04E6, 0x068E, 0x069F, 0x07BF, 0x0A8D, 0x0DFD, 0x1568, 0x1569, 0x1949,
+    0x1C10, 0x2387, 0x3A61, 0x3E17, 0x520B, 0x5968, 0x78A3]
 # MiBeacon's objects that are read, and the lengths of their data.
 XIAOMI_OBJECTS = {
+    0x0003: ONE, 0x000B: [9], 0x1001: THREE, 0x4A0C: [0, 1], 0x4A0D: [0, 1], 0x4A0E: [0, 1], 0x4A13: ONE,
+    0x4E0C: [0, 1], 0x4E0D: [0, 1], 0x4E0E: [0, 1], 0x560C: [0, 1], 0x560D: [0, 1], 0x560E: [0, 1],
     0x000A: TWO, 0x000F: THREE, 0x0010: [1, 2], 0x1004: TWO, 0x1005: TWO, 0x1006: TWO, 0x1007: THREE,
     0x1008: ONE, 0x1009: TWO, 0x1010: TWO, 0x1012: ONE, 0x1013: ONE, 0x1014: ONE, 0x1015: ONE,
     0x1017: FOUR, 0x1018: ONE, 0x1019: ONE, 0x100A: ONE, 0x100D: FOUR, 0x101B: [1, 4],
@@ -114,13 +122,19 @@ def xiaomi(r: random.Random, products: list) -> Advertisement:
     for kind in r.choices(list(XIAOMI_OBJECTS), k=r.randint(1, 2)):
         data = r.randbytes(r.choice(XIAOMI_OBJECTS[kind]))
         if r.random() < 0.5:
-            data = bytes([r.randrange(5)]) + data[1:]
+            data = (bytes([r.choice([*range(5), 8, 15])]) + data[1:])[:len(data)]
+        if kind == 0x1001 and r.random() < 0.9:
+            data = bytes([r.randrange(10), r.choice([1, 7, 200]), r.randrange(8)])
+        if kind == 0x000B and r.random() < 0.9:
+            key = r.choice([0, 5, 0xFFFFFFFF, 0xDEADBEEF, 0xC0DE0003, 0x80000000 | r.randrange(11) << 16 | 7])
+            data = bytes([r.randrange(12) << 4 | r.randrange(9)]) + key.to_bytes(4, "little") + data[5:]
         if r.random() < 0.05:
             data = r.randbytes(r.randrange(6))
         payload += kind.to_bytes(2, "little") + bytes([len(data)]) + data
     has_address, has_capability, sealed = r.random() < 0.5, r.random() < 0.3, r.random() < 0.5
     control = r.randint(4, 5) << 12 | 0x40 | has_address << 4 | has_capability << 5 | sealed << 3
-    head = control.to_bytes(2, "little") + r.choice(products).to_bytes(2, "little") + r.randbytes(1)
+    product = r.choice(products if r.random() < 0.6 else XIAOMI_BUTTONS)
+    head = control.to_bytes(2, "little") + product.to_bytes(2, "little") + r.randbytes(1)
     head5 = head[:5]
     if has_address:
         head += (MAC if sealed else OTHER_MAC)[::-1]
@@ -158,7 +172,22 @@ GOVEE = [
 ]
 
 
+def govee_event(r: random.Random) -> Advertisement:
+    """Of the models whose data is encrypted under its time."""
+    plain = bytearray(r.randbytes(16))
+    plain[2] = r.choice([2, 3, 8, 9, 10, 11, 13, plain[2]])
+    plain[4], plain[5] = r.randrange(101), r.choice([0, 1, 2, 3, 4, 5, 0x10, 0x11, plain[5]])
+    time = r.randbytes(4)
+    encryptor = Cipher(algorithms.AES((time + bytes(12))[::-1]), modes.ECB()).encryptor()
+    sealed = (encryptor.update(bytes(plain[::-1])) + encryptor.finalize())[::-1]
+    name = r.choice(["", "", "GV51220AB1", "GV51210AB1", "GV51230AB1", "GV51240AB1", "GV51300AB1"])
+    whole = r.randbytes(2) + time + sealed + calculate_crc(sealed).to_bytes(2, "big")
+    return Advertisement(name, company=r.choice([0xEC88, 1, 0x8803]), data=changed(r, whole))
+
+
 def govee(r: random.Random) -> Advertisement:
+    if r.random() < 0.25:
+        return govee_event(r)
     name, companies, services, length = r.choice(GOVEE)
     data = bytearray(r.randbytes(length))
     if r.random() < 0.5:

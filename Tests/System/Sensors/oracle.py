@@ -40,7 +40,9 @@ LEFT_OUT = r"signalstrength.*|packetid\d*|accelerationtotal|iaqs"
 XIAOMI = {
     "temperature", "humidity", "moisture", "conductivity", "battery", "formaldehyde", "consumable",
     "illuminance", "poweron", "motion", "light", "opening", "doorleftopen", "forciblyremoved", "smoke",
-    "wetness", "wetnessbottom", "wetnesstop", "occupancy", "batterylow", "toothbrush",
+    "wetness", "wetnessbottom", "wetnesstop", "occupancy", "batterylow", "toothbrush", "lock", "childlock",
+    "antilock", "keyid", "lockmethod", "lockaction", "lockerror", "cube", "dimmer",
+    "motiondetected",
 }
 
 
@@ -75,7 +77,7 @@ class Oracle:
         module = importlib.import_module(module)
         self.form, self.kind = form, getattr(module, name)
         if form == "xiaomi":
-            # Buttons, locks, scales and what only one product sends are not read.
+            # Fingerprints, doors of locks, scales and what only one product sends are not read.
             table = module.xiaomi_dataobject_dict
             for kind in set(table) - set(generate.XIAOMI_OBJECTS):
                 del table[kind]
@@ -114,13 +116,20 @@ class Oracle:
             found[key_of(key, STATES)] = bool(value.native_value)
         for key, event in update.events.items():
             properties = event.event_properties or {}
-            detail = str(properties.get("steps", properties.get("args", "")))
-            found[key_of(key, {})] = event.event_type + (" " + detail if detail else "")
+            detail = str(next(iter(properties.values()), "")) if self.form == "xiaomi" else str(
+                properties.get("steps", properties.get("args", "")))
+            # We leave out buttons and presses that it has no word for.
+            if event.event_type in (None, "no_press") or str(key.key).endswith("_None"):
+                continue
+            name = key_of(key, {
+                "lock": "lockaction", "error": "lockerror", "motion": "motiondetected",
+                "vibration": "vibrationdetected"})
+            found[name] = event.event_type + (" " + detail if detail else "")
         found = {name: value for name, value in found.items() if not re.fullmatch(LEFT_OUT, name)}
         if self.form == "oralb":
             found = {{"mode": "brushingmode", "pressure": "brushingpressure"}.get(k, k): v for k, v in found.items()}
         if self.form == "xiaomi":
-            found = {name: value for name, value in found.items() if name in XIAOMI}
+            found = {n: value for n, value in found.items() if n in XIAOMI or n.startswith("button")}
         if any("endprobe" in name or "centerprobe" in name for name in found):
             found = {re.sub("internalprobe", "tipprobe", name): value for name, value in found.items()}
         return found

@@ -1,4 +1,5 @@
 import AttoATT
+import AttoGATT
 import AttoLinks
 import AttoRadio
 import TestSupport
@@ -141,6 +142,60 @@ import Testing
     #expect(
       try text(nil, "16 95FE 5020AA01 70 A5808FE64854 0D1004FE004802", address: "54:48:E6:8F:80:A5")
         == "MiBeacon v2 LYWSDCGQ: temperature 25.4 °C, humidity 58.4 %")
+  }
+
+  /// Sensors of events, each encrypted under its time.
+  @Test func goveeEvents() throws {
+    let time = "FF 88EC 0001 0a0b0c0d"
+    for (sealed, wanted) in [
+      ("271a41a2e670b34ce4e571501900833dfc59", "H5121: battery 100 %, motion detected motion"),
+      ("037052d8af526d9cfd70717be8668dbe2c52", "H5122: battery 100 %, button 0 press"),
+      ("278229c65034ebf2c0b4adc646c86d49d6f1", "H5123: battery 100 %, window on"),
+      (
+        "1cf247b18e463601b186398022a4a509c629", "H5124: battery 100 %, vibration detected vibration"
+      ),
+      ("3dc46a2c583b9e9cc668095b65650e52661e", "H5126: battery 100 %, button 1 press"),
+      ("37218655382ccdd0fb96c66c34a04e30d9ad", "H5130: battery 100 %, button 0 press, presence on"),
+    ] {
+      #expect(try text(nil, "\(time) \(sealed)") == "Govee \(wanted)")
+    }
+    // The CRC is wrong.
+    #expect(try text(nil, "\(time) 271a41a2e670b34ce4e571501900833dfc58") == "nothing")
+    // FIPS 197, C.1, the other way.
+    let key = AES128.expand(Array(0..<16))
+    var block = (0..<16).map { UInt8($0 * 0x11) }
+    AES128.encrypt(&block, key)
+    #expect(AES128Inverse.decrypt(block, key) == (0..<16).map { UInt8($0 * 0x11) })
+  }
+
+  /// Buttons, dimmers and locks: what a number means is the model's affair.
+  @Test func xiaomiEvents() throws {
+    for (octets, wanted) in [
+      ("5301 07 0110 03 030002", "YLYK01YL: button plus long_press"),
+      ("b603 07 0110 03 00c804", "YLKG07YL/YLKG08YL: dimmer rotate_left 56"),
+      ("6915 07 0110 03 020001", "K9B-2BTN: button left long_press, button right long_press"),
+      ("613a 07 0d56 01 03", "KS1: button mid right double_press"),
+      // Without data.
+      ("0b52 07 0e56 00", "KS2BB: button long_press"),
+      (
+        "9f06 07 0b00 09 26 07000180 00000000",
+        "ZNMS17LM: child lock off, key ID Fingerprint key id 7, lock action turn_on_child_lock, "
+          + "lock method biometrics"
+      ),
+      (
+        "9e06 07 0b00 09 1f 0300dec0 00000000",
+        "ZNMS16LM: lock on, lock error lock_picking, lock action abnormal, lock method password"
+      ),
+      // Another length, an unknown action, a button and a way that do not exist.
+      ("9f06 07 0b00 08 26 07000180 000000", "ZNMS17LM: "),
+      ("9f06 07 0b00 09 29 07000180 00000000", "ZNMS17LM: "),
+      ("5301 07 0110 03 090002", "YLYK01YL: "), ("6915 07 0110 03 000009", "K9B-2BTN: "),
+    ] {
+      #expect(try text(nil, "16 95FE 4050 \(octets)") == "MiBeacon v5 \(wanted)")
+    }
+    for kind in ["button", "dimmer", "cube", "lockAction", "lockError", "motionDetected"] {
+      #expect(SensorKind.named(kind)?.eventTypes.isEmpty == false)
+    }
   }
 
   /// Octets of each format, cut and changed at random, decode to something or nothing and never trap.

@@ -1,8 +1,9 @@
 """Passive scans by advertisement monitors: what the controller is told, what is heard without the scan
-response, scans beside each other, and what a killed one leaves."""
+response, scans beside each other, what a killed one leaves, and the gateway's."""
 # deadline: 180
 import re
 
+from gateway import Gateway
 from monitor import Monitor
 from peers import *
 
@@ -82,3 +83,26 @@ with on_air({1: split}):
     first.signal(signal.SIGINT)
     check(first.wait() == 0, first.errors)
     check(monitors() == [], monitors())
+
+# 5. A gateway whose devices have addresses scans passively, and connects; with names it scans actively.
+trace.save("before.btsnoop")
+with Server("edges"):
+    match = {"address": ADDRESSES[1]}
+    gateway = Gateway(adapters=["hci0"], devices=[{"name": "edges", "match": match}])
+    gateway.until(lambda status: status["devices"][0]["state"] == "connected", "no link")
+    told = kinds("gateway.btsnoop")
+    print(f"a gateway with an address: {told}")
+    check(told and set(told) == {"Passive"}, told)
+    check(len(monitors()) == 1, monitors())
+    gateway.reload(devices=[{"name": "edges", "match": match}, {"name": "other", "match": {"localName": "x"}}])
+    gateway.until(lambda status: len(status["devices"]) == 2, "not reloaded")
+    deadline = time.monotonic() + PATIENCE
+    while monitors() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    check(not monitors(), monitors())
+    told = kinds("named.btsnoop")
+    print(f"with a name: {told}")
+    check("Active" in told, told)
+    gateway.signal(signal.SIGTERM)
+    check(gateway.wait() == 0, gateway.errors[-2000:])
+check(monitors() == [], monitors())
