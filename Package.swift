@@ -229,7 +229,7 @@ let package = Package(
       dependencies: [
         "AttoCommandLine", "Atto", "AttoATT", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
         "AttoGATT",
-        "AttoKernelRadio", "AttoLinks", "AttoRadio", "AttoSensors", "AttoStore",
+        "AttoKernelRadio", "AttoLinks", "AttoRadio", "AttoSensors", "AttoStore", "AttoText",
       ],
       path: "Sources/Tools/Peers", swiftSettings: common),
     .target(

@@ -27,6 +27,7 @@ package enum ScanCommand: Command {
     arguments: [.radio], details: Radios.details,
     options: [
       time, count, service, name, address, rssi, duplicates, passive, decode, SensorOptions.keys,
+      SensorOptions.keyFile,
       CommonOptions.json,
     ],
     timeLimit: .open(unless: [time, count]), runsInSession: true,
@@ -52,8 +53,8 @@ package enum ScanCommand: Command {
     options.isActive = !arguments[passive]
     let limit = arguments[count]
     let results = Results(arguments)
-    if !arguments[decode] { try arguments.forbid([SensorOptions.keys], "requires --decode") }
-    let sensors = arguments[decode] ? SensorDecoder(arguments) : nil
+    if !arguments[decode] { try arguments.forbid(SensorOptions.all, "requires --decode") }
+    let sensors = arguments[decode] ? try SensorDecoder(arguments) : nil
 
     let adapter = try await Radios.open(endpoint, on: loop)
     var found = 0

@@ -67,7 +67,8 @@ package enum DecodeCommand: Command {
       per side that acts as a client.
       """,
     options: [
-      type, advertisement, SensorOptions.keys, mtu, connection, channels, transcript, profile,
+      type, advertisement, SensorOptions.keys, SensorOptions.keyFile, mtu, connection, channels,
+      transcript, profile,
       check,
       CommonOptions.json,
     ],
@@ -91,7 +92,7 @@ package enum DecodeCommand: Command {
     }
     let mtu = arguments[mtu]
     if !arguments[advertisement] {
-      try arguments.forbid([SensorOptions.keys], "requires --advertisement")
+      try arguments.forbid(SensorOptions.all, "requires --advertisement")
     }
     if arguments[advertisement] {
       try await showAdvertisements(arguments, &output, on: loop)
@@ -138,7 +139,7 @@ package enum DecodeCommand: Command {
   ) async throws {
     try forbidCaptureOptions(arguments, "advertisements")
     try arguments.forbid([type, mtu, profile, check], "cannot be combined with --advertisement")
-    let decoding = AdvertisementDecoding(arguments)
+    let decoding = try AdvertisementDecoding(arguments)
     guard arguments.words != ["-"] else {
       let input = InputFile(on: loop)
       var lines = LineDecoding(mtu: nil, advertisements: decoding)

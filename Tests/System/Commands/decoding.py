@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import subprocess
+import tempfile
 
 from capturing import btsnoop as parsed
 from harness import FIXTURES, PATIENCE, contains, equal, expect, test
@@ -77,6 +78,18 @@ def advertisements(b):
     key = "54:48:E6:8F:80:A5=231d39c1d7cc1ab1aee224cd096db932"
     equal(b.run("decode", "--advertisement", sealed).lines, ["BTHome v2: (encrypted, and no key is given)"])
     equal(b.run("decode", "--advertisement", sealed, "--bind-key", key).lines, [text])
+    with tempfile.NamedTemporaryFile("w", suffix=".keys") as file:
+        file.write(f"# cellar\n\n 00:00:00:00:00:01={'00' * 16}\n{key}  # attic\n")
+        file.flush()
+        equal(b.run("decode", "--advertisement", sealed, "--bind-key-file", file.name).lines, [text])
+        contains(b.run("decode", "--advertisement", sealed, "--bind-key-file", file.name, "--bind-key",
+                       f"54:48:E6:8F:80:A5={'00' * 16}").out, "does not decrypt")
+        file.write("secret\n")
+        file.flush()
+        b.refuses(2, ["line 5: expected ADDRESS=HEX"], "decode", "--advertisement", sealed,
+                  "--bind-key-file", file.name)
+    b.refuses(2, ["cannot read the keys of /nowhere"], "decode", "--advertisement", sealed, "--bind-key-file", "/nowhere")
+    b.refuses(2, ["requires --advertisement"], "decode", "0a1500", "--bind-key-file", "/nowhere")
     ended = b.run("decode", "--advertisement", "-", "--bind-key", key, "--json", input=f"{sealed}\nzz\n")
     equal((ended.code, ended.json[0]["line"], ended.json[0]["text"]), (2, 1, text))
     contains(ended.err, "line 2: ")

@@ -29,6 +29,26 @@ import Testing
     }
   }
 
+  /// Scan responses are asked for where names and unknown devices matter.
+  @Test func scansActively() throws {
+    for (more, wanted) in [
+      ("", false), (#", "advertisements": {"active": true}"#, true),
+      (#", "devices": [{"name": "a", "match": {"address": "A4:C1:38:11:22:33"}}]"#, false),
+      (#", "devices": [{"name": "a", "match": {"localName": "x"}}]"#, true),
+      (#", "devices": [{"name": "a", "match": {"service": "180D"}}]"#, true),
+      (#", "esphome": {"encryption": false}"#, true),
+      (#", "esphome": {"encryption": false}, "advertisements": {"active": false}"#, false),
+      (#", "mqtt": {"url": "mqtt://[::1]"}, "advertisements": {"forward": true}"#, true),
+    ] {
+      let configuration = try Self.read("{ \"name\": \"hall\"\(more) }")
+      #expect(configuration.scansActively == wanted, "\(more)")
+      #expect(configuration.advertisements.repeatTime == .seconds(10))
+    }
+    #expect(throws: ConfigurationError.self) {
+      try Self.read(#"{ "name": "hall", "advertisements": {"repeatSeconds": 3601} }"#)
+    }
+  }
+
   @Test func sensors() throws {
     let mqtt = #""name": "hall", "mqtt": {"url": "mqtt://[::1]"}"#
     let address = #""address": "A4:C1:38:11:22:33""#
@@ -43,6 +63,15 @@ import Testing
     for (text, wrong) in [
       (#"[{"name": "cellar"}]"#, "the sensor's address"),
       (#"[{"name": "a", \#(address), "bindKey": "00"}]"#, "16 octets in hex"),
+      (
+        #"[{"name": "a", \#(address), "bindKeyFile": "/etc/passwd"}]"#,
+        "a file with 16 octets in hex"
+      ),
+      (#"[{"name": "a", \#(address), "bindKeyFile": "passwd"}]"#, "an absolute path"),
+      (
+        #"[{"name": "a", \#(address), "bindKey": "00", "bindKeyFile": "/etc/passwd"}]"#,
+        "one of \"bindKey\" and \"bindKeyFile\""
+      ),
       (
         #"[{"name": "a", \#(address)}, {"name": "a", "address": "A4:C1:38:11:22:34"}]"#,
         "each name once"

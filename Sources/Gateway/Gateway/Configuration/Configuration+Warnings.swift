@@ -33,7 +33,9 @@ extension Configuration {
             + "device in range\nhint: let the broker's access list say which clients those are")
       }
     }
-    let secrets = [mqtt?.passwordFile, mqtt?.keyFile, esphome?.keyFile, hasSecrets ? file : nil]
+    let secrets =
+      [mqtt?.passwordFile, mqtt?.keyFile, esphome?.keyFile, hasSecrets ? file : nil]
+      + sensors.map(\.bindKeyFile)
     for case let path? in secrets where Self.isReadByOthers(path) {
       found.append(
         "\(path): other users of this machine can read its secrets\n"
@@ -46,7 +48,8 @@ extension Configuration {
   private var hasSecrets: Bool {
     esphome?.key != nil && esphome?.keyFile == nil || devices.contains { $0.passkey != nil }
       || pageToken != nil
-      || sensors.contains { $0.bindKey != nil } || presence.contains(where: \.hasKey)
+      || sensors.contains { $0.bindKey != nil && $0.bindKeyFile == nil }
+      || presence.contains(where: \.hasKey)
   }
 
   /// Whether the mode of a file, and of each folder above it, lets every user read it.

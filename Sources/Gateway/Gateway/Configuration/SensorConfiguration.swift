@@ -10,6 +10,8 @@ package struct SensorConfiguration: Equatable, Sendable {
   package var address: BluetoothAddress
   /// The key of 16 octets with which it encrypts; nil: it does not, or nobody knows it.
   package var bindKey: [UInt8]?
+  /// The file that the key was read from; nil: the configuration's own.
+  package var bindKeyFile: String?
   /// How long Home Assistant shows a reading after the last advertisement, 1 s to 7 days. States that
   /// change seldom are shown until they change.
   package var expiry: Duration = .seconds(3600)
@@ -21,7 +23,7 @@ package struct SensorConfiguration: Equatable, Sendable {
 }
 
 extension SensorConfiguration {
-  static let keys = ["name", "address", "bindKey", "expireSeconds"]
+  static let keys = ["name", "address", "bindKey", "bindKeyFile", "expireSeconds"]
   /// Sensors of a gateway.
   static let limit = 1024
 
@@ -30,14 +32,29 @@ extension SensorConfiguration {
     self.init(
       name: try object.required("name", "the sensor's name").name,
       address: try object.required("address", "the sensor's address").address)
-    if let field = object["bindKey"] {
-      let expected = "16 octets in hex"
-      guard let key = Hex.octets(try field.string(expected).utf8), key.count == 16 else {
-        throw ProfileError(field.path, expected: expected, found: "another text")
-      }
-      bindKey = key
+    let expected = "16 octets in hex"
+    switch (object["bindKey"], object["bindKeyFile"]) {
+    case (nil, nil): break
+    case (let field?, nil):
+      bindKey = try Self.key(field, of: try field.string(expected), expected)
+    case (nil, let field?):
+      bindKey = try Self.key(field, of: try field.firstLine(), "a file with \(expected)")
+      bindKeyFile = try field.filePath
+    case (_?, let field?):
+      throw ProfileError(
+        field.path, expected: "one of \"bindKey\" and \"bindKeyFile\"", found: "both")
     }
     if let field = object["expireSeconds"] { expiry = try field.seconds(1...604_800) }
+  }
+
+  /// The key of a text, which messages do not show.
+  private static func key(
+    _ field: ProfileField, of text: String, _ expected: String
+  ) throws(ProfileError) -> [UInt8] {
+    guard let key = Hex.octets(text.utf8), key.count == 16 else {
+      throw ProfileError(field.path, expected: expected, found: "another text")
+    }
+    return key
   }
 
   /// Reads the list of sensors.

@@ -9,8 +9,8 @@ struct AdvertisementDecoding {
   private let decoder: SensorDecoder
   private let results: Results
 
-  init(_ arguments: Arguments) {
-    decoder = SensorDecoder(arguments)
+  init(_ arguments: Arguments) throws(UsageError) {
+    decoder = try SensorDecoder(arguments)
     results = Results(arguments)
   }
 
