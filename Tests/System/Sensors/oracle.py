@@ -68,7 +68,7 @@ def key_of(device_key, names: dict) -> str:
     if moved:
         place = moved[1].removeprefix("internal") or "internal"
         base = moved[2] + place + moved[3]
-    return base + number + ("remote" if device_key.device_id == "remote" else "")
+    return (base + number + ("remote" if device_key.device_id == "remote" else "")).lower()
 
 
 class Oracle:
