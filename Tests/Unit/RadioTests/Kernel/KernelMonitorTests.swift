@@ -119,7 +119,7 @@ import Testing
   /// 1 is that of a process that was killed; 3 is that of another scan.
   @Test func forgottenMonitorsAreRemoved() async throws {
     let (adapter, kernel) = try await Self.adapter()
-    let names = MonitorName.Place.test(await kernel.names)
+    let names = MonitorName.Place.test(kernel.names)
     let other = try #require(MonitorName(3, of: 0, in: names))
     await kernel.answer(.readMonitorFeatures, .octets(Self.features([1, 3])))
     await kernel.answer(.addPatternsMonitor, .octets([4, 0]))
