@@ -71,7 +71,7 @@ final class KernelMonitor {
     settle()
   }
 
-  /// Returns when this process has no monitor any more. Only if none is wanted.
+  /// Waits until this process has no monitor; returns at once if one is wanted.
   nonisolated(nonsending) func ended() async {
     guard state != .idle, !isWanted else { return }
     await withCheckedContinuation { endWaiters.append($0) }
@@ -100,7 +100,7 @@ final class KernelMonitor {
     channel?.send(.readMonitorFeatures, index) { [weak self] reply in
       guard let self else { return }
       switch reply {
-      case .success(let answer): removeForgotten(Self.handles(answer))
+      case .success(let answer): remove(forgotten: forgotten(of: Self.handles(answer))[...])
       case .failure(let error): fail(error)
       }
     }
@@ -112,13 +112,18 @@ final class KernelMonitor {
     ManagementChannel.numbers(Array(answer.dropFirst(11))) ?? []
   }
 
-  /// Removes the monitors of processes that were killed, and then adds one.
-  private func removeForgotten(_ handles: [UInt16]) {
-    let forgotten = handles.filter { MonitorName($0, of: index, in: names) != nil }
-    guard let handle = forgotten.first, !names.isShared else { return add() }
+  /// The monitors of processes that were killed.
+  private func forgotten(of handles: [UInt16]) -> [UInt16] {
+    let nameless = handles.filter { MonitorName($0, of: index, in: names) != nil }
+    return nameless.isEmpty || !names.isShared ? nameless : []
+  }
+
+  /// Removes these monitors, and then adds one.
+  private func remove(forgotten: ArraySlice<UInt16>) {
+    guard let handle = forgotten.first else { return add() }
     channel?.send(.removeMonitor, index, handle.octets(2)) { [weak self] _ in
       // If the kernel refuses, the monitor stays.
-      self?.removeForgotten(Array(forgotten.dropFirst()))
+      self?.remove(forgotten: forgotten.dropFirst())
     }
   }
 

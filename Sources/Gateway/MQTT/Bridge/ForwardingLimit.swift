@@ -51,17 +51,17 @@ struct ForwardingLimit {
   mutating func takes(_ heard: Heard) -> Bool {
     guard repeatTime > 0 else { return true }
     let (discovery, now) = (heard.discovery, heard.time)
+    let known = devices[discovery.address]
     var device =
-      devices[discovery.address]
+      known
       ?? Device(
         advertisement: [], scanResponse: [], isConnectable: false, time: 0, tokens: Self.burst,
         added: now)
-    let isKnown = devices[discovery.address] != nil
     let step = Self.changeTime.inNanoseconds
     let new = max(0, (now - device.added) / step)
     device.added += new * step
     device.tokens = Int(min(Int64(Self.burst), Int64(device.tokens) + new))
-    if isKnown, device.says(discovery) {
+    if let known, known.says(discovery) {
       guard now - device.time >= repeatTime else { return false }
     } else {
       guard device.tokens > 0 else { return false }
@@ -71,7 +71,7 @@ struct ForwardingLimit {
     device.scanResponse = discovery.scanResponse
     device.isConnectable = discovery.isConnectable
     device.time = now
-    if !isKnown { makeRoom() }
+    if known == nil { makeRoom() }
     devices[discovery.address] = device
     return true
   }
