@@ -85,6 +85,14 @@ Acquire::Languages "none";
         planned = self.run("apt-get", "--print-uris", "--yes", "--no-install-recommends", "install", *packages)
         return re.findall(r"^'.*?' ([^\s_]+)_", planned.stdout, re.MULTILINE)
 
+    def unpack_system(self, packages: list[str], root: Path) -> None:
+        """Unpacks packages, with all that they depend on, into a new folder as a system of its own."""
+        found = self.closure(packages)
+        if not found:
+            raise ArchiveError(f"apt finds not all of {' '.join(packages)} in {self.suite}")
+        link_folders(root, "bin", "lib", "sbin")
+        self.unpack(found, root)
+
     def unpack(self, packages: list[str], root: Path, parts: tuple[str, ...] = ()) -> None:
         """Downloads packages and unpacks them into a folder, or only some parts of them."""
         for file in self.download(packages):
@@ -111,6 +119,13 @@ Acquire::Languages "none";
             if done.returncode != 0 or len(files) < len(packages):
                 raise ArchiveError(f"cannot fetch {' '.join(packages)}: {done.stderr.strip()}")
             yield from files
+
+
+def link_folders(root: Path, *names: str) -> None:
+    """Makes folders of a new system links into its /usr, where later packages have what earlier ones have there."""
+    for name in names:
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
 
 
 def mirror_and_key() -> tuple[str, str]:

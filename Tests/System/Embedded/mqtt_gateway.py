@@ -9,35 +9,27 @@ import subprocess
 import sys
 import threading
 
+from running import PATIENCE, Running, wait_for
 from targets import LIBRARY, ROOT
 
 sys.path[:0] = [str(ROOT / "Sources" / "Debian"), str(ROOT / "Tests" / "Support")]
 from archive import Apt  # noqa: E402
-from cache import cache_folder  # noqa: E402
-from listening import free_port, listens  # noqa: E402
+from cache import cache_folder, kept  # noqa: E402
+from listening import free_port  # noqa: E402
 
 # Debian's name of each processor, and the oldest suite that has it.
 DEBIAN = {
     "x86_64": ("amd64", "bookworm"), "aarch64": ("arm64", "bookworm"), "arm": ("armhf", "bookworm"),
     "riscv64": ("riscv64", "trixie"),
 }
-PATIENCE = 60
 
 
 def system(target) -> pathlib.Path:
     """A folder with Debian's libmosquitto for a processor, and with what that needs; kept in the cache."""
     architecture, suite = DEBIAN[target.triple.partition("-")[0]]
-    root = cache_folder() / "libmosquitto" / architecture
-    if not root.exists():
-        part = root.with_suffix(".part")
-        subprocess.run(["rm", "-rf", part], check=True)
-        for name in ("bin", "lib", "sbin"):
-            (part / "usr" / name).mkdir(parents=True)
-            (part / name).symlink_to(f"usr/{name}")
-        apt = Apt(cache_folder(), suite, architecture)
-        apt.unpack(apt.closure(["libmosquitto-dev"]), part)
-        part.rename(root)
-    return root
+    return kept(
+        cache_folder() / "libmosquitto" / architecture,
+        lambda part: Apt(cache_folder(), suite, architecture).unpack_system(["libmosquitto-dev"], part))
 
 
 def compile_gateway(target, root) -> str | None:
@@ -71,22 +63,13 @@ def broker(port, folder):
     file.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     process = subprocess.Popen(
         ["mosquitto", "-c", file], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            break
-        except ConnectionRefusedError:
-            continue
+    wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0 or process.poll() is not None)
     return process
 
 
 def serve(target, path):
-    process = subprocess.Popen(
-        target.command("server", f"unix:{path}"), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env=dict(os.environ, LD_LIBRARY_PATH=f"{target.prefix}/lib"))
-    while not listens(path) and process.poll() is None:
-        pass
-    return process
+    return Running(target.command("server", f"unix:{path}"), path,
+                   dict(os.environ, LD_LIBRARY_PATH=f"{target.prefix}/lib")).process
 
 
 def test(target, folder, check) -> str:

@@ -18,6 +18,8 @@ from . import packages
 from .parts import FOLDER, Parts, lab_folder
 from .trouble import COMPLAINT, complaints, readable_log
 
+# Which a machine with a system of its own sees in the same place.
+PROJECT = FOLDER.parents[2]
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 # Beside the command's own status.
 DEADLINE_STATUS = 124
@@ -36,8 +38,6 @@ class Job:
     shows_faults: bool = True
     # Called with the folder that the machine sees as /run/lab, before power-on.
     prepares: Callable[[Path], None] = lambda folder: None
-    # Folders of this machine that a machine with a system of its own sees in the same places.
-    shares: list[Path] = field(default_factory=list)
 
 
 def tsc_rate() -> str:
@@ -106,11 +106,8 @@ class Run:
             "controllers": self.job.controllers, "trace": self.job.trace}))
         # What the init starts in the host's root, or in that of its own system.
         (self.folder / "start").write_text(f"{self.parts.python} -I {FOLDER}/guest/main.py\n")
-        (self.folder / "shares").write_text(
-            "".join(f"share{number} {path}\n" for number, path in enumerate(self.shares())))
-
-    def shares(self) -> list[Path]:
-        return [] if self.parts.processor.is_ours else [FOLDER.parents[2], *self.job.shares]
+        if not self.parts.processor.is_ours:
+            (self.folder / "project").write_text(f"{PROJECT}\n")
 
     def qemu(self) -> list[str]:
         processor = self.parts.processor
@@ -129,9 +126,9 @@ class Run:
             "multidevs=remap",
             "-virtfs", f"local,path={self.folder},mount_tag=work,security_model=none",
         ]
-        for number, path in enumerate(self.shares()):
+        if not processor.is_ours:
             words += [
-                "-virtfs", f"local,path={path},mount_tag=share{number},security_model=none,readonly=on,"
+                "-virtfs", f"local,path={PROJECT},mount_tag=project,security_model=none,readonly=on,"
                 "multidevs=remap"]
         return words
 

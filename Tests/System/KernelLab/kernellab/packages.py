@@ -10,10 +10,10 @@ from .processors import Processor
 from .trouble import LabError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "Sources" / "Debian"))
-from archive import SEARCH_PATH, Apt as Archive, ArchiveError, run, which  # noqa: E402, F401
+from archive import SEARCH_PATH, Apt as Archive, ArchiveError, link_folders, run, which  # noqa: E402, F401
 
-# What each package is needed for: an executable that shows whether it is there. These on this machine, of
-# which a machine with another processor needs only the emulator.
+# What each package is needed for, beside the emulator: an executable that shows whether it is there. A machine
+# with another processor has them in its own system.
 TOOLS = {
     "busybox-static": "busybox",
     "bluez": "btmon",
@@ -70,6 +70,13 @@ def apt_of(cache: Path, suite: str, architecture: str = "") -> Archive:
 def unpack(apt: Archive, packages: list[str], root: Path) -> None:
     try:
         apt.unpack(packages, root)
+    except ArchiveError as error:
+        raise LabError(str(error)) from None
+
+
+def unpack_system(apt: Archive, packages: list[str], root: Path) -> None:
+    try:
+        apt.unpack_system(packages, root)
     except ArchiveError as error:
         raise LabError(str(error)) from None
 
@@ -142,10 +149,7 @@ def fetch_bluez(cache: Path, version: str, root: Path) -> None:
         for package in found:
             found += [
                 name for name in apt.depends(package) if name.startswith(("lib", "zlib")) and name not in found]
-        # Older packages hold folders that later ones have moved.
-        for name in ("lib", "lib64"):
-            (root / "usr" / name).mkdir(parents=True)
-            (root / name).symlink_to(f"usr/{name}")
+        link_folders(root, "lib", "lib64")
         say(f"fetching bluez {seen[suite]} and {len(found) - 1} libraries")
         unpack(apt, found, root)
         return

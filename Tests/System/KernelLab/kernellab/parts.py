@@ -2,9 +2,7 @@
 
 import fcntl
 import hashlib
-import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +64,7 @@ def prepare(
         version = root / "complete"
         files = Path("/")
         if not processor.is_ours:
-            files = kept(
+            files = cache.kept(
                 folder / "systems" / processor.name, lambda part: system.fetch(folder, processor, part), renews)
         return Parts(
             release, version.read_text().strip() if version.exists() else "", image,
@@ -89,7 +87,7 @@ def kernel_root(folder: Path, name: str, processor: Processor, renews: bool) -> 
         (part / "complete").write_text(f"{version}\n")
 
     suffix = "" if processor.is_ours else f"-{processor.name}"
-    return kept(folder / "kernels" / f"{name}{suffix}", fetch, renews)
+    return cache.kept(folder / "kernels" / f"{name}{suffix}", fetch, renews)
 
 
 def bluez_root(version: str) -> Path:
@@ -97,20 +95,8 @@ def bluez_root(version: str) -> Path:
     folder = lab_folder()
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return kept(
+        return cache.kept(
             folder / "bluez" / version, lambda part: packages.fetch_bluez(folder, version, part))
-
-
-def kept(root: Path, fetch: Callable[[Path], None], renews: bool = False) -> Path:
-    """A folder of the cache, made by `fetch` if it is not there or if it is renewed."""
-    if renews or not root.exists():
-        part = root.with_name(f"{root.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        fetch(part)
-        shutil.rmtree(root, ignore_errors=True)
-        part.rename(root)
-    return root
 
 
 def current_initramfs(folder: Path, root: Path, release: str, files: Path) -> Path:

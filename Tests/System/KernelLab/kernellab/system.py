@@ -27,16 +27,9 @@ PYTHONPATH={folder}/lib exec /usr/bin/python3 "$@"
 
 def fetch(cache: Path, processor: Processor, root: Path) -> None:
     """Unpacks the system."""
-    # Packages of Debian 12 name /bin, /sbin and /lib, which are links there.
-    for name in ("bin", "sbin", "lib"):
-        (root / "usr" / name).mkdir(parents=True)
-        (root / name).symlink_to(f"usr/{name}")
     apt = packages.apt_of(cache, SUITE, processor.name)
-    names = apt.closure(PACKAGES)
-    if not names:
-        raise LabError(f"apt finds not all packages of the {processor.name} system in {SUITE}")
-    packages.say(f"fetching {len(names)} packages for {processor.name}")
-    packages.unpack(apt, names, root)
+    packages.say(f"fetching {' '.join(PACKAGES)} and what they need, for {processor.name}")
+    packages.unpack_system(apt, PACKAGES, root)
     for name in ("passwd", "group"):
         master = (root / "usr/share/base-passwd" / f"{name}.master").read_text()
         more = USERS if name == "passwd" else "messagebus:x:100:\nmosquitto:x:101:\n"
