@@ -1,4 +1,4 @@
-"""The steps of the test run, in their order."""
+"""The steps of the test run, in their order: long ones come first, so that the end keeps both processors busy."""
 
 import os
 import re
@@ -161,6 +161,39 @@ def lab():
     run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
 
 
+@step(1800, after=["release"], load=0.75, is_patient=True, shows=r"^table |^  +octets|^  +text")
+def embedded():
+    """The C library of ATT and GATT, in Embedded Swift: built, installed and used on four processors; a
+    short run takes this machine's only."""
+    run(SYSTEM / "Embedded" / "run", atto(), *["--quick"][:is_short_run])
+
+
+@step(1800, after=["tools"], is_patient=True, is_short=False)
+def build_thread():
+    """The tests with threads, for ThreadSanitizer."""
+    build(
+        "--product", "AttoPackageTests", "--sanitize=thread", "--scratch-path", ".build/thread",
+        "-Xswiftc", "-gline-tables-only", "-Xswiftc", "-DTHREAD_SANITIZER", *WHOLE_MODULES,
+        ATTO_TESTS=THREADED)
+
+
+@step(900, after=["build-thread"], load=0.75, is_short=False)
+def thread():
+    """The tests with threads, with ThreadSanitizer."""
+    os.environ["TSAN_OPTIONS"] = f"suppressions={ROOT}/Tests/thread-suppressions.txt"
+    unit_tests(
+        ".build/thread", ["--no-parallel", "--filter", "CoreBluetoothTests"],
+        ["--no-parallel", "--skip", "CoreBluetoothTests"])
+
+
+@step(1200, after=["release"], load=0.75)
+def gateway():
+    """The gateway: as a service, with Home Assistant's Bluetooth clients, and with MQTT."""
+    # What a value costs is that of the optimised build.
+    parts = ["running", "esphome", "mqtt"] if is_short_run else []
+    run(SYSTEM / "Gateway" / "run", atto().parent, *parts)
+
+
 @step(600, after=["release"], is_short=False, shows=r".")
 def lab_newest():
     """The tests of sockets, management and security on Debian's newest kernel."""
@@ -256,6 +289,12 @@ def test():
     unit_tests(debug_build(), [])
 
 
+@step(600, after=["release"], load=0.75, is_short=False, shows=r"^[0-9]+ passed")
+def mutants():
+    """Peers that break one rule each: `atto conform` finds each fault, and accuses no case beside it."""
+    run(SYSTEM / "Mutants" / "run", atto())
+
+
 @step(60, after=["build"], load=0.25)
 def surface():
     """Apple's interface of CoreBluetooth, symbol by symbol."""
@@ -323,12 +362,6 @@ def conformance():
     run(SYSTEM / "Conformance" / "run", atto(), *["--quick"][:is_short_run])
 
 
-@step(600, after=["release"], load=0.75, is_short=False, shows=r"^[0-9]+ passed")
-def mutants():
-    """Peers that break one rule each: `atto conform` finds each fault, and accuses no case beside it."""
-    run(SYSTEM / "Mutants" / "run", atto())
-
-
 @step(900, after=["release"], load=0.5, is_short=False)
 def interoperability():
     """Against Bumble, in both roles."""
@@ -339,14 +372,6 @@ def interoperability():
 def sensors():
     """Readings in advertisements, against the decoders of Home Assistant."""
     run(SYSTEM / "Sensors" / "run", atto())
-
-
-@step(1200, after=["release"], load=0.75)
-def gateway():
-    """The gateway: as a service, with Home Assistant's Bluetooth clients, and with MQTT."""
-    # What a value costs is that of the optimised build.
-    parts = ["running", "esphome", "mqtt"] if is_short_run else []
-    run(SYSTEM / "Gateway" / "run", atto().parent, *parts)
 
 
 @step(600, after=["release", "embedded"])
@@ -370,29 +395,11 @@ def soak():
         "--minutes", os.environ.get("ATTO_SOAK_MINUTES", "60"))
 
 
-@step(1800, after=["tools"], is_patient=True, is_short=False)
-def build_thread():
-    """The tests with threads, for ThreadSanitizer."""
-    build(
-        "--product", "AttoPackageTests", "--sanitize=thread", "--scratch-path", ".build/thread",
-        "-Xswiftc", "-gline-tables-only", "-Xswiftc", "-DTHREAD_SANITIZER", *WHOLE_MODULES,
-        ATTO_TESTS=THREADED)
-
-
-@step(900, after=["build-thread"], load=0.75, is_short=False)
-def thread():
-    """The tests with threads, with ThreadSanitizer."""
-    os.environ["TSAN_OPTIONS"] = f"suppressions={ROOT}/Tests/thread-suppressions.txt"
-    unit_tests(
-        ".build/thread", ["--no-parallel", "--filter", "CoreBluetoothTests"],
-        ["--no-parallel", "--skip", "CoreBluetoothTests"])
-
-
 @step(1800, after=["tools"], is_patient=True, is_short=False, shows=r" executions, ")
 def fuzz():
     """Code that reads octets from outside, five seconds for each target. The unit tests replay the inputs
     that are kept, with AddressSanitizer."""
-    run(SYSTEM / "Fuzz" / "run")
+    run(SYSTEM / "Fuzz" / "run", "--debug")
 
 
 @step(1800, after=["tools"], is_patient=True, is_short=False)
@@ -400,13 +407,6 @@ def broken():
     """Atto broken on purpose, one line at a time: a transcript and a seed of the simulator must
     notice each."""
     run(SYSTEM / "Broken" / "run")
-
-
-@step(1800, after=["release"], load=0.75, is_patient=True, shows=r"^table |^  +octets|^  +text")
-def embedded():
-    """The C library of ATT and GATT, in Embedded Swift: built, installed and used on four processors; a
-    short run takes this machine's only."""
-    run(SYSTEM / "Embedded" / "run", atto(), *["--quick"][:is_short_run])
 
 
 # Its compilers take 500 MB.
