@@ -17,15 +17,18 @@ FLAGS = ["-std=c11", "-Os", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
 
 
 class Target:
-    def __init__(self, triple, emulator=None, sanitizes=False):
-        self.triple, self.sanitizes, self.sources = triple, sanitizes, LIBRARY
-        self.name = triple.partition("-")[0] + (" with AddressSanitizer" if sanitizes else "")
-        self.folder = ROOT / ".build" / "embedded" / (triple + ("-address" if sanitizes else ""))
+    def __init__(self, triple, emulator=None, sanitizes=False, is_musl=False):
+        self.triple, self.sanitizes, self.is_musl, self.sources = triple, sanitizes, is_musl, LIBRARY
+        kind = "address" if sanitizes else "musl" if is_musl else ""
+        self.name = triple.partition("-")[0] + {
+            "": "", "address": " with AddressSanitizer", "musl": " with musl"}[kind]
+        self.folder = ROOT / ".build" / "embedded" / "-".join(filter(None, (triple, kind)))
         self.prefix = self.folder / "installed"
         self.tools = "" if emulator is None else triple + "-"
         self.emulator = [] if emulator is None else [
             emulator, "-L", f"/usr/{triple}", "-E", f"LD_LIBRARY_PATH={self.prefix}/lib"]
-        self.flags = FLAGS + (["-fsanitize=address", "-g"] if sanitizes else [])
+        self.compiler = "musl-gcc" if is_musl else f"{self.tools}gcc"
+        self.flags = FLAGS + {"": [], "address": ["-fsanitize=address", "-g"], "musl": ["-static"]}[kind]
 
     def checked(self):
         """The same programs under memcheck."""
@@ -53,7 +56,7 @@ class Target:
 
     def missing(self):
         """The programs that the target needs and this machine lacks."""
-        wanted = [f"{self.tools}gcc", *self.emulator[:1]]
+        wanted = [self.compiler, *self.emulator[:1]]
         return [name for name in wanted if shutil.which(name) is None]
 
     def install(self, path):
@@ -64,7 +67,8 @@ class Target:
             self.grow()
         done = subprocess.run(
             [self.sources / "install", "--prefix", self.prefix, "--host", self.triple,
-             "--build", self.folder / "build", *["--sanitize"][:self.sanitizes]],
+             "--build", self.folder / "build", *["--sanitize"][:self.sanitizes],
+             *["--cc", self.compiler][:2 * self.is_musl]],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | {"PATH": path})
         return None if done.returncode == 0 else done.stdout
 
@@ -81,9 +85,9 @@ class Target:
 
     def compile(self, program, *sources, static=True, output=None):
         """Compiles a program against the installed library; its messages if that fails."""
-        library = [self.prefix / "lib" / "libatto.a", "-lm"] if static else self.pkg_config()
+        library = [self.prefix / "lib" / "libatto.a", "-lm"] if static or self.is_musl else self.pkg_config()
         done = subprocess.run(
-            [f"{self.tools}gcc", *self.flags, "-ffunction-sections", "-fdata-sections",
+            [self.compiler, *self.flags, "-ffunction-sections", "-fdata-sections",
              "-I", self.prefix / "include", *sources, *library, "-Wl,--gc-sections",
              "-o", self.folder / program],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -109,7 +113,9 @@ class Target:
         return count if process.wait() == 0 else None
 
 
-def targets(is_quick):
+def targets(is_quick, names):
+    """The targets of a run; those with a part of a name of `names`, if there are names. musl is only among
+    them where it is named."""
     machine = platform.machine()
     native = {"armv7l": "arm-linux-gnueabihf"}.get(machine, f"{machine}-linux-gnu")
     all = [Target(native), Target(native, sanitizes=True)]
@@ -118,4 +124,6 @@ def targets(is_quick):
                              ("riscv64-linux-gnu", "qemu-riscv64")]:
         if triple != native and not is_quick:
             all.append(Target(triple, emulator))
-    return all
+    if "musl" in names:
+        all.append(Target(native, is_musl=True))
+    return [target for target in all if not names or any(part in target.name for part in names)]
