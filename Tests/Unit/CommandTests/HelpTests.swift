@@ -50,3 +50,8 @@ import Testing
         """)
   }
 }
+
+/// A case is named after its command. Its whole description is thousands of characters.
+extension CommandDescription: CustomTestStringConvertible {
+  public var testDescription: String { name }
+}
