@@ -58,11 +58,14 @@ import Testing
 
   /// A key is escaped as a value is. Only what is escaped: a dictionary normalizes its keys, which takes long.
   @Test func hostileKeysInJSON() throws {
-    for scalar in Self.hostile.joined().compactMap(Unicode.Scalar.init) {
+    for number in Self.hostile.joined() + [0x22, 0x5C] {
+      guard let scalar = Unicode.Scalar(number) else { continue }
       let text = String(scalar)
       let literal = try JSON(encoding: text).text
       let object = try JSON(encoding: [text: 1]).text
       #expect(object.contains(literal + ":") && object.unicodeScalars.allSatisfy(\.isPrintable))
+      let back = try JSONDecoder().decode([String: Int].self, from: Data(object.utf8))
+      #expect(back.first.map { Array($0.key.utf8) } == Array(text.utf8))
     }
   }
 
