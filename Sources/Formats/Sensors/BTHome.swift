@@ -30,7 +30,7 @@ enum BTHome {
     result.isEncrypted = isEncrypted
     var payload = Octets(data.part(start))
     if isEncrypted {
-      guard let key = device.key.flatMap(AESCCM.init) else {
+      guard let key = device.cipher else {
         result.problem = .keyMissing
         return result
       }
@@ -67,8 +67,8 @@ enum BTHome {
     var oldFormat: UInt8?
   }
 
-  /// The objects of version 2, each a type and its data. An unknown type ends them, because its length
-  /// is unknown too.
+  /// The objects of version 2, each a type and its data. An unknown type ends them, because its
+  /// length is unknown too.
   private static func objects(_ payload: Octets) -> ([Object], Bool) {
     var objects: [Object] = []
     var position = 0

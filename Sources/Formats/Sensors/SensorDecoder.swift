@@ -1,4 +1,5 @@
 import AttoATT
+import AttoGATT
 package import AttoLinks
 package import AttoRadio
 
@@ -14,8 +15,8 @@ package struct SensorDecoder: Sendable {
   /// A decoder with these keys.
   package init(keys: [UInt64: [UInt8]] = [:]) { self.keys = keys }
 
-  /// Decodes an advertisement, joined with its scan response if there is one. Returns nil if it is of
-  /// no known format.
+  /// Decodes an advertisement, joined with its scan response if there is one. Returns nil if it is
+  /// of no known format.
   package func decode(
     _ data: AdvertisingData, from address: BluetoothAddress
   ) -> SensorAdvertisement? {
@@ -38,6 +39,12 @@ struct SensorDevice {
   let data: AdvertisingData
   let address: BluetoothAddress
   let key: [UInt8]?
+
+  /// The cipher of the key; nil if there is none, or if it has not 16 octets.
+  var cipher: AESCCM? {
+    guard let key, key.count == 16 else { return nil }
+    return AESCCM(key: key)
+  }
 
   var name: String { data.localName ?? "" }
 
@@ -64,8 +71,8 @@ struct SensorDevice {
     data.manufacturerData.last { $0.company == company }.map { Octets($0.data) }
   }
 
-  /// The octets of the last manufacturer data with the company before them, for formats that use these
-  /// two octets as well.
+  /// The octets of the last manufacturer data with the company before them, for formats that use
+  /// these two octets as well.
   var lastManufacturerData: Octets? {
     data.manufacturerData.last.map {
       Octets([UInt8($0.company & 0xFF), UInt8($0.company >> 8)] + $0.data)

@@ -1,5 +1,5 @@
-/// Xiaomi's MiBeacon, versions 2 to 5: measurements, states, buttons and locks. Versions 4 and 5 are decrypted;
-/// encrypted ones of version 2 and 3 (remote controls) are not.
+/// Xiaomi's MiBeacon, versions 2 to 5: measurements, states, buttons and locks. Versions 4 and 5
+/// are decrypted; encrypted ones of version 2 and 3 (remote controls) are not.
 enum Xiaomi {
   static func decode(_ device: SensorDevice) -> SensorAdvertisement? {
     guard let data = device.serviceData(0xFE95), data.count >= 5 else { return nil }
@@ -22,7 +22,7 @@ enum Xiaomi {
     var payload = Octets(data.part(position))
     result.isEncrypted = control & 0x08 != 0
     if result.isEncrypted {
-      guard let key = device.key.flatMap(AESCCM.init), version >= 4 else {
+      guard let key = device.cipher, version >= 4 else {
         result.problem = .keyMissing
         return result
       }

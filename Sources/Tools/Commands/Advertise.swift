@@ -1,6 +1,7 @@
 import Atto
 import AttoCommandLine
 import AttoPeers
+import AttoRadio
 
 /// `atto advertise`: an advertisement without a GATT server.
 package enum AdvertiseCommand: Command {
@@ -36,7 +37,8 @@ package enum AdvertiseCommand: Command {
     "advertise", "Advertise until interrupted.", synopsis: ["[air:[NAME] | le:[@hciN]] [OPTIONS]"],
     arguments: [.radio], details: Radios.details,
     options: [
-      name, services, appearance, txPower, manufacturer, interval, rssi, connectable, time,
+      name, services, appearance, txPower, manufacturer, AdvertisingKeyOptions.single, interval,
+      rssi, connectable, time,
       CommonOptions.json,
     ], groups: [PairingOptions.group],
     timeLimit: .open(unless: [time]), delivery: .log, runsInSession: true,
@@ -50,6 +52,13 @@ package enum AdvertiseCommand: Command {
     data.appearance = arguments[appearance]
     data.txPower = arguments[txPower].map { Int8($0) }
     data.manufacturerData = arguments[manufacturer]
+    if let keys = arguments[AdvertisingKeyOptions.single] {
+      do throws(AdvertisingDataError) {
+        data = AdvertisingData(others: [try keys.encrypted(data)])
+      } catch {
+        throw RadioError.advertisingData(error)
+      }
+    }
     var parameters = AdvertisingParameters(data)
     parameters.isConnectable = arguments[connectable]
     if let interval = arguments[interval] { parameters.interval = .milliseconds(interval) }

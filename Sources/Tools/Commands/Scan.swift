@@ -27,8 +27,7 @@ package enum ScanCommand: Command {
     arguments: [.radio], details: Radios.details,
     options: [
       time, count, service, name, address, rssi, duplicates, passive, decode, SensorOptions.keys,
-      SensorOptions.keyFile,
-      CommonOptions.json,
+      SensorOptions.keyFile, AdvertisingKeyOptions.several, CommonOptions.json,
     ],
     timeLimit: .open(unless: [time, count]), runsInSession: true,
     examples: [
@@ -55,6 +54,7 @@ package enum ScanCommand: Command {
     let results = Results(arguments)
     if !arguments[decode] { try arguments.forbid(SensorOptions.all, "requires --decode") }
     let sensors = arguments[decode] ? try SensorDecoder(arguments) : nil
+    let keys = arguments[AdvertisingKeyOptions.several]
 
     let adapter = try await Radios.open(endpoint, on: loop)
     var found = 0
@@ -64,7 +64,7 @@ package enum ScanCommand: Command {
     await arguments.place?.begun()
     for try await event in adapter.scan(options) {
       waiting.end()
-      show(event, results, sensors)
+      show(event, results, sensors, keys)
       await Terminal.room()
       if case .found = event { found += 1 }
       if found == limit { break }
@@ -75,10 +75,13 @@ package enum ScanCommand: Command {
     }
   }
 
-  private static func show(_ event: ScanEvent, _ results: Results, _ sensors: SensorDecoder?) {
+  private static func show(
+    _ event: ScanEvent, _ results: Results, _ sensors: SensorDecoder?,
+    _ keys: [AdvertisingKeyMaterial]
+  ) {
     switch event {
-    case .found(let discovery): show(discovery, "found", results, sensors)
-    case .seen(let discovery): show(discovery, "seen", results, sensors)
+    case .found(let discovery): show(discovery, "found", results, sensors, keys)
+    case .seen(let discovery): show(discovery, "seen", results, sensors, keys)
     case .gone(let address):
       results.print("\(address)  gone", json: ["event": "gone", "address": address.description])
     case .missed(let count):
@@ -87,9 +90,11 @@ package enum ScanCommand: Command {
   }
 
   private static func show(
-    _ discovery: Discovery, _ event: String, _ results: Results, _ sensors: SensorDecoder?
+    _ discovery: Discovery, _ event: String, _ results: Results, _ sensors: SensorDecoder?,
+    _ keys: [AdvertisingKeyMaterial]
   ) {
-    let data = discovery.data
+    var data = discovery.data
+    let encryption = AdvertisingKeyOptions.decrypt(&data, keys)
     let sensor = sensors?.decode(data, from: discovery.address)
     let services = data.serviceUUIDs.map { Shown.named($0, .service) }.joined(separator: ", ")
     results.print(
@@ -97,6 +102,7 @@ package enum ScanCommand: Command {
         + (data.localName.map { Shown.name($0) } ?? "(no name)")
         + (services.isEmpty ? "" : "  [\(services)]")
         + (discovery.isConnectable ? "" : "  not connectable")
+        + (encryption.map { "  \($0)" } ?? "")
         + (sensor.map { "  \($0.text)" } ?? ""),
       json: [
         "event": event, "address": discovery.address.description,
@@ -106,6 +112,7 @@ package enum ScanCommand: Command {
         "txPower": data.txPower.map { Int($0) }, "appearance": data.appearance.map { Int($0) },
         "advertisement": Shown.hex(discovery.advertisement),
         "scanResponse": Shown.hex(discovery.scanResponse), "sensor": sensor?.json,
+        "encryption": encryption,
       ])
   }
 }

@@ -110,6 +110,20 @@ def decoded(b):
     b.refuses(2, ["requires --decode"], "scan", "--bind-key", f"{ADDRESS}={'00' * 16}")
 
 
+@test("air: scan decrypts encrypted data with the keys")
+def decrypted(b):
+    keys, others = "57a9da12d12e6e131e20612ad10a6a199e7a00efb17ae746", "00" * 24
+    advertise(b, "air:Lamp", "--tx-power", "4", "--key-material", keys)
+    found = b.run("scan", "--count", 1, "--json", "--key-material", others).json[0]
+    equal(("name" in found, "txPower" in found, found["encryption"]), (False, False, "encrypted"))
+    found = b.run("scan", "--count", 1, "--json", "--key-material", others, "--key-material", keys).json[0]
+    equal((found["name"], found["txPower"], found["encryption"]), ("Lamp", 4, "decrypted"))
+    contains(b.run("scan", "--count", 1).lines[0], "(no name)  not connectable  encrypted")
+    b.refuses(2, ["--key-material", "24 octets"], "scan", "--key-material", keys[2:])
+    b.refuses(2, ["the manufacturer specific data takes 254 octets"], "advertise", "air:Full", "--key-material", keys, "--manufacturer",
+              "0059:" + "00" * 250)
+
+
 @test("air: scan ends after --for, also without any device")
 def timeout(b):
     ended = b.run("scan", "air:", "--for", "0.1")

@@ -68,6 +68,8 @@ extension AdvertisingStructure {
     public static let serviceData128Bit = Kind(rawValue: 0x21)
     /// Long Advertising Interval. 0x2F.
     public static let longAdvertisingInterval = Kind(rawValue: 0x2F)
+    /// Encrypted Data. 0x31.
+    public static let encryptedData = Kind(rawValue: 0x31)
     /// Manufacturer Data. 0xFF.
     public static let manufacturerData = Kind(rawValue: 0xFF)
   }
@@ -96,6 +98,7 @@ extension AdvertisingStructure.Kind: CustomStringConvertible {
     case .appearance: "appearance"
     case .advertisingInterval: "advertising interval"
     case .longAdvertisingInterval: "long advertising interval"
+    case .encryptedData: "encrypted data"
     case .manufacturerData: "manufacturer specific data"
     default: "AD type 0x" + Hex.digits(rawValue)
     }
