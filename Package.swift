@@ -219,9 +219,8 @@ let package = Package(
     .target(
       name: "AttoCommandLine",
       dependencies: [
-        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoRadio",
-        "AttoStore",
-        "AttoVirtualRadio", "CAttoLinux", "CLineEditor",
+        "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoLinkTiming",
+        "AttoRadio", "AttoStore", "AttoVirtualRadio", "CAttoLinux", "CLineEditor",
       ],
       path: "Sources/Tools/CommandLine", swiftSettings: common),
     .target(

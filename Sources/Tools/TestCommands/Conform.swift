@@ -75,7 +75,7 @@ package enum ConformCommand: Command {
     }
     let output = try CaseOutput(arguments)
     try arguments.forbid(
-      [CommonOptions.interval, CommonOptions.bearers], "cannot be used with conform")
+      ParameterRequest.options + [CommonOptions.bearers], "cannot be used with conform")
     let connecting = try Connecting(arguments)
     if case .descriptor = connecting.endpoint {
       throw UsageError("fd: cannot be used with conform, because each case opens a connection")

@@ -54,7 +54,7 @@ package enum FuzzCommand: Command {
         "unknown attack \"\(name)\"", hint: "--catalogue list prints the names of the attacks")
     }
     try arguments.forbid(
-      [CommonOptions.interval, CommonOptions.bearers], "cannot be used with fuzz")
+      ParameterRequest.options + [CommonOptions.bearers], "cannot be used with fuzz")
     let connecting = try Connecting(arguments)
     fuzzer.seed = UInt64(arguments[seed])
     fuzzer.count = arguments[count] ?? (names.isEmpty ? 1000 : 0)

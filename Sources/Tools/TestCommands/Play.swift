@@ -69,7 +69,7 @@ package enum PlayCommand: Command {
       peer = try await RawPeer.listen(place, arguments, patience: timeout, on: loop)
     } else {
       try arguments.forbid(
-        [CommonOptions.interval, CommonOptions.bearers], "cannot be used with play")
+        ParameterRequest.options + [CommonOptions.bearers], "cannot be used with play")
       let connecting = try Connecting(arguments)
       cases = try await ServedProfiles.playable(cases, at: connecting.endpoint, on: loop)
       peer = RawPeer(connecting.endpoint, connecting.options, patience: .seconds(2), on: loop)

@@ -460,6 +460,16 @@ def timed(b):
 def timing_mistakes(b):
     b.refuses(2, ["375us to 4s in steps of 125us"], "read", "air:x?interval=5.1ms", 3)
     b.refuses(2, ["one of phy, interval"], "bench", "air:x?speed=9")
+    peer = "le:AA:BB:CC:DD:EE:FF"
+    for words, part in (
+            (["air:x", "3", "--latency", "2"], "--latency and --supervision require an le: endpoint"),
+            (["unix:x", "3", "--interval", "15ms"], "--interval requires an le: or air: endpoint"),
+            ([peer, "3", "--supervision", "15ms"], "100ms to 32s in steps of 10 ms"),
+            ([peer, "3", "--supervision", "105ms"], "100ms to 32s in steps of 10 ms"),
+            ([peer, "3", "--interval", "100", "--supervision", "200ms"], "--supervision must be over 200 ms"),
+            ([peer, "3", "--latency", "500"], "--latency"),
+            ([peer, "3", "--interval", "4000", "--latency", "3"], "would need a supervision timeout over 32 s")):
+        b.refuses(2, [part], "read", *words)
     b.refuses(2, ["the connecting end chooses"], "serve", "/dev/stdin", "--listen", "air:x?phy=2M",
               input='{"services": []}')
 

@@ -1,4 +1,5 @@
 import Atto
+import AttoLinkTiming
 
 package enum CommonOptions {
   package static let json = Option.flag("json", "Print one JSON object per line.")
@@ -21,6 +22,19 @@ package enum CommonOptions {
     "Ask for a connection interval in this range, such as 15ms or 15ms-30ms.",
     expected: ConnectionInterval.expectation
   ) { ConnectionInterval($0) }
+  package static let latency = Option.integer(
+    "latency", "N", in: 0...499,
+    "Let the peripheral of an le: link skip N connection events, 0 to 499.")
+  package static let supervision = Option.value(
+    "supervision", "TIME",
+    "Let an le: link end after this time without a packet, 100ms to 32s (Linux's default: 420ms, which loses some weak"
+      + " links).", expected: "a time from 100ms to 32s in steps of 10 ms, such as 2s"
+  ) { text in
+    LinkParameters.nanoseconds(text).flatMap { time in
+      let units = time / 10_000_000
+      return (10...3200).contains(units) && time % 10_000_000 == 0 ? UInt16(units) : nil
+    }
+  }
   package static let phy = Option.choice(
     "phy", "PHY",
     ["1M": LinkPHY.Kind.oneMegabit, "2M": .twoMegabit, "coded": .coded],
@@ -54,8 +68,9 @@ package enum CommonOptions {
   package static let connecting = OptionGroup(
     title,
     [
-      mtu, timeout, securityOnDemand, interval, phy, bearers, sendBuffer, linkInfo, json, capture,
-      trace,
+      mtu, timeout, securityOnDemand, interval, latency, supervision, phy, bearers, sendBuffer,
+      linkInfo, json,
+      capture, trace,
     ])
 }
 

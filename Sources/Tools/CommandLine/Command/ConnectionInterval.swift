@@ -1,10 +1,9 @@
 import Atto
-import AttoRadio
 
 /// The value of `--interval`: the connection intervals to ask for.
 ///
-/// The controller chooses one of them when it connects. The peripheral may ask for another one later,
-/// which the kernel accepts.
+/// The controller chooses one of them when it connects. The peripheral may ask for another one
+/// later, which the kernel accepts.
 package struct ConnectionInterval: Sendable {
   static let expectation =
     "a time or a range from 7.5ms to 4000ms in steps of 1.25 ms, such as 15ms or 15ms-30ms"
@@ -27,15 +26,6 @@ package struct ConnectionInterval: Sendable {
     let units = time / 1.25
     guard (6...3200).contains(units), units == units.rounded() else { return nil }
     return UInt16(units)
-  }
-
-  /// What the kernel's connection with a peer starts with. The supervision timeout is the kernel's
-  /// default, unless six of the intervals take longer. Vol 6, Part B, 4.5.2.
-  package var parameters: PreferredConnectionParameters {
-    // 6 * 1.25 ms / 10 ms
-    let sixIntervals = (range.upperBound * 3 + 3) / 4
-    return PreferredConnectionParameters(
-      interval: range, supervisionTimeout: max(42, sixIntervals))
   }
 
   /// The endpoint of the virtual air with this interval. Its radios choose the shortest one.

@@ -11,7 +11,7 @@ package struct Connecting: Sendable {
   package let arguments: Arguments
   private let pairing: PairingOptions
   private let storing: StoreOptions
-  private let interval: ConnectionInterval?
+  private let parameters: ParameterRequest?
   /// Whether to print the link's parameters at the end.
   private let showsLink: Bool
   /// Whether a line of progress shows how far procedures are.
@@ -22,20 +22,18 @@ package struct Connecting: Sendable {
   /// - Parameters:
   ///   - isMonitored: whether `--capture` and `--trace` are for this connection.
   ///   - isMeasured: whether nothing else may look at each PDU.
-  package init(_ arguments: Arguments, isMonitored: Bool = true, isMeasured: Bool = false) throws {
+  ///   - mtu: the MTU to offer without `--mtu`; nil for no exchange.
+  package init(
+    _ arguments: Arguments, isMonitored: Bool = true, isMeasured: Bool = false, mtu: Int? = nil
+  ) throws {
     guard let text = arguments.words.first else {
       throw UsageError("missing argument ENDPOINT: \(EndpointError.forms)")
     }
     let endpoint = try Endpoint(argument: text)
-    interval = arguments[CommonOptions.interval]
-    switch (endpoint, interval) {
-    case (.air(let name), let interval?): self.endpoint = try interval.applied(to: name)
-    case (.le, _), (_, nil): self.endpoint = endpoint
-    default:
-      throw UsageError("--interval requires an le: or air: endpoint, not \"\(endpoint)\"")
-    }
+    parameters = try ParameterRequest(arguments)
+    self.endpoint = try parameters?.applied(to: endpoint) ?? endpoint
     self.arguments = arguments
-    if let mtu = arguments[CommonOptions.mtu] {
+    if let mtu = arguments[CommonOptions.mtu] ?? mtu {
       options.receiveMTU = mtu
       exchangesMTU = true
     }
@@ -169,12 +167,12 @@ package struct Connecting: Sendable {
     }
   }
 
-  /// The radio to connect with: with the wanted interval, and the agent that answers while pairing. nil
-  /// if neither is needed.
+  /// The radio to connect with: with the wanted parameters, and the agent that answers while
+  /// pairing. nil if neither is needed.
   package func radio(on loop: Loop) async throws -> Adapter? {
-    if let interval, case .le(let address) = endpoint {
+    if let parameters, case .le(let address) = endpoint {
       try await Adapter.kernel(address.source, loop: loop)
-        .loadConnectionParameters([address.peer: interval.parameters])
+        .loadConnectionParameters([address.peer: parameters.parameters])
     }
     return try await pairingRadio(on: loop)
   }

@@ -55,6 +55,10 @@ with Server("heart-rate"):
             print(told)
             check(f"interval {seen}" in told, told)
             reset()
+        told = atto("read", endpoint(), "0x0003", "--latency", "2", "--supervision", "720ms", "--link-info").errors
+        print(told.strip())
+        check("latency 2, supervision timeout 720 ms" in told, told)
+        reset()
     finally:
         least.write_text(before[0])
         most.write_text(before[1])
@@ -78,6 +82,9 @@ with Server("heart-rate"):
     session.line()
     told = asked(2, interval="37.5ms")["result"]
     check(told["link"]["intervalMicroseconds"] == 37_500, told)
+    session.line()
+    told = asked(3, supervision="2s")["result"]
+    check(told["link"]["supervisionTimeoutMicroseconds"] == 2_000_000, told)
     session.process.stdin.close()
     check(session.wait() == 0, session.errors)
     reset()
