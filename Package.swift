@@ -30,8 +30,8 @@ extension Target {
   }
 }
 
-/// Tests/System/Fuzz/run sets this: the fuzz targets are then a program that libFuzzer runs. Otherwise
-/// they are a test that replays the saved inputs.
+/// Tests/System/Fuzz/run sets this: the fuzz targets are then a program that libFuzzer runs.
+/// Otherwise they are a test that replays the saved inputs.
 let isFuzzing = Context.environment["ATTO_FUZZING"] != nil
 
 extension Target {
@@ -120,6 +120,9 @@ let package = Package(
         "CAttoLinux",
       ],
       path: "Sources/Atto/Store", swiftSettings: common),
+    .target(
+      name: "AttoSMP", dependencies: ["Atto", "AttoATT", "AttoEventLoop", "AttoGATT"],
+      path: "Sources/Atto/SMP", swiftSettings: common),
 
     // Formats: text and JSON; profiles, transcripts, captures, assigned numbers.
     .target(
@@ -164,7 +167,8 @@ let package = Package(
         "AttoRadio", "AttoSensors", "AttoStore", "AttoStreams",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
-    // The process of a connection to a broker. Loads libmosquitto at run time; nothing links with it.
+    // The process of a connection to a broker. Loads libmosquitto at run time; nothing links with
+    // it.
     .target(
       name: "CAttoMosquitto", path: "Sources/Gateway/CMosquitto",
       linkerSettings: [.linkedLibrary("dl")]),
@@ -261,7 +265,7 @@ let package = Package(
         "AttoCommandLine", "AttoPeers", "Atto", "AttoATT", "AttoEventLoop", "AttoFormats",
         "AttoGATT",
         "AttoKernelRadio", "AttoLinkTiming", "AttoProfileServer", "AttoRadio", "AttoSensors",
-        "AttoStore",
+        "AttoSMP", "AttoStore", "AttoText",
       ],
       path: "Sources/Tools/Commands", swiftSettings: common),
     .target(
@@ -283,8 +287,9 @@ let package = Package(
 
     // Apple: Apple's API. AttoCoreBluetooth is the one target that uses Foundation. The modules
     // CoreBluetooth, os and OSLog are Clang modules of CCoreBluetooth and COSLog, which re-export
-    // those in Swift. Only targets that depend on a product see them: all Swift modules of a package
-    // graph are in one folder, so a Swift module `os` would be found by targets of other packages.
+    // those in Swift. Only targets that depend on a product see them: all Swift modules of a
+    // package graph are in one folder, so a Swift module `os` would be found by targets of other
+    // packages.
     .target(
       name: "AttoCoreBluetooth",
       dependencies: [
@@ -342,6 +347,7 @@ let package = Package(
     .unitTests(
       "FormatsTests",
       ["AttoFormats", "AttoText", "AttoATT", "AttoGATT", "AttoSimulation", "CAttoTables"]),
+    .unitTests("SMPTests", ["AttoSMP", "AttoATT"]),
     .unitTests("SensorsTests", ["AttoSensors", "AttoATT", "AttoGATT", "AttoLinks", "AttoRadio"]),
     .unitTests(
       "ConformanceTests",

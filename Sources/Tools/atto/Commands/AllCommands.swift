@@ -12,7 +12,7 @@ enum AllCommands {
       [
         DiscoverCommand.self, ServicesCommand.self, IncludesCommand.self,
         CharacteristicsCommand.self, DescriptorsCommand.self, ReadCommand.self, WriteCommand.self,
-        SubscribeCommand.self, RawCommand.self, SessionCommand.self,
+        SubscribeCommand.self, RawCommand.self, SessionCommand.self, UpdateCommand.self,
       ]
     ),
     ("server", [ServeCommand.self]),
