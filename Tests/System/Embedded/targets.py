@@ -17,9 +17,10 @@ FLAGS = ["-std=c11", "-Os", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
 
 
 class Target:
-    def __init__(self, triple, emulator=None, sanitizes=False, is_musl=False):
-        self.triple, self.sanitizes, self.is_musl, self.sources = triple, sanitizes, is_musl, LIBRARY
-        kind = "address" if sanitizes else "musl" if is_musl else ""
+    """A processor, and the kind of its library: "" as users have it, "address" with AddressSanitizer, or "musl"."""
+
+    def __init__(self, triple, emulator=None, kind=""):
+        self.triple, self.kind, self.sources = triple, kind, LIBRARY
         self.name = triple.partition("-")[0] + {
             "": "", "address": " with AddressSanitizer", "musl": " with musl"}[kind]
         self.folder = ROOT / ".build" / "embedded" / "-".join(filter(None, (triple, kind)))
@@ -27,7 +28,7 @@ class Target:
         self.tools = "" if emulator is None else triple + "-"
         self.emulator = [] if emulator is None else [
             emulator, "-L", f"/usr/{triple}", "-E", f"LD_LIBRARY_PATH={self.prefix}/lib"]
-        self.compiler = "musl-gcc" if is_musl else f"{self.tools}gcc"
+        self.compiler = "musl-gcc" if kind == "musl" else f"{self.tools}gcc"
         self.flags = FLAGS + {"": [], "address": ["-fsanitize=address", "-g"], "musl": ["-static"]}[kind]
 
     def checked(self):
@@ -67,8 +68,8 @@ class Target:
             self.grow()
         done = subprocess.run(
             [self.sources / "install", "--prefix", self.prefix, "--host", self.triple,
-             "--build", self.folder / "build", *["--sanitize"][:self.sanitizes],
-             *["--cc", self.compiler][:2 * self.is_musl]],
+             "--build", self.folder / "build",
+             *{"": [], "address": ["--sanitize"], "musl": ["--cc", self.compiler]}[self.kind]],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | {"PATH": path})
         return None if done.returncode == 0 else done.stdout
 
@@ -85,7 +86,7 @@ class Target:
 
     def compile(self, program, *sources, static=True, output=None):
         """Compiles a program against the installed library; its messages if that fails."""
-        library = [self.prefix / "lib" / "libatto.a", "-lm"] if static or self.is_musl else self.pkg_config()
+        library = [self.prefix / "lib" / "libatto.a", "-lm"] if static or self.kind == "musl" else self.pkg_config()
         done = subprocess.run(
             [self.compiler, *self.flags, "-ffunction-sections", "-fdata-sections",
              "-I", self.prefix / "include", *sources, *library, "-Wl,--gc-sections",
@@ -118,12 +119,12 @@ def targets(is_quick, names):
     them where it is named."""
     machine = platform.machine()
     native = {"armv7l": "arm-linux-gnueabihf"}.get(machine, f"{machine}-linux-gnu")
-    all = [Target(native), Target(native, sanitizes=True)]
+    all = [Target(native), Target(native, kind="address")]
     for triple, emulator in [("aarch64-linux-gnu", "qemu-aarch64"),
                              ("arm-linux-gnueabihf", "qemu-arm"),
                              ("riscv64-linux-gnu", "qemu-riscv64")]:
         if triple != native and not is_quick:
             all.append(Target(triple, emulator))
     if "musl" in names:
-        all.append(Target(native, is_musl=True))
+        all.append(Target(native, kind="musl"))
     return [target for target in all if not names or any(part in target.name for part in names)]
