@@ -48,6 +48,32 @@ step stop; systemctl stop atto-gateway; systemctl show atto-gateway -p Result
 step log; journalctl -b -u atto-gateway --no-pager -o cat
 step end
 """
+# The same without systemd: the gateway as its unit starts it, by its user, with its folders.
+BY_HAND = r"""
+exec > /said 2>&1
+step() { echo "step: $1"; }
+broker() { pgrep -f -- --broker-connection; }
+values() { timeout 60 mosquitto_sub -h 127.0.0.1 -t atto/hall/strap/2a37 -C 2 -F %p; }
+as_gateway() { exec setpriv --reuid atto-gateway --regid atto-gateway --init-groups env ATTO_AIR=/run/air   STATE_DIRECTORY=/var/lib/atto-gateway RUNTIME_DIRECTORY=/run/atto-gateway "$@"; }
+install -d -m 700 -o atto-gateway /run/air
+install -d -m 700 -o atto-gateway -g atto-gateway /var/lib/atto-gateway /run/atto-gateway
+mosquitto > /dev/null 2>&1 & mosquitto=$!
+step check; atto-gateway --check /etc/atto/gateway.json && echo right
+(as_gateway atto serve /usr/share/doc/atto/examples/heart-rate.json --listen air:Strap) > /dev/null 2>&1 & strap=$!
+(as_gateway atto-gateway /etc/atto/gateway.json) > /log 2>&1 & gateway=$!
+step values; values
+step status; atto-gateway status
+step reload; kill -HUP $gateway; values
+killed=$(broker)
+step broker; kill -KILL $killed; until [ -n "$(broker)" ] && [ "$(broker)" != "$killed" ]; do sleep 0.1; done
+values
+step state; find /var/lib/atto-gateway/ -name '*.sqlite' -printf '%f %m %u
+'
+step stop; kill $gateway; wait $gateway; echo status $?
+kill $strap $mosquitto; wait
+step log; cat /log
+step end
+"""
 VALUE = r"\{.*\"value\":\"0048\".*\}\n"
 STEPS = {
     "start": r"active\n",
@@ -64,11 +90,45 @@ STEPS = {
     "stop": "Result=success\n",
     "log": r"(?s)(?!.*(?i:denied|not permitted|cannot)).*the configuration was read again.*",
 }
+BY_HAND_STEPS = {
+    "check": r"(?s).*right\n",
+    "values": VALUE * 2,
+    "status": r"(?s).*strap.*",
+    "reload": VALUE * 2,
+    "broker": VALUE * 2,
+    "state": STEPS["state"],
+    "stop": "status 0\n",
+    "log": STEPS["log"],
+}
+
+
+def configure(system: System) -> None:
+    system.path("/etc/atto/gateway.json").write_text(json.dumps(CONFIGURATION))
+
+
+def judge(system: System, steps: dict, check, printed: str) -> None:
+    """Compares what the script has said of its steps."""
+    said = system.path("/said").read_text(errors="replace") if system.path("/said").exists() else ""
+    found = dict(re.findall(r"^step: (\w+)\n(.*?)(?=^step: )", said, re.M | re.S))
+    if not found:
+        check("the service starts", False, printed)
+    for name, wanted in steps.items():
+        check(f"the service: {name}", re.fullmatch(wanted, found.get(name, "")),
+              f"{found.get(name)!r}; log: {found.get('log')}")
+
+
+def try_by_hand(system: System, check) -> None:
+    """Starts the gateway in a system in which the packages are installed, and which is not booted."""
+    configure(system)
+    # Not as words of a shell, among which its search for a process would find itself.
+    system.path("/trial").write_text(BY_HAND)
+    ran = system.run("sh /trial")
+    judge(system, BY_HAND_STEPS, check, ran.stdout + ran.stderr)
 
 
 def try_service(system: System, check) -> None:
     """Boots a system in which the packages are installed."""
-    system.path("/etc/atto/gateway.json").write_text(json.dumps(CONFIGURATION))
+    configure(system)
     units = system.path("/etc/systemd/system")
     for name, text in (("atto-gateway.service.d/air.conf", DROP_IN), ("trial.service", TRIAL)):
         (units / name).parent.mkdir(exist_ok=True)
@@ -79,10 +139,4 @@ def try_service(system: System, check) -> None:
     booted = call(
         "systemd-nspawn", "--quiet", "--directory", system.root, "--boot", "--private-network", "--register=no",
         "--keep-unit", "--console=pipe")
-    said = system.path("/said").read_text(errors="replace") if system.path("/said").exists() else ""
-    found = dict(re.findall(r"^step: (\w+)\n(.*?)(?=^step: )", said, re.M | re.S))
-    if not found:
-        check("the container boots", False, booted.stdout[-3000:] + booted.stderr)
-    for name, wanted in STEPS.items():
-        check(f"the service: {name}", re.fullmatch(wanted, found.get(name, "")),
-              f"{found.get(name)!r}; log: {found.get('log')}")
+    judge(system, STEPS, check, booted.stdout[-3000:] + booted.stderr)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Support"))
 import cache  # noqa: E402
+import emulated  # noqa: E402
+from archive import ArchiveError  # noqa: E402
 
 # Seconds until a part counts as hanging.
 PATIENCE = 500
@@ -32,6 +34,8 @@ class Image:
     # The files of packages that are left out, for dpkg.
     excluded: tuple = ()
     suite: str = "bookworm"
+    # Debian's name of the processor, if it is not this machine's.
+    architecture: str = ""
 
 
 # What the packages depend on and recommend, and what they are tried with.
@@ -86,15 +90,17 @@ class System:
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8",
                    "DEBIAN_FRONTEND": "noninteractive", "MANWIDTH": "80", "PYTHONDONTWRITEBYTECODE": "1"}
 
-    def __init__(self, root: pathlib.Path):
+    def __init__(self, root: pathlib.Path, starter: tuple = ()):
         self.root = root
+        self.starter = starter
 
     @classmethod
     @contextlib.contextmanager
     def fresh(cls, root: pathlib.Path, image: Image):
         if os.geteuid() != 0:
             raise Trouble(f"a fresh system needs root\nhint: sudo {' '.join(sys.argv)}")
-        archive = cls.archive(image)
+        starter = cls.starter_of(image)
+        archive = cls.archive(image, starter)
         root.mkdir()
         try:
             unpacked = call("tar", "--extract", "--numeric-owner", "--file", archive, "--directory", root)
@@ -103,15 +109,22 @@ class System:
             (root / "debs").mkdir()
             (root / "etc" / "dpkg" / "dpkg.cfg.d" / "image").write_text(
                 "\n".join(["force-unsafe-io", *image.excluded, ""]))
-            yield cls(root)
+            yield cls(root, starter)
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
     @staticmethod
-    def archive(image: Image) -> pathlib.Path:
+    def starter_of(image: Image) -> list:
+        try:
+            return emulated.starter(image.architecture)
+        except ArchiveError as error:
+            raise Trouble(f"an emulator for {image.architecture}: {error}")
+
+    @staticmethod
+    def archive(image: Image, starter: list) -> pathlib.Path:
         """The system as mmdebstrap has made it, once."""
         key = hashlib.sha256(f"{image.suite} {image.installed} {image.downloaded}".encode()).hexdigest()[:12]
-        archive = CACHE / f"{image.suite}-{key}.tar"
+        archive = CACHE / f"{'-'.join(filter(None, [image.suite, image.architecture]))}-{key}.tar"
         if not archive.exists():
             CACHE.mkdir(parents=True, exist_ok=True)
             part = archive.with_suffix(f".{os.getpid()}.tar")
@@ -120,8 +133,13 @@ class System:
             if image.downloaded:
                 options += ["--skip=cleanup/apt", "--customize-hook=APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get "
                             "install --download-only -qq -y --no-install-recommends " + " ".join(image.downloaded)]
+            if starter:
+                # The emulator's namespace can mount no sysfs, and only a proc of its own processes; and mmdebstrap does
+                # not know the emulator.
+                starter = [*starter, "unshare", "--pid", "--fork", "--kill-child"]
+                options += [f"--architectures={image.architecture}", "--skip=check/qemu,chroot/mount/sys"]
             made = subprocess.run(
-                ["mmdebstrap", "--quiet", "--variant=minbase", *options,
+                [*starter, "mmdebstrap", "--quiet", "--variant=minbase", *options,
                  # A mirror may be some weeks behind.
                  '--aptopt=Acquire::Check-Valid-Until "false"', image.suite, str(part), MIRROR],
                 stdin=subprocess.DEVNULL)
@@ -145,7 +163,7 @@ class System:
             mounts.append(f'mount --bind -o ro {shlex.quote(str(outside))} "$0{inside}"')
         network = [] if self.has_network else ["--net"]
         return call(
-            "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", *network, "--ipc", "--fork",
+            *self.starter, "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", *network, "--ipc", "--fork",
             "--kill-child", "sh", "-c",
             f'ip link set lo up 2>/dev/null; {" && ".join(mounts)} && '
             # Not by exec: the kernel forgets --kill-child where a process changes its user.
