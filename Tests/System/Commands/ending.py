@@ -9,7 +9,7 @@ from harness import PATIENCE, contains, equal, expect, script, test
 
 COMMANDS = ["demo", "serve", "discover", "services", "includes", "characteristics", "descriptors",
             "read", "write", "subscribe", "raw", "play", "conform", "fuzz", "decode", "capture",
-            "bench", "link", "adapters", "scan", "advertise", "pair", "unpair", "bonds", "channel",
+            "bench", "link", "adapters", "scan", "advertise", "pair", "unpair", "update", "bonds", "channel",
             "doctor", "completion", "man", "session", "extcap", "btp"]
 
 

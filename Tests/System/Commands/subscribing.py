@@ -59,7 +59,8 @@ def time(b):
     server, at = b.serve(profile(notifyEveryMilliseconds=20))
     ended = b.run("subscribe", at, "3", "--for", "0.2", "--json")
     equal((ended.code, ended.err), (0, ""))
-    expect(2 <= len(ended.json) <= 12, ended.json)
+    # Ten in the time, and more on a busy machine.
+    expect(2 <= len(ended.json) <= 100, ended.json)
     ended = b.run("subscribe", at, "3", "--for", "0.1", "--count", "1000")
     equal(ended.code, 4)
     contains(ended.err, "of 1000 values")
