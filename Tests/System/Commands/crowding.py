@@ -179,7 +179,8 @@ def counted(b):
     equal(connected[-1], 2101)
 
 
-@test("crowding: with little memory fewer clients are served, and that is told")
+@test("crowding: with little memory fewer clients are served, and that is told",
+      unless_emulated="the limit is of the emulator's memory")
 def memory(b):
     # What the program maps without clients, and 6 MB.
     server, _ = b.serve(ALL, name="first")
