@@ -30,7 +30,7 @@ public struct AdvertisingKeyMaterial: Hashable, Sendable {
   }
 
   /// The structure that holds this data encrypted, with a random randomizer, for
-  /// ``AdvertisingData/others``. Flags are left out, because scanners need to read them.
+  /// `AdvertisingData.others`. Flags are left out, because scanners need to read them.
   ///
   /// - Throws: `AdvertisingDataError.doesNotFit` for the first field that makes it longer than a
   ///   structure can be.
@@ -70,8 +70,8 @@ public struct AdvertisingKeyMaterial: Hashable, Sendable {
 }
 
 extension AdvertisingData {
-  /// Adds the fields of each structure that one of the keys decrypts, as ``merge(scanResponse:)``
-  /// does. The structures stay among ``others``.
+  /// Adds the fields of each structure that one of the keys decrypts, as `merge(scanResponse:)`
+  /// does. The structures stay among `others`.
   ///
   /// - Returns: whether there was one.
   @discardableResult

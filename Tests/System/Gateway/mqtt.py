@@ -902,10 +902,10 @@ def restarts(bench: Bench) -> None:
         listener.on("atto/hall/old/2a19")
 
     def known(what: str) -> dict:
-        found = bench.until(lambda: (kept := retained(bench)) and "atto/hall/tag/2a19" in kept and kept, what)
-        tally.equal(found["atto/hall/tag/2a19"]["decoded"], {"level": 100}, f"the value {what}")
-        tally.equal(found["homeassistant/sensor/atto_hall_tag/2a19_level/config"]["state_topic"],
-                    "atto/hall/tag/2a19", f"the announcement {what}")
+        value, announcement = "atto/hall/tag/2a19", "homeassistant/sensor/atto_hall_tag/2a19_level/config"
+        found = bench.until(lambda: {value, announcement} <= set(kept := retained(bench)) and kept, what)
+        tally.equal(found[value]["decoded"], {"level": 100}, f"the value {what}")
+        tally.equal(found[announcement]["state_topic"], value, f"the announcement {what}")
         return found
     before = known("for one that comes later")
     bench.kill(gateway)
