@@ -121,7 +121,7 @@ let package = Package(
       ],
       path: "Sources/Atto/Store", swiftSettings: common),
     .target(
-      name: "AttoSMP", dependencies: ["Atto", "AttoATT", "AttoEventLoop", "AttoGATT"],
+      name: "AttoSMP", dependencies: ["Atto", "AttoATT", "AttoEventLoop", "AttoGATT", "AttoRadio"],
       path: "Sources/Atto/SMP", swiftSettings: common),
 
     // Formats: text and JSON; profiles, transcripts, captures, assigned numbers.

@@ -51,8 +51,8 @@ def is_emulated(program: str | pathlib.Path) -> bool:
 
 
 def pattern(machine: int) -> bytes:
-    """How the kernel knows little-endian programs and libraries of 64 bits for a machine, in the form that
-    binfmt_misc reads; F opens the interpreter now."""
+    """How the kernel knows little-endian programs and libraries of 64 bits for a machine: magic octets and their mask,
+    in the form that binfmt_misc reads."""
     magic = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00" + machine.to_bytes(2, "little")
     # The system that the file is for and its version may be any; 2 is a program, and 3 one at any address.
     mask = b"\xff" * 7 + bytes(9) + b"\xfe\xff\xff\xff"
@@ -88,6 +88,7 @@ def main() -> None:
     mounted = subprocess.run(["mount", "-t", "binfmt_misc", "none", REGISTERED], capture_output=True, text=True)
     if mounted.returncode != 0:
         sys.exit(f"emulated: a user namespace has no binfmt_misc before Linux 6.7: {mounted.stderr.strip()}")
+    # F opens the interpreter now.
     with open(f"{REGISTERED}/register", "wb", buffering=0) as file:
         file.write(b":atto:M::" + pattern(PROCESSORS[architecture][1]) + b":" + interpreter.encode() + b":F")
     os.execvp(command[0], command)

@@ -7,8 +7,9 @@ public import AttoRadio
 /// They are the value of the characteristic Encrypted Data Key Material (2B88) of the GAP service,
 /// which a client reads over an encrypted link (Vol 3, Part C, 12.6).
 ///
-/// # Theory The structure Encrypted Data holds a randomizer, other structures encrypted by AES-CCM,
-/// and a code of 4 octets:
+/// # Theory
+/// The structure Encrypted Data holds a randomizer, other structures encrypted by AES-CCM, and a
+/// code of 4 octets:
 ///
 ///     randomizer (5)   ciphertext   code (4)
 ///

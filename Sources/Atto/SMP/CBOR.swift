@@ -1,3 +1,5 @@
+import AttoRadio
+
 /// A value of CBOR as the Simple Management Protocol uses it: RFC 8949, without tags,
 /// floating-point numbers and simple values but true, false and null.
 package enum CBOR: Hashable, Sendable {
@@ -5,7 +7,7 @@ package enum CBOR: Hashable, Sendable {
   case octets([UInt8])
   case text(String)
   case array([CBOR])
-  /// Pairs in their order; keys of other kinds than text are left out when decoding.
+  /// Keys of other kinds than text are left out when decoding.
   case map([String: CBOR])
   case boolean(Bool)
   case null
@@ -72,9 +74,7 @@ extension CBOR {
       default: (27, 8)
       }
     octets.append(type << 5 | short)
-    for index in (0..<width).reversed() {
-      octets.append(UInt8(truncatingIfNeeded: number >> (8 * index)))
-    }
+    octets += number.octets(width).reversed()
   }
 }
 
@@ -129,10 +129,10 @@ extension CBOR {
 
   private static func number(_ short: UInt8, _ rest: inout ArraySlice<UInt8>) -> UInt64? {
     guard short >= 24 else { return UInt64(short) }
-    guard short <= 27, rest.count >= 1 << (short - 24) else { return nil }
-    var number: UInt64 = 0
-    for _ in 0..<(1 << (short - 24)) { number = number << 8 | UInt64(rest.removeFirst()) }
-    return number
+    let width = 1 << Int(short - 24)
+    guard short <= 27, rest.count >= width else { return nil }
+    defer { rest = rest.dropFirst(width) }
+    return UInt64(octets: rest.prefix(width).reversed())
   }
 
   private static func string(

@@ -1,7 +1,10 @@
+import AttoRadio
+
 /// A file with a firmware image of MCUboot, checked as far as a host can.
 ///
-/// # Theory A header, the code, and areas of typed values (TLV) follow each other; all numbers have
-/// the least significant octet first. One of the values is the hash of all that precedes the
+/// # Theory
+/// A header, the code, and areas of typed values (TLV) follow each other; all numbers have the
+/// least significant octet first. One of the values is the hash of all that precedes the
 /// unprotected area. By this hash a device names the image; the upload is identified by the hash of
 /// the whole file instead.
 package struct FirmwareImage: Sendable {
@@ -36,7 +39,7 @@ package struct FirmwareImage: Sendable {
 
   private static let magic: UInt32 = 0x96F3_B83D
   private static let headerLength = 32
-  private static let (tlvMagic, protectedMagic): (UInt16, UInt16) = (0x6907, 0x6908)
+  private static let tlvMagic: UInt16 = 0x6907
   private static let hashType: UInt16 = 0x10
 
   /// The whole file.
@@ -77,10 +80,10 @@ package struct FirmwareImage: Sendable {
   }
 
   private static func number16(_ octets: [UInt8], _ place: Int) -> UInt16 {
-    UInt16(octets[place]) | UInt16(octets[place + 1]) << 8
+    UInt16(octets: octets[place..<(place + 2)])
   }
 
   private static func number32(_ octets: [UInt8], _ place: Int) -> UInt32 {
-    UInt32(number16(octets, place)) | UInt32(number16(octets, place + 2)) << 16
+    UInt32(octets: octets[place..<(place + 4)])
   }
 }

@@ -1,7 +1,8 @@
 /// The upload of an image, as a machine without time and without a link.
 ///
-/// # Theory Each request has a part of the file and its offset, and each response the offset that
-/// the device wants next. The first request also has the length and the hash of the file: a device
+/// # Theory
+/// Each request has a part of the file and its offset, and each response the offset that the device
+/// wants next. The first request also has the length and the hash of the file: a device
 /// that knows the hash from an upload that broke off answers with the offset at which it stands, so
 /// every upload is one that may be resumed.
 ///

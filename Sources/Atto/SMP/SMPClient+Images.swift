@@ -42,16 +42,12 @@ extension SMPClient {
     _ = try await request(.write, .images, .map(["confirm": .boolean(true)]))
   }
 
-  /// Starts the device anew. It may do so before its response is sent.
+  /// Restarts the device. It may do so before its response is sent.
   ///
   /// - Throws: `SMPRefusal`.
   package func reset() async throws {
     do {
       _ = try await request(.write, .reset)
-    } catch let refusal as SMPRefusal {
-      throw refusal
-    } catch is AttoError {
-      return
-    }
+    } catch is AttoError {}
   }
 }

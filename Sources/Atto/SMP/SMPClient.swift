@@ -84,8 +84,7 @@ package final class SMPClient {
   ///
   /// - Parameter progress: called with the octets that the device has.
   /// - Throws: `FirmwareUpload.Fault`, `SMPRefusal`, ``Fault``, and what a connection throws.
-  ///   Another upload goes on from
-  ///   where this one has ended.
+  ///   Another upload goes on from where this one has ended.
   package func upload(
     _ image: FirmwareImage, _ options: FirmwareUpload.Options, progress: (Int) async -> Void
   ) async throws {

@@ -1,3 +1,5 @@
+import AttoRadio
+
 /// A request or a response of the Simple Management Protocol, with which MCUmgr manages devices.
 ///
 /// Version 2 of the protocol, as Zephyr documents it. Eight octets, all numbers most significant
@@ -22,7 +24,7 @@ package struct SMPMessage: Hashable, Sendable {
 
     package init(group: UInt16, number: UInt8) { (self.group, self.number) = (group, number) }
 
-    /// The device starts anew.
+    /// The device restarts.
     package static let reset = Command(group: 0, number: 5)
     /// The buffers of the server.
     package static let parameters = Command(group: 0, number: 6)
@@ -43,11 +45,8 @@ package struct SMPMessage: Hashable, Sendable {
 
   package var encoded: [UInt8] {
     let body = body.encoded
-    return [
-      Self.version << 3 | operation.rawValue, 0, UInt8(body.count >> 8 & 0xFF),
-      UInt8(body.count & 0xFF),
-      UInt8(command.group >> 8), UInt8(command.group & 0xFF), sequence, command.number,
-    ] + body
+    return [Self.version << 3 | operation.rawValue, 0] + body.count.octets(2).reversed()
+      + command.group.octets(2).reversed() + [sequence, command.number] + body
   }
 
   /// Decodes a whole message; nil if it is malformed.
@@ -56,13 +55,13 @@ package struct SMPMessage: Hashable, Sendable {
       Self.length(of: octets) == octets.count, let body = CBOR(octets.dropFirst(Self.headerLength))
     else { return nil }
     self.init(
-      operation, Command(group: UInt16(octets[4]) << 8 | UInt16(octets[5]), number: octets[7]),
+      operation, Command(group: UInt16(octets: octets[4..<6].reversed()), number: octets[7]),
       sequence: octets[6], body)
   }
 
   /// The octets of the message that begins with these, at least four.
   fileprivate static func length(of octets: [UInt8]) -> Int {
-    headerLength + Int(octets[2]) << 8 + Int(octets[3])
+    headerLength + Int(octets: octets[2..<4].reversed())
   }
 }
 

@@ -133,11 +133,9 @@ package struct UpdateCommand: Command {
     /// What a device has answered, with the exit status for it.
     private static func told(_ error: any Error) -> any Error {
       switch error {
-      case SMPClient.Fault.noResponse(let time):
-        OutOfTime(message: "\(SMPClient.Fault.noResponse(after: time))")
-      case let fault as SMPClient.Fault: CheckFailure(message: "\(fault)")
-      case let fault as FirmwareUpload.Fault: CheckFailure(message: "\(fault)")
-      case let refusal as SMPRefusal: CheckFailure(message: "\(refusal)")
+      case SMPClient.Fault.noResponse: OutOfTime(message: "\(error)")
+      case is SMPClient.Fault, is FirmwareUpload.Fault, is SMPRefusal:
+        CheckFailure(message: "\(error)")
       default: error
       }
     }
@@ -163,12 +161,12 @@ package struct UpdateCommand: Command {
       options.image = arguments[UpdateCommand.image]
       options.onlyUpgrade = arguments[onlyUpgrade]
       options.window = arguments[window] ?? limits.window
-      var before: Int?
+      var isFirst = true
       try await client.upload(image, options) { offset in
-        if before == nil, offset > options.longestMessage {
+        if isFirst, offset > options.longestMessage {
           Terminal.note("the device has \(offset) octets of an earlier upload")
         }
-        before = offset
+        isFirst = false
         progress.show(offset, of: image.octets.count, "octets")
         if results.isJSON {
           results.print(json: ["event": "progress", "offset": offset, "size": image.octets.count])
@@ -197,8 +195,9 @@ package struct UpdateCommand: Command {
     /// Returns whether the image is confirmed.
     private func confirm(over client: SMPClient) async throws -> Bool {
       let slots = try await client.slots(of: arguments[UpdateCommand.image])
-      guard let own = slots.first(where: { $0.hash == image.hash }), own.isActive else {
-        if slots.contains(where: { $0.hash == image.hash && $0.isPending }) { throw NotStarted() }
+      let ours = slots.filter { $0.hash == image.hash }
+      guard let own = ours.first, own.isActive else {
+        if ours.contains(where: \.isPending) { throw NotStarted() }
         let running = slots.first(where: \.isActive)?.version ?? "unknown"
         throw CheckFailure(
           message: "the device has not started version \(image.version): it runs \(running)",
@@ -216,5 +215,5 @@ package struct UpdateCommand: Command {
 
 /// The device has not been reset yet.
 private struct NotStarted: Error, CustomStringConvertible {
-  var description: String { "the device has not started anew yet" }
+  var description: String { "the device has not restarted yet" }
 }

@@ -34,7 +34,7 @@ def encode(value):
         for short, form in ((24, "B"), (25, ">H"), (26, ">I"), (27, ">Q")):
             if number < 24:
                 return bytes([kind << 5 | number])
-            if number < 1 << 8 * struct.calcsize(form.replace("B", ">B")):
+            if number < 1 << 8 * struct.calcsize(form):
                 return bytes([kind << 5 | short]) + struct.pack(form, number)
     if value is None:
         return b"\xf6"

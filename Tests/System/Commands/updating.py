@@ -49,7 +49,7 @@ def broken(b):
     contains(ended.err, "connecting again", "octets of an earlier upload")
     equal(device.slots, [NEW, OLD])
     equal(sum(body["off"] == 0 for body in uploads(device)), 2)
-    expect(all(body["off"] == 0 or body["off"] >= 9000 for body in uploads(device)[-20:]), "it began anew")
+    expect(all(body["off"] == 0 or body["off"] >= 9000 for body in uploads(device)[-20:]), "it began again")
     device.breaks_at = 0
     path.write_bytes(image(500, (2, 0, 0)))
     b.refuses(3, ["disconnected"], "update", radio.endpoint, path, "--attempts", "1")
@@ -70,7 +70,7 @@ def killed(b):
         expect(len(device.upload) >= found, "the device has lost octets")
     before = len(device.upload)
     equal(b.run("update", radio.endpoint, path, "--only-upload").code, 0)
-    expect(all(body["off"] in (0, *range(before, len(NEW))) for body in uploads(device)[-3:]), "it began anew")
+    expect(all(body["off"] in (0, *range(before, len(NEW))) for body in uploads(device)[-3:]), "it began again")
     equal((device.slots, device.boots_count), ([OLD, NEW], 0))
     ended = b.run("update", radio.endpoint, path, "--only-upload")
     equal((ended.code, ended.out), (0, "the device has version 1.1.0 already\n"))

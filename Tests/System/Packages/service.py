@@ -18,13 +18,16 @@ ExecStopPost=/bin/systemctl --no-block poweroff
 [Install]
 WantedBy=multi-user.target
 """
-# Each line `step: NAME` is followed by what its command has printed, which a pattern of STEPS matches.
-SCRIPT = r"""
+# What both scripts begin with.
+STEPPING = r"""
 exec > /said 2>&1
 step() { echo "step: $1"; }
-main() { systemctl show -p MainPID --value atto-gateway; }
 broker() { pgrep -f -- --broker-connection; }
 values() { timeout 60 mosquitto_sub -h 127.0.0.1 -t atto/hall/strap/2a37 -C 2 -F %p; }
+"""
+# Each line `step: NAME` is followed by what its command has printed, which a pattern of STEPS matches.
+SCRIPT = r"""
+main() { systemctl show -p MainPID --value atto-gateway; }
 install -d -m 700 -o atto-gateway /run/air
 systemctl start mosquitto
 step start; systemctl start atto-gateway && systemctl is-active atto-gateway; first=$(main)
@@ -50,11 +53,8 @@ step end
 """
 # The same without systemd: the gateway as its unit starts it, by its user, with its folders.
 BY_HAND = r"""
-exec > /said 2>&1
-step() { echo "step: $1"; }
-broker() { pgrep -f -- --broker-connection; }
-values() { timeout 60 mosquitto_sub -h 127.0.0.1 -t atto/hall/strap/2a37 -C 2 -F %p; }
-as_gateway() { exec setpriv --reuid atto-gateway --regid atto-gateway --init-groups env ATTO_AIR=/run/air   STATE_DIRECTORY=/var/lib/atto-gateway RUNTIME_DIRECTORY=/run/atto-gateway "$@"; }
+as_gateway() { exec setpriv --reuid atto-gateway --regid atto-gateway --init-groups env ATTO_AIR=/run/air \
+  STATE_DIRECTORY=/var/lib/atto-gateway RUNTIME_DIRECTORY=/run/atto-gateway "$@"; }
 install -d -m 700 -o atto-gateway /run/air
 install -d -m 700 -o atto-gateway -g atto-gateway /var/lib/atto-gateway /run/atto-gateway
 mosquitto > /dev/null 2>&1 & mosquitto=$!
@@ -67,8 +67,7 @@ step reload; kill -HUP $gateway; values
 killed=$(broker)
 step broker; kill -KILL $killed; until [ -n "$(broker)" ] && [ "$(broker)" != "$killed" ]; do sleep 0.1; done
 values
-step state; find /var/lib/atto-gateway/ -name '*.sqlite' -printf '%f %m %u
-'
+step state; find /var/lib/atto-gateway/ -name '*.sqlite' -printf '%f %m %u\n'
 step stop; kill $gateway; wait $gateway; echo status $?
 kill $strap $mosquitto; wait
 step log; cat /log
@@ -121,7 +120,7 @@ def try_by_hand(system: System, check) -> None:
     """Starts the gateway in a system in which the packages are installed, and which is not booted."""
     configure(system)
     # Not as words of a shell, among which its search for a process would find itself.
-    system.path("/trial").write_text(BY_HAND)
+    system.path("/trial").write_text(STEPPING + BY_HAND)
     ran = system.run("sh /trial")
     judge(system, BY_HAND_STEPS, check, ran.stdout + ran.stderr)
 
@@ -135,7 +134,7 @@ def try_service(system: System, check) -> None:
         (units / name).write_text(text)
     (units / "multi-user.target.wants").mkdir(exist_ok=True)
     (units / "multi-user.target.wants" / "trial.service").symlink_to("/etc/systemd/system/trial.service")
-    system.path("/trial").write_text(SCRIPT)
+    system.path("/trial").write_text(STEPPING + SCRIPT)
     booted = call(
         "systemd-nspawn", "--quiet", "--directory", system.root, "--boot", "--private-network", "--register=no",
         "--keep-unit", "--console=pipe")

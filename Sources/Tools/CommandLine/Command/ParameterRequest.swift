@@ -25,8 +25,7 @@ package struct ParameterRequest: Sendable {
   /// latencies, take longer.
   ///
   /// - Throws: `UsageError` if the timeout is not longer than two intervals with the events that
-  ///   may be skipped. Vol 6,
-  ///   Part B, 4.5.2.
+  ///   may be skipped. Vol 6, Part B, 4.5.2.
   package init?(_ arguments: Arguments) throws(UsageError) {
     interval = arguments[CommonOptions.interval]
     let latency = arguments[CommonOptions.latency]
