@@ -16,7 +16,7 @@ extension SMPClient {
   /// The images of the device with this number.
   ///
   /// - Throws: ``Fault/malformedResponse``, and what ``request(_:_:_:)`` throws.
-  package func slots(of image: Int) async throws -> [FirmwareSlot] {
+  package nonisolated(nonsending) func slots(of image: Int) async throws -> [FirmwareSlot] {
     guard let listed = try await request(.read, .images)["images"]?.array else {
       throw Fault.malformedResponse
     }
@@ -32,20 +32,20 @@ extension SMPClient {
   }
 
   /// Lets the device start the image with this hash once.
-  package func test(_ hash: [UInt8]) async throws {
+  package nonisolated(nonsending) func test(_ hash: [UInt8]) async throws {
     _ = try await request(
       .write, .images, .map(["hash": .octets(hash), "confirm": .boolean(false)]))
   }
 
   /// Lets the device stay with the image that runs.
-  package func confirm() async throws {
+  package nonisolated(nonsending) func confirm() async throws {
     _ = try await request(.write, .images, .map(["confirm": .boolean(true)]))
   }
 
   /// Restarts the device. It may do so before its response is sent.
   ///
   /// - Throws: `SMPRefusal`.
-  package func reset() async throws {
+  package nonisolated(nonsending) func reset() async throws {
     do {
       _ = try await request(.write, .reset)
     } catch is AttoError {}

@@ -1,9 +1,7 @@
-import Atto
 import AttoATT
 import AttoEventLoop
-import AttoGATT
 
-/// Requests of the Simple Management Protocol over a connection: written without response to a
+/// Requests of the Simple Management Protocol over a link: written without response to a
 /// characteristic that notifies the responses, in as many parts as the MTU makes of them.
 ///
 /// One task uses it.
@@ -32,29 +30,16 @@ package final class SMPClient {
   private static let patience: Duration = .seconds(10)
   private static let longPatience: Duration = .seconds(60)
 
-  private let connection: Connection
-  private let handle: AttributeHandle
-  private let incoming: Incoming
+  private let carrier: any SMPCarrier
+  private var reassembly = SMPMessage.Reassembly()
   private var sequence: UInt8 = 0
 
-  /// Finds the characteristic and subscribes to it.
-  ///
-  /// - Throws: ``Fault/noService``, and what `Connection.discover` and `Connection.subscribe`
-  ///   throw.
-  package init(on connection: Connection) async throws {
-    let database = try await connection.discover()
-    guard let characteristic = database.characteristic(Self.characteristic) else {
-      throw Fault.noService
-    }
-    self.connection = connection
-    handle = characteristic.valueHandle
-    incoming = Incoming(try await connection.subscribe(to: characteristic), on: connection.loop)
-  }
+  package init(_ carrier: any SMPCarrier) { self.carrier = carrier }
 
   /// Sends a request and waits for its response.
   ///
-  /// - Throws: `SMPRefusal`, ``Fault``, and what a connection throws.
-  package func request(
+  /// - Throws: `SMPRefusal`, ``Fault``, and what the carrier throws.
+  package nonisolated(nonsending) func request(
     _ operation: SMPMessage.Operation, _ command: SMPMessage.Command, _ body: CBOR = .map([:])
   ) async throws -> CBOR {
     let number = try await send(operation, command, body)
@@ -66,8 +51,8 @@ package final class SMPClient {
 
   /// The longest message that the device takes, and how many may wait in it: as it says, or what
   /// one value can hold.
-  package func limits() async throws -> (message: Int, window: Int) {
-    let single = min(try await connection.mtu - 3, 512)
+  package nonisolated(nonsending) func limits() async throws -> (message: Int, window: Int) {
+    let single = try await carrier.valueLimit
     do {
       let answer = try await request(.read, .parameters)
       guard let size = answer["buf_size"]?.integer, let count = answer["buf_count"]?.integer else {
@@ -83,10 +68,11 @@ package final class SMPClient {
   /// Uploads an image, or goes on with an upload of it that broke off.
   ///
   /// - Parameter progress: called with the octets that the device has.
-  /// - Throws: `FirmwareUpload.Fault`, `SMPRefusal`, ``Fault``, and what a connection throws.
+  /// - Throws: `FirmwareUpload.Fault`, `SMPRefusal`, ``Fault``, and what the carrier throws.
   ///   Another upload goes on from where this one has ended.
-  package func upload(
-    _ image: FirmwareImage, _ options: FirmwareUpload.Options, progress: (Int) async -> Void
+  package nonisolated(nonsending) func upload(
+    _ image: FirmwareImage, _ options: FirmwareUpload.Options,
+    progress: nonisolated(nonsending) (Int) async -> Void
   ) async throws {
     var upload = FirmwareUpload(image, options)
     while !upload.isDone {
@@ -98,78 +84,38 @@ package final class SMPClient {
     }
   }
 
-  private func send(
+  private nonisolated(nonsending) func send(
     _ operation: SMPMessage.Operation, _ command: SMPMessage.Command, _ body: CBOR
   ) async throws -> UInt8 {
     defer { sequence &+= 1 }
     var rest = SMPMessage(operation, command, sequence: sequence, body).encoded[...]
-    let part = min(try await connection.mtu - 3, 512)
+    let part = try await carrier.valueLimit
     while !rest.isEmpty {
-      try await connection.writeWithoutResponse(Array(rest.prefix(part)), to: handle)
+      try await carrier.send(Array(rest.prefix(part)))
       rest = rest.dropFirst(part)
     }
     return sequence
   }
 
-  private func receive(_ command: SMPMessage.Command, within time: Duration) async throws
+  private nonisolated(nonsending) func receive(_ command: SMPMessage.Command, within time: Duration)
+    async throws
     -> SMPMessage
   {
-    let message = try await incoming.next(within: time)
-    guard message.command == command, [.readResponse, .writeResponse].contains(message.operation)
-    else {
-      throw Fault.wrongResponse
-    }
-    return message
-  }
-}
-
-/// The messages that arrive. A task of its own receives them, so that waiting for one can end
-/// without losing any.
-private final class Incoming: Sendable {
-  /// Messages that may wait: a device sends no more than it was asked for.
-  private static let limit = 64
-
-  private let loop: Loop
-  private let task: Task<Void, Never>
-  private let messages: AsyncThrowingStream<SMPMessage, any Error>
-  private let continuation: AsyncThrowingStream<SMPMessage, any Error>.Continuation
-
-  init(_ values: ReceivedValues, on loop: Loop) {
-    self.loop = loop
-    let (messages, continuation) = AsyncThrowingStream<SMPMessage, any Error>.makeStream(
-      bufferingPolicy: .bufferingOldest(Self.limit))
-    (self.messages, self.continuation) = (messages, continuation)
-    task = Task(executorPreference: loop.tasks) {
-      var reassembly = SMPMessage.Reassembly()
-      do {
-        for try await value in values {
-          switch reassembly.add(value.value) {
-          case .incomplete: break
-          case .whole(let message):
-            if case .dropped = continuation.yield(message) { throw SMPClient.Fault.wrongResponse }
-          case .malformed: throw SMPClient.Fault.malformedResponse
-          }
-        }
-        continuation.finish(throwing: AttoError.cancelled)
-      } catch {
-        continuation.finish(throwing: error)
+    let end = carrier.loop.now + time.inNanoseconds
+    while true {
+      let left = max(0, end - carrier.loop.now)
+      guard let value = try await carrier.receive(within: .nanoseconds(left)) else {
+        throw Fault.noResponse(after: time)
+      }
+      switch reassembly.add(value) {
+      case .incomplete: continue
+      case .malformed: throw Fault.malformedResponse
+      case .whole(let message):
+        guard message.command == command,
+          [.readResponse, .writeResponse].contains(message.operation)
+        else { throw Fault.wrongResponse }
+        return message
       }
     }
-  }
-
-  deinit { task.cancel() }
-
-  /// The next message. After an error, each further call throws.
-  func next(within time: Duration) async throws -> SMPMessage {
-    let continuation = continuation
-    let alarm = Task(executorPreference: loop.tasks) { [loop] in
-      try await loop.sleep(for: time)
-      continuation.finish(throwing: SMPClient.Fault.noResponse(after: time))
-    }
-    defer { alarm.cancel() }
-    var iterator = messages.makeAsyncIterator()
-    // It also ends when the task is cancelled.
-    guard let message = try await iterator.next() else { throw AttoError.cancelled }
-    return message
   }
 }

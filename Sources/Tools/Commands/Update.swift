@@ -46,22 +46,28 @@ package struct UpdateCommand: Command {
   private static let pause: Duration = .seconds(1)
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
-    try await FirmwareUpdate(arguments, on: loop).run()
+    try await Run(arguments, on: loop).run()
   }
 
   /// One run of the command.
-  private final class FirmwareUpdate {
+  private final class Run {
     private let connecting: Connecting
     private let arguments: Arguments
     private let loop: Loop
     private let results: Results
-    private let image: FirmwareImage
+    private let update: FirmwareUpdate
     private let progress: ProgressLine
     private var attempts: Int
+    private var image: FirmwareImage { update.image }
 
     init(_ arguments: Arguments, on loop: Loop) throws {
       connecting = try Connecting(arguments, mtu: UpdateCommand.mtu)
-      image = try Self.image(try arguments.operand(0, "FILE"))
+      var update = FirmwareUpdate(try Self.image(try arguments.operand(0, "FILE")))
+      update.number = arguments[UpdateCommand.image]
+      update.onlyUpgrade = arguments[onlyUpgrade]
+      update.longestMessage = arguments[message]
+      update.window = arguments[window]
+      self.update = update
       (self.arguments, self.loop) = (arguments, loop)
       results = Results(arguments)
       progress = ProgressLine(arguments)
@@ -83,21 +89,38 @@ package struct UpdateCommand: Command {
     }
 
     func run() async throws {
-      switch try await again({ try await self.upload(over: $0) }) {
+      let update = update
+      switch try await again({ try await update.upload(over: $0, self.report) }) {
       case .running: return report("running", "the device runs version \(image.version) already")
       case .present: report("present", "the device has version \(image.version) already")
-      case .uploaded:
+      case .now:
+        progress.clear()
         report("uploaded", "uploaded version \(image.version): \(image.octets.count) octets")
       }
       guard !arguments[onlyUpload] else { return }
-      try await again { try await self.start(over: $0) }
+      try await again { try await update.start(over: $0) }
       report("started", "the device starts version \(image.version)")
-      let isConfirmed = try await again { try await self.confirm(over: $0) }
+      let keeps = !arguments[onlyTest]
+      let isConfirmed = try await again { try await update.confirm(over: $0, keeps: keeps) }
       report(
         isConfirmed ? "confirmed" : "tested",
         isConfirmed
           ? "version \(image.version) runs, and is confirmed"
           : "version \(image.version) runs: at its next start, the device goes back to the old one")
+    }
+
+    private func report(_ event: FirmwareUpdate.Event) async {
+      switch event {
+      case .runs(let version): Terminal.note("the device runs version \(version)")
+      case .resumes(let offset):
+        Terminal.note("the device has \(offset) octets of an earlier upload")
+      case .progress(let offset):
+        progress.show(offset, of: image.octets.count, "octets")
+        if results.isJSON {
+          results.print(json: ["event": "progress", "offset": offset, "size": image.octets.count])
+        }
+        await Terminal.room()
+      }
     }
 
     private func report(_ event: String, _ text: String) {
@@ -112,21 +135,15 @@ package struct UpdateCommand: Command {
     ) async throws -> Value {
       while true {
         do {
-          return try await connecting.use(on: loop) { try await body(try await SMPClient(on: $0)) }
+          return try await connecting.use(on: loop) {
+            try await body(SMPClient(try await ConnectionCarrier($0)))
+          }
         } catch {
           attempts -= 1
-          guard attempts > 0, isPassing(error) else { throw Self.told(error) }
+          guard attempts > 0, FirmwareUpdate.isPassing(error) else { throw Self.told(error) }
           Terminal.note("\(ExitStatus(error).message): connecting again")
           try await loop.sleep(for: pause)
         }
-      }
-    }
-
-    private func isPassing(_ error: any Error) -> Bool {
-      switch error {
-      case let error as AttoError: error.isRetryable
-      case SMPClient.Fault.noResponse, is NotStarted: true
-      default: false
       }
     }
 
@@ -134,86 +151,11 @@ package struct UpdateCommand: Command {
     private static func told(_ error: any Error) -> any Error {
       switch error {
       case SMPClient.Fault.noResponse: OutOfTime(message: "\(error)")
+      case let fault as FirmwareUpdate.Fault: CheckFailure(message: "\(fault)", hint: fault.hint)
       case is SMPClient.Fault, is FirmwareUpload.Fault, is SMPRefusal:
         CheckFailure(message: "\(error)")
       default: error
       }
     }
-
-    // MARK: Steps
-
-    private enum Found {
-      case running
-      case present
-      case uploaded
-    }
-
-    private func upload(over client: SMPClient) async throws -> Found {
-      let slots = try await client.slots(of: arguments[UpdateCommand.image])
-      if let slot = slots.first(where: { $0.hash == image.hash }) {
-        return slot.isActive ? .running : .present
-      }
-      if let running = slots.first(where: \.isActive) {
-        Terminal.note("the device runs version \(running.version)")
-      }
-      let limits = try await client.limits()
-      var options = FirmwareUpload.Options(longestMessage: arguments[message] ?? limits.message)
-      options.image = arguments[UpdateCommand.image]
-      options.onlyUpgrade = arguments[onlyUpgrade]
-      options.window = arguments[window] ?? limits.window
-      var isFirst = true
-      try await client.upload(image, options) { offset in
-        if isFirst, offset > options.longestMessage {
-          Terminal.note("the device has \(offset) octets of an earlier upload")
-        }
-        isFirst = false
-        progress.show(offset, of: image.octets.count, "octets")
-        if results.isJSON {
-          results.print(json: ["event": "progress", "offset": offset, "size": image.octets.count])
-        }
-        await Terminal.room()
-      }
-      progress.clear()
-      return .uploaded
-    }
-
-    /// Marks the image for one start, and resets the device. Does not repeat what is done already.
-    private func start(over client: SMPClient) async throws {
-      let slot = try await client.slots(of: arguments[UpdateCommand.image]).first {
-        $0.hash == image.hash
-      }
-      guard let slot else {
-        throw CheckFailure(
-          message: "the device has lost the image",
-          hint: "its flash may be worn, or another program updates it too")
-      }
-      guard !slot.isActive else { return }
-      if !slot.isPending { try await client.test(image.hash) }
-      try await client.reset()
-    }
-
-    /// Returns whether the image is confirmed.
-    private func confirm(over client: SMPClient) async throws -> Bool {
-      let slots = try await client.slots(of: arguments[UpdateCommand.image])
-      let ours = slots.filter { $0.hash == image.hash }
-      guard let own = ours.first, own.isActive else {
-        if ours.contains(where: \.isPending) { throw NotStarted() }
-        let running = slots.first(where: \.isActive)?.version ?? "unknown"
-        throw CheckFailure(
-          message: "the device has not started version \(image.version): it runs \(running)",
-          hint:
-            "its boot loader has refused the image (is it signed with the device's key?), or has gone back"
-        )
-      }
-      if own.isConfirmed { return true }
-      guard !arguments[onlyTest] else { return false }
-      try await client.confirm()
-      return true
-    }
   }
-}
-
-/// The device has not been reset yet.
-private struct NotStarted: Error, CustomStringConvertible {
-  var description: String { "the device has not restarted yet" }
 }

@@ -166,19 +166,20 @@ class Device:
 
 
 class Radio:
-    """Joins a device with `atto serve`, whose clients' writes are its requests."""
+    """Joins a device with `atto serve --control --json`, whose clients' writes are its requests.
 
-    def __init__(self, bench, device, mtu=247, name="device"):
-        self.device = device
-        self.server, self.endpoint = bench.serve(
-            PROFILE, "--control", "--mtu", mtu, "--json", input=True, name=name)
+    `lines` gives the next line that the program prints, None at its end, and `say` sends it one.
+    """
+
+    def __init__(self, device, lines, say, mtu=247):
+        self.device, self.lines, self.say = device, lines, say
         self.room = mtu - 3
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
     def run(self):
         octets = b""
-        while (line := self.server.out.get()) is not None:
+        while (line := self.lines()) is not None:
             event = json.loads(line)
             if event["event"] == "disconnected":
                 octets = b""
@@ -191,10 +192,10 @@ class Radio:
                 request, octets = octets[:length], octets[length:]
                 answer = self.device.answer(request)
                 if answer is None:
-                    self.server.say("disconnect")
+                    self.say("disconnect")
                     octets = b""
                     break
                 for start in range(0, len(answer), self.room):
-                    self.server.say(f"notify {event['handle']} {answer[start:start + self.room].hex()}")
+                    self.say(f"notify {event['handle']} {answer[start:start + self.room].hex()}")
                 if self.device.was_reset:
-                    self.server.say("disconnect")
+                    self.say("disconnect")
