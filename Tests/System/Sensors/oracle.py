@@ -1,6 +1,7 @@
 """What the decoders of Home Assistant say of an advertisement, in the keys and units of `atto decode`."""
 
 import importlib
+import json
 import logging
 import math
 import re
@@ -8,6 +9,7 @@ from datetime import datetime
 
 import beacontools
 import generate
+from TheengsDecoder import decodeBLE
 from habluetooth import BluetoothServiceInfoBleak
 
 logging.disable(logging.CRITICAL)
@@ -165,3 +167,35 @@ class Beacons:
         else:
             return None
         return {key: value for key, value in values.items() if value is not None}
+
+
+class SecondOpinion:
+    """TheengsDecoder, which knows fewer devices, and each by its own rules. It runs here only, beside Atto."""
+
+    # Ours for theirs: the readings that mean the same.
+    KEYS = {
+        "tempc": "temperature", "hum": "humidity", "batt": "battery", "volt": "voltage", "pres": "pressure",
+        "mov": "movements", "pm25": "pm25", "tx": "txPower", "txpower": "txPower", "duration": "brushingTime",
+    }
+    # A ThermoPro whose octets it takes for another maker's, and a temperature of which it reads one octet.
+    WRONG = {("SPHTP", None), ("IBS-P02B", "tempc")}
+
+    def differences(self, advertisement, address: str, decoded: dict):
+        """How many readings both have, and those that differ. Only of what a sensor can measure: beyond that each
+        decoder has its own idea."""
+        told = {"id": address, "name": advertisement.name} if advertisement.name else {"id": address}
+        if advertisement.service is not None:
+            told |= {"servicedata": advertisement.data.hex(), "servicedatauuid": f"{advertisement.service:04x}"}
+        if advertisement.company is not None:
+            data = advertisement.company.to_bytes(2, "little") + advertisement.data
+            told["manufacturerdata"] = data.hex()
+        theirs = json.loads(decodeBLE(json.dumps(told)) or "{}")
+        model = theirs.get("model_id")
+        if not -20 <= decoded.get("temperature", 0) <= 60 or not 0 <= decoded.get("humidity", 0) <= 100:
+            return 0, {}
+        both = {key: (decoded[ours], theirs[key]) for key, ours in self.KEYS.items()
+                if key in theirs and ours in decoded and not self.WRONG & {(model, None), (model, key)}}
+        # They take the flag of a fault for a part of it.
+        if both.get("batt", (0, 0))[1] > 100:
+            del both["batt"]
+        return len(both), {key: pair for key, pair in both.items() if abs(pair[0] - pair[1]) > 0.06}
