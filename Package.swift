@@ -164,7 +164,7 @@ let package = Package(
       name: "AttoGateway",
       dependencies: [
         "Atto", "AttoATT", "AttoEventLoop", "AttoFormats", "AttoText", "AttoGATT", "AttoLinks",
-        "AttoRadio", "AttoSensors", "AttoStore", "AttoStreams",
+        "AttoRadio", "AttoSMP", "AttoSensors", "AttoStore", "AttoStreams", "CAttoLinux",
       ],
       path: "Sources/Gateway/Gateway", swiftSettings: common + inheriting),
     // The process of a connection to a broker. Loads libmosquitto at run time; nothing links with

@@ -124,16 +124,16 @@ actor Service {
 
   // MARK: The store
 
-  private var stateFolder: String? { configuration.state ?? environment("STATE_DIRECTORY") }
-
   /// nil for the default path.
   private var storePath: String? {
-    configuration.store ?? stateFolder.map { "\($0)/store.sqlite" }
+    configuration.store ?? configuration.stateFolder.map { "\($0)/store.sqlite" }
   }
 
   /// The gateway's identity, and why it depends on the name; nil if it does not, or if there is no state folder.
   private var identity: (GatewayIdentity, String?) {
-    guard let stateFolder else { return (GatewayIdentity(name: configuration.name), nil) }
+    guard let stateFolder = configuration.stateFolder else {
+      return (GatewayIdentity(name: configuration.name), nil)
+    }
     return GatewayIdentity.kept(in: stateFolder, name: configuration.name)
   }
 

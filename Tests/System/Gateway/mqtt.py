@@ -122,8 +122,8 @@ class Bench:
     def start(self, *command, log: str, **options) -> subprocess.Popen:
         with open(self.path / log, "ab") as output:
             program = subprocess.Popen(
-                command, env=self.environment, stdout=output, stderr=subprocess.STDOUT,
-                **{"stdin": subprocess.DEVNULL} | options)
+                command, env=self.environment,
+                **{"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT} | options)
         self.running.append(program)
         return program
 
@@ -1147,9 +1147,9 @@ TESTS = [
 ]
 
 
-def main(programs: pathlib.Path, names: list) -> tuple:
-    tally = Tally("mqtt")
-    for test in TESTS:
+def main(programs: pathlib.Path, names: list, part: str = "mqtt", tests: list = TESTS) -> tuple:
+    tally = Tally(part)
+    for test in tests:
         if names and not any(name in test.__name__ for name in names):
             continue
         tally.where = test.__name__

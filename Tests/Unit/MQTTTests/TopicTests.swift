@@ -34,6 +34,8 @@ import Testing
   @Test func requests_by_topic() {
     #expect(RequestTopic("atto/hall/scan", in: names) == .scan)
     #expect(RequestTopic("atto/hall/restart", in: names) == .restart)
+    #expect(RequestTopic("atto/hall/update", in: names) == .updates)
+    #expect(RequestTopic("atto/hall/lamp/update", in: names) == .update(device: "lamp"))
     #expect(
       RequestTopic("atto/hall/strap/2a37/get", in: names)
         == .get(device: "strap", characteristic: "2a37"))

@@ -28,7 +28,8 @@ extension Configuration {
     "name", "adapters", "esphome", "mqtt", "devices", "sensors", "presence", "advertisements",
     "fleet",
     "endpoints",
-    "endpointsGroup", "store", "state", "metrics", "pageToken", "log", "limits", "askPasskeys",
+    "endpointsGroup", "store", "state", "firmware", "metrics", "pageToken", "log", "limits",
+    "askPasskeys",
   ]
 
   private init(_ field: ProfileField) throws(ProfileError) {
@@ -67,6 +68,7 @@ extension Configuration {
     endpointsGroup = try object["endpointsGroup"]?.group
     store = try object["store"]?.filePath
     state = try object["state"]?.filePath
+    firmware = try object["firmware"]?.folder
     if let field = object["log"] {
       let words = LogLevel.allCases.map { "\($0)" }
       let word = try field.word(words)

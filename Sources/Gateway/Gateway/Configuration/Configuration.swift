@@ -1,5 +1,6 @@
 import Atto
 import AttoLinks
+import Glibc
 
 /// What a gateway is to do: the content of its file.
 package struct Configuration: Equatable, Sendable {
@@ -32,6 +33,8 @@ package struct Configuration: Equatable, Sendable {
   package var store: String?
   /// The folder of the status socket and the queue; nil: `$STATE_DIRECTORY`, or none.
   package var state: String?
+  /// The folder of firmware images for updates; nil: there are no updates.
+  package var firmware: String?
   /// Where metrics and the status page are served; nil: nowhere.
   package var metrics: ListeningPlace?
   /// The password of the page at which people answer devices that pair; nil: there is no such page.
@@ -39,6 +42,13 @@ package struct Configuration: Equatable, Sendable {
   /// The least serious messages that are logged.
   package var log = LogLevel.info
   package var limits = Limits()
+
+  /// The folder ``state``, or `$STATE_DIRECTORY`; nil: there is none.
+  package var stateFolder: String? {
+    if let state { return state }
+    let folder = getenv("STATE_DIRECTORY").map { String(cString: $0) } ?? ""
+    return folder.isEmpty ? nil : folder
+  }
 
   /// A gateway with this name that does nothing.
   package init(name: String) { self.name = name }

@@ -6,7 +6,7 @@ extension ControlConfiguration {
   /// Controls of a device, and options of a select.
   static let limit = 64
   /// The names that the topics of a device have already.
-  static let reserved = ["status", "sequence", "requests", "pairing", "passkey"]
+  static let reserved = ["status", "sequence", "requests", "pairing", "passkey", "update"]
 
   private static let common = [
     "component", "name", "friendlyName", "characteristic", "response", "state", "optimistic",

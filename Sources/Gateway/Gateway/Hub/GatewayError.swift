@@ -31,6 +31,8 @@ package enum GatewayError: Error, Equatable, Sendable {
   case unsuitableAnswer(expected: String)
   /// The step of a sequence, counted from 1, failed. The steps after it were not carried out.
   case sequence(step: Int, SequenceFault)
+  /// An update of firmware is not carried out.
+  case update(UpdateFault)
   /// An adapter cannot be used.
   case adapter(String, RadioError)
   /// The gateway was started less than this time ago, or cannot be restarted here.
@@ -80,6 +82,7 @@ extension GatewayError: CustomStringConvertible {
     case .unknownQuestion: "no device asks this question: it was answered, or its time is over"
     case .unsuitableAnswer(let expected): "unsuitable answer: expected \(expected)"
     case .sequence(let step, let fault): "step \(step): \(fault)"
+    case .update(let fault): "\(fault)"
     case .adapter(let name, let error): "adapter \(name): \(error)"
     case .notRestarted(let time):
       "the gateway can be restarted by a request only once it has run for \(time)"

@@ -60,24 +60,12 @@ package struct GatewayIdentity: Equatable, Sendable {
     (self.address, self.instance) = (number, instance)
   }
 
-  /// Writes the file under another name first, so that it is whole or missing.
-  ///
   /// - Returns: 0, or the number of the error.
   private func write(_ path: String) -> Int32 {
     let text = JSON.object([
       ("address", .string(addressDigits)), ("instance", .string(instance)),
     ]).text
-    let octets = Array((text + "\n").utf8)
-    let temporary = path + ".new"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return errno }
-    let count = Glibc.write(descriptor, octets, octets.count)
-    var failure: Int32 = count == octets.count ? 0 : count < 0 ? errno : ENOSPC
-    if failure == 0, fsync(descriptor) != 0 { failure = errno }
-    close(descriptor)
-    if failure == 0, rename(temporary, path) != 0 { failure = errno }
-    if failure != 0 { unlink(temporary) }
-    return failure
+    return WholeFile.write(Array((text + "\n").utf8), to: path)
   }
 
   /// The content of /etc/machine-id; empty where there is none. Reads a file.

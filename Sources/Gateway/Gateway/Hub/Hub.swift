@@ -56,6 +56,7 @@ package actor Hub {
   var pairingWatchers: [UInt64: BatchQueue<PairingEvent>] = [:]
   /// Questions that wait for an answer, by their IDs.
   var questions: [String: OpenQuestion] = [:]
+  var updates = Updates()
   /// Whether scan responses are asked for, where the adapter can do without.
   package internal(set) var scansActively: Bool
   var parameters: [BluetoothAddress: PreferredConnectionParameters] = [:]
@@ -128,9 +129,13 @@ package actor Hub {
     for device in configuration.devices { add(device) }
     for name in configuration.adapters { keep(name) }
     let checking = Task(executorPreference: loop.tasks) { await self.checkStore() }
+    let resuming = Task(executorPreference: loop.tasks) { await self.resumeUpdates() }
     await untilCancelled()
     isRunning = false
     checking.cancel()
+    resuming.cancel()
+    for update in updates.plans.values { update.task?.cancel() }
+    for update in updates.plans.values { await update.task?.value }
     storeRecovery?.cancel()
     for task in sharing.values { task.cancel() }
     for task in sharing.values { await task.value }
@@ -143,6 +148,7 @@ package actor Hub {
     for queue in listeners.values { queue.end() }
     for watcher in slotWatchers.values { watcher.finish() }
     for watcher in pairingWatchers.values { watcher.end() }
+    for watcher in updates.watchers.values { watcher.end() }
   }
 
   private func untilCancelled() async {

@@ -170,7 +170,9 @@ extension MQTTFrontEnd {
       isComplete = isComplete && found != nil
     }
     if isComplete, fleet == nil, !session.isPassing {
-      let current = session.retainedTopics(names).union([names.status(of: device)])
+      let current = session.retainedTopics(names).union([
+        names.status(of: device), names.progress(of: device),
+      ])
       clear { session.owns($0, names, homeAssistant) && !current.contains($0) }
     }
     // A task keeps its memory as long as it is referred to.

@@ -118,6 +118,14 @@ extension MQTTFrontEnd {
       try await hub?.answer(question, of: name, given)
       return answer.done()
     }
+    if case .update(let plan) = request.action, let hub {
+      let (version, size) = try await hub.update(plan)
+      return answer.begun(version, size: size)
+    }
+    if case .cancelUpdate = request.action {
+      try await hub?.cancelUpdate(of: name)
+      return answer.done()
+    }
     let session = try session(name)
     let use = try await connected(session)
     switch (request.topic, request.action) {

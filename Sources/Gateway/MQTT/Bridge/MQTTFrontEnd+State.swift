@@ -12,6 +12,7 @@ extension MQTTFrontEnd {
     forwarding.forget()
     announceOwn()
     announcePresence()
+    publishUpdates()
     for session in sessions.values {
       for message in session.announced.values { publisher?.send(message) }
       if fleet == nil || session.use != nil { publishStatus(of: session) }

@@ -96,8 +96,7 @@ package actor MQTTFrontEnd: FrontEnd {
         prefix: settings.homeAssistantPrefix, names: names,
         owner: configuration.fleet ?? gateway, gateway: gateway,
         isFleet: configuration.fleet != nil, page: configuration.metrics?.page) : nil
-    let folder = configuration.state ?? getenv("STATE_DIRECTORY").map { String(cString: $0) }
-    queuePath = settings.queue ?? folder.map { "\($0)/queue.sqlite" }
+    queuePath = settings.queue ?? configuration.stateFolder.map { "\($0)/queue.sqlite" }
   }
   private let queuePath: String?
   private let presenceDevices: [PresenceConfiguration]
@@ -132,10 +131,12 @@ package actor MQTTFrontEnd: FrontEnd {
         for event in batch.elements { await self.tell(event) }
       }
     }
+    let updates = Task(executorPreference: loop.tasks) { await self.followUpdates(hub) }
     await refresh()
     let _: Void? = try? await loop.withLocalWaiter { (_: Waiter<Void, GatewayError>) in }
     hearing?.cancel()
     pairing.cancel()
+    updates.cancel()
     keeping.cancel()
     birthTimer?.cancel()
     ownTimer?.cancel()
@@ -211,17 +212,11 @@ package actor MQTTFrontEnd: FrontEnd {
   private func open(
     _ path: String
   ) async throws(StoreError) -> QueueFile.Content {
-    let loop = loop
-    let opened: Result<QueueFile.Content, StoreError>? =
-      await withCheckedContinuation { continuation in
-        Blocking.run(on: loop) {
-          Result { () throws(StoreError) in
-            try QueueFile(path: path).content()
-          }
-        } done: {
-          continuation.resume(returning: $0)
-        }
+    let opened = await Blocking.result(on: loop) {
+      Result { () throws(StoreError) in
+        try QueueFile(path: path).content()
       }
+    }
     // Without a thread.
     guard let opened else { throw .system("opened", path: path, errno: EAGAIN) }
     return try opened.get()

@@ -1,4 +1,5 @@
 import AttoEventLoop
+import AttoGateway
 import AttoStore
 
 /// The topics that have a retained message of this gateway's, also of its former runs, so that the gateway can

@@ -31,6 +31,11 @@ struct Answer {
   /// Requests that are under way.
   mutating func requests(_ list: [JSON]) { members.append(("requests", .array(list))) }
 
+  /// An update that has begun.
+  mutating func begun(_ version: String, size: Int) {
+    members += [("version", .string(version)), ("size", .integer(size))]
+  }
+
   mutating func cancelled(_ count: Int) { members.append(("cancelled", .integer(count))) }
 
   mutating func error(_ kind: FailureKind, _ message: String, _ more: [(String, JSON)] = []) {
@@ -52,10 +57,13 @@ extension GatewayError {
     case .device(let error), .sequence(_, .device(let error)): error.kind
     case .notConnected, .sequence(_, .notConnected), .released: .link
     case .connectTimeout, .sequence(_, .noValue), .sequence(_, .tooLong): .timeout
+    case .update(.unusable), .update(.wrongHash): .file
+    case .update(.tooManyPlans), .update(.tooManyDevices): .limit
+    case .update(.noThread): .system
     case .noFreeSlot, .tooManyDevices, .tooManyRequests, .notRestarted: .limit
     case .unknownDevice, .addressNotAllowed, .notHeard, .unknownCharacteristic, .unknownSequence,
       .unknownQuestion,
-      .unsuitableAnswer,
+      .unsuitableAnswer, .update,
       .sequence(_, .unknownCharacteristic):
       .usage
     case .adapter(_, let error): error.kind

@@ -28,6 +28,8 @@ struct Request: Equatable, Sendable {
     case restart
     case answer(PairingAnswer, question: String)
     case list
+    case update(UpdatePlan)
+    case cancelUpdate
     /// A request by its number, or all of the device.
     case cancel(number: Int?)
   }
@@ -115,6 +117,13 @@ struct Request: Equatable, Sendable {
       case "cancel": return .cancel(number: nil)
       default: throw Mistake("expected list, cancel or a JSON object")
       }
+    case .update(let device):
+      guard word != "cancel" else { return .cancelUpdate }
+      guard 1...255 ~= payload.count else {
+        throw Mistake("expected the name of a file, cancel or a JSON object")
+      }
+      return .update(UpdatePlan(file: word, devices: [device]))
+    case .updates: throw Mistake("expected a JSON object with the keys file and devices")
     case .restart:
       guard word == "restart" else { throw Mistake("expected restart") }
       return .restart
@@ -169,6 +178,8 @@ struct Request: Equatable, Sendable {
       guard object["cancel"] != nil else { return .list }
       return .cancel(number: try object.integer("cancel"))
     case .restart: throw Mistake("expected restart, found an object")
+    case .update(let device): return .update(try object.plan(for: [device]))
+    case .updates: return .update(try object.plan(for: nil))
     case .scan:
       try object.allow(["active"])
       guard let isActive = try object.bool("active") else {

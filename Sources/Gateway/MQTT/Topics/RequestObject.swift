@@ -98,6 +98,45 @@ struct RequestObject {
     return try Request.checked(octets)
   }
 
+  // MARK: - Updates
+
+  /// - Parameter devices: nil: the object has them.
+  func plan(for devices: [String]?) throws(Request.Mistake) -> UpdatePlan {
+    let keys = ["file", "sha256", "image", "onlyUpgrade", "start", "confirm"]
+    try allow(devices == nil ? keys + ["devices"] : keys)
+    guard let file = try string("file") else { throw Request.Mistake("expected the key file") }
+    let digits = try string("sha256")
+    if let digits, Hex.octets(digits.utf8)?.count != 32 {
+      throw Request.Mistake("sha256: expected 64 hexadecimal digits")
+    }
+    var plan = UpdatePlan(file: file, sha256: digits, devices: devices ?? [])
+    if devices == nil { plan.devices = try names("devices") }
+    if let number = try integer("image") {
+      guard 0...15 ~= number else {
+        throw Request.Mistake("image: expected a number from 0 to 15, found \(number)")
+      }
+      plan.image = number
+    }
+    plan.onlyUpgrade = try bool("onlyUpgrade") ?? plan.onlyUpgrade
+    plan.starts = try bool("start") ?? plan.starts
+    plan.confirms = try bool("confirm") ?? plan.confirms
+    return plan
+  }
+
+  private func names(_ key: String) throws(Request.Mistake) -> [String] {
+    guard let node = self[key], case .array(let nodes) = node.content else {
+      throw Request.Mistake("expected the key \(key), a list of names")
+    }
+    var names: [String] = []
+    for node in nodes {
+      guard case .string(let name) = node.content else {
+        throw Request.Mistake("\(key): expected a list of names, found \(node.found)")
+      }
+      names.append(name)
+    }
+    return names
+  }
+
   // MARK: - Steps
 
   func steps() throws(Request.Mistake) -> [SequenceStep] {

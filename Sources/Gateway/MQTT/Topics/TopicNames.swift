@@ -7,6 +7,7 @@ import AttoATT
 ///     PREFIX/GATEWAY/state                           retained; numbers for Home Assistant
 ///     PREFIX/GATEWAY/scan                            a request
 ///     PREFIX/GATEWAY/restart                         a request
+///     PREFIX/GATEWAY/update                          a request
 ///     PREFIX/GATEWAY/advertisement                   advertisements
 ///     PREFIX/GATEWAY/DEVICE/presence                 retained; of a device that is only heard
 ///     PREFIX/DEVICES/DEVICE/status                   retained
@@ -14,6 +15,8 @@ import AttoATT
 ///     PREFIX/DEVICES/DEVICE/requests                 a request: lists or cancels the others
 ///     PREFIX/DEVICES/DEVICE/pairing                  questions
 ///     PREFIX/DEVICES/DEVICE/passkey                  a request: the answer to a question
+///     PREFIX/DEVICES/DEVICE/update                   a request
+///     PREFIX/DEVICES/DEVICE/update/progress          retained
 ///     PREFIX/DEVICES/DEVICE/CHARACTERISTIC           values
 ///     PREFIX/DEVICES/DEVICE/CHARACTERISTIC/set       requests, also get and subscribe
 ///     .../answer                                     after a request: its answer
@@ -41,6 +44,7 @@ struct TopicNames: Equatable, Sendable {
   var claim: String { gateway + "/claim" }
   var scan: String { gateway + "/scan" }
   var restart: String { gateway + "/restart" }
+  var update: String { gateway + "/update" }
   var advertisement: String { gateway + "/advertisement" }
 
   func presence(of device: String) -> String { "\(gateway)/\(Self.level(device))/presence" }
@@ -49,6 +53,10 @@ struct TopicNames: Equatable, Sendable {
 
   func pairing(_ device: String) -> String { "\(devices)/\(Self.level(device))/pairing" }
 
+  func progress(of device: String) -> String {
+    "\(devices)/\(Self.level(device))/update/progress"
+  }
+
   func value(_ characteristic: String, of device: String) -> String {
     "\(devices)/\(Self.level(device))/\(Self.level(characteristic))"
   }
@@ -56,7 +64,8 @@ struct TopicNames: Equatable, Sendable {
   /// The filters of all requests.
   var requestFilters: [String] {
     [
-      scan, restart, devices + "/+/sequence", devices + "/+/passkey", devices + "/+/requests",
+      scan, restart, update, devices + "/+/sequence", devices + "/+/passkey",
+      devices + "/+/requests", devices + "/+/update",
       devices + "/+/+/set", devices + "/+/+/get", devices + "/+/+/subscribe",
     ]
   }
@@ -91,9 +100,11 @@ struct TopicNames: Equatable, Sendable {
 enum RequestTopic: Equatable, Sendable {
   case scan
   case restart
+  case updates
   case sequence(device: String)
   case passkey(device: String)
   case requests(device: String)
+  case update(device: String)
   case set(device: String, characteristic: String)
   case get(device: String, characteristic: String)
   case subscribe(device: String, characteristic: String)
@@ -106,6 +117,9 @@ enum RequestTopic: Equatable, Sendable {
     case names.restart:
       self = .restart
       return
+    case names.update:
+      self = .updates
+      return
     default: break
     }
     guard topic.hasPrefix(names.devices + "/") else { return nil }
@@ -115,6 +129,7 @@ enum RequestTopic: Equatable, Sendable {
     case 2 where levels[1] == "sequence": self = .sequence(device: levels[0])
     case 2 where levels[1] == "passkey": self = .passkey(device: levels[0])
     case 2 where levels[1] == "requests": self = .requests(device: levels[0])
+    case 2 where levels[1] == "update": self = .update(device: levels[0])
     case 3 where levels[2] == "set": self = .set(device: levels[0], characteristic: levels[1])
     case 3 where levels[2] == "get": self = .get(device: levels[0], characteristic: levels[1])
     case 3 where levels[2] == "subscribe":
@@ -125,9 +140,9 @@ enum RequestTopic: Equatable, Sendable {
 
   var device: String? {
     switch self {
-    case .scan, .restart: nil
-    case .sequence(let device), .passkey(let device), .requests(let device), .set(let device, _),
-      .get(let device, _), .subscribe(let device, _):
+    case .scan, .restart, .updates: nil
+    case .sequence(let device), .passkey(let device), .requests(let device),
+      .update(let device), .set(let device, _), .get(let device, _), .subscribe(let device, _):
       device
     }
   }

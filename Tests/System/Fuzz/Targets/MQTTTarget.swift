@@ -85,9 +85,11 @@ enum MQTTTarget {
     switch topic {
     case .scan: "scan"
     case .restart: "restart"
+    case .updates: "update"
     case .sequence(let device): "\(device)/sequence"
     case .passkey(let device): "\(device)/passkey"
     case .requests(let device): "\(device)/requests"
+    case .update(let device): "\(device)/update"
     case .set(let device, let characteristic): "\(device)/\(characteristic)/set"
     case .get(let device, let characteristic): "\(device)/\(characteristic)/get"
     case .subscribe(let device, let characteristic): "\(device)/\(characteristic)/subscribe"
@@ -100,6 +102,7 @@ enum MQTTTarget {
       case .write(let value, _): value.count <= Request.valueLimit
       case .control(let command, let control): isConfigured(command.effect, control)
       case .answer(.passkey(let digits), _): digits <= 999_999
+      case .update(let plan): 0...15 ~= plan.image
       case .steps(let steps):
         1...Request.stepLimit ~= steps.count
           && steps.allSatisfy { step in
