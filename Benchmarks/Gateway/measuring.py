@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import select
 import signal
 import socket
@@ -262,6 +263,40 @@ class Air:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Crowd:
+    """Advertisers of BTHome on an air, all in this process: the files that a radio of the virtual air has there."""
+
+    def __init__(self, air: "Air", count: int) -> None:
+        self.folder, self.lives = air.path / "air", []
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, count + 256)), hard))
+        self.digits = [f"d4c138{number:06x}" for number in range(count)]
+        for number, digits in enumerate(self.digits):
+            hidden = self.folder / f".{digits}.life"
+            os.mkfifo(hidden, 0o600)
+            self.lives.append(os.open(hidden, os.O_RDWR | os.O_NONBLOCK))
+            os.rename(hidden, self.folder / f"{digits}.life")
+            self.tell(number, 20)
+
+    def tell(self, number: int, temperature: float) -> None:
+        """The temperature in an advertisement, which is sent each second."""
+        data = b"\xd2\xfc\x40\x02" + round(temperature * 100).to_bytes(2, "little", signed=True) + b"\x03\x88\x13"
+        octets = bytes([2, 1, 6, len(data) + 1, 0x16]) + data
+        digits = self.digits[number]
+        hidden = self.folder / f".{digits}.adv"
+        hidden.write_text(f"atto-air 1\nprocess {os.getpid()}\nname \nconnectable 0\ninterval 1000000\nrssi -60\n"
+                          f"advertisement {octets.hex()}\nscan-response \n")
+        os.rename(hidden, self.folder / f"{digits}.adv")
+
+    @property
+    def addresses(self) -> list:
+        return [":".join(re.findall("..", digits.upper())) for digits in self.digits]
+
+    def close(self) -> None:
+        for life in self.lives:
+            os.close(life)
 
 
 def until(found, what: str):
