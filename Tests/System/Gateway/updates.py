@@ -157,6 +157,7 @@ def refused(bench: Bench) -> None:
     bench.logged("moon: the update with new.bin has failed")
     bench.logged("an update cannot go on: expected the name of a file")
     bench.until(lambda: not file.exists(), "nothing is left to do")
+    up.tally.check("atto/hall/moon/update/progress" not in retained(bench), "a device that is not configured")
     topic, all_topic = "atto/hall/lamp/update", "atto/hall/update"
     (bench.path / "secret").write_bytes(NEW)
     (up.firmware / "cut.bin").write_bytes(NEW[:-40])

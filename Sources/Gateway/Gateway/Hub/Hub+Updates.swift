@@ -239,7 +239,8 @@ extension Hub {
         if Task.isCancelled { throw GatewayError.cancelled }
         var reason = error
         if case GatewayError.device(let error) = error { reason = error }
-        let isGone = error as? GatewayError == .notConnected(device: name)
+        // A configuration that was read again may have replaced the device.
+        let isGone = [.notConnected(device: name), .released].contains(error as? GatewayError)
         let offset = updates.progress[name]?.offset ?? 0
         if offset > furthest { (attempts, furthest) = (Self.updateAttempts, offset) }
         attempts -= 1

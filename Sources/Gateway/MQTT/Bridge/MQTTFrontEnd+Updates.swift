@@ -17,6 +17,8 @@ extension MQTTFrontEnd {
   }
 
   private func publish(_ progress: UpdateProgress) {
+    // What is not configured any more has no topics.
+    guard sessions[progress.device] != nil else { return }
     var members: [(name: String, value: JSON)] = [
       ("state", .string(progress.stage.rawValue)), ("file", .string(progress.file)),
     ]
