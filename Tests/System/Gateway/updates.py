@@ -14,6 +14,7 @@ import signal
 import subprocess
 import threading
 
+import jinja2
 import mqtt
 from mcumgr import PROFILE, UPLOAD, Device, Radio, image
 from mqtt import SEED, Bench, counting, numbers, retained, state
@@ -70,6 +71,12 @@ class Updating:
                 waiting.discard(message.topic.split("/")[2])
             return not waiting
         self.listener.until(comes, "links to all devices")
+        self.listens()
+
+    def listens(self) -> None:
+        """Waits until the gateway has subscribed to requests, after which it says that it is there."""
+        self.bench.until(
+            lambda: retained(self.bench).get("atto/hall/status", {}).get("state") == "online", "the gateway is there")
 
     def refused(self, topic: str, payload, kind: str, *parts: str) -> None:
         text = payload if isinstance(payload, str) else json.dumps(payload)
@@ -272,5 +279,38 @@ def cancelled(bench: Bench) -> None:
     tally.equal((up.ends("lamp")["state"], device.slots), ("uploaded", [OLD, NEW]), "again")
 
 
+def offered(bench: Bench) -> None:
+    """An image in the configuration: Home Assistant knows both versions, and installs it."""
+    up = Updating(bench, "lamp")
+    tally, listener, device = up.tally, up.listener, up.devices["lamp"]
+    configured = [{"name": "lamp", "match": {"localName": "lamp"}, "firmware": "new.bin"}]
+    up.bench.gateway(broker={"homeAssistant": True}, others={"firmware": str(up.firmware), "devices": configured})
+    announcement, progress = "homeassistant/update/atto_hall_lamp/firmware/config", "atto/hall/lamp/update/progress"
+    kept = bench.until(lambda: {announcement, progress} <= set(kept := retained(bench)) and kept, "the entity")
+    entity, idle = kept[announcement], kept[progress]
+    tally.equal((entity["state_topic"], entity["command_topic"]),
+                ("atto/hall/lamp/update/progress", "atto/hall/lamp/update"), "its topics")
+    tally.equal([idle.get(key) for key in ("state", "file", "version", "installed")],
+                ["idle", "new.bin", "1.1.0", "1.0.0"], "before the update")
+    up.listens()
+    listener.client.publish(entity["command_topic"], entity["payload_install"], qos=1)
+    shown = []
+
+    def ends(progress: dict) -> bool:
+        shown.append(home_assistant(entity, progress))
+        return progress["state"] == "updated"
+    last = up.progress("lamp", ends)
+    tally.equal((last["installed"], device.slots), ("1.1.0", [NEW, OLD]), "after the update")
+    done = {"latest_version": "1.1.0", "installed_version": "1.1.0", "in_progress": False, "update_percentage": None}
+    tally.equal(shown[-1], done, "what Home Assistant shows at the end")
+    tally.check(any(one == done | {"installed_version": "1.0.0", "in_progress": True, "update_percentage": 50}
+                    for one in shown), "what it shows meanwhile", shown)
+
+
+def home_assistant(entity: dict, progress: dict) -> dict:
+    """What Home Assistant's template makes of a progress."""
+    return json.loads(jinja2.Environment().from_string(entity["value_template"]).render(value_json=progress))
+
+
 def main(programs: pathlib.Path, names: list) -> tuple:
-    return mqtt.main(programs, names, "updates", [one, refused, killed, staged, cancelled])
+    return mqtt.main(programs, names, "updates", [one, offered, refused, killed, staged, cancelled])

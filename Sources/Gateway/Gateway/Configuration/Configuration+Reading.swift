@@ -91,6 +91,12 @@ extension Configuration {
           field.path / "match", expected: "another device than \"\(other.name)\"",
           found: "the same")
       }
+      guard device.firmware == nil || firmware != nil else {
+        throw ProfileError(
+          field.path / "firmware",
+          expected: "the key \"firmware\" of the gateway too: the folder of the images",
+          found: "none")
+      }
       devices.append(device)
     }
     if let field = object["sensors"] {

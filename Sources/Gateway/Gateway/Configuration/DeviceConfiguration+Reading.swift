@@ -6,7 +6,7 @@ import AttoText
 extension DeviceConfiguration {
   static let keys = [
     "name", "match", "security", "passkey", "hold", "subscribe", "read", "characteristics",
-    "sequences", "controls",
+    "sequences", "controls", "firmware",
   ]
   /// Characteristics in one list.
   static let characteristicLimit = 256
@@ -21,6 +21,7 @@ extension DeviceConfiguration {
         object.required("match", "how the device is recognised")))
     if let field = object["security"] { security = try field.securityLevel }
     if let number = try object["passkey"]?.integer(0...999_999) { passkey = UInt32(number) }
+    firmware = try object["firmware"]?.text(limit: 255)
     isHeld = try object["hold"]?.bool ?? true
     for (key, field) in try object["characteristics"]?.entries(
       upTo: Self.characteristicLimit) ?? []

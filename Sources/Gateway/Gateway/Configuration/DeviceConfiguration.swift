@@ -21,6 +21,8 @@ package struct DeviceConfiguration: Equatable, Sendable {
   package var characteristics: [NamedCharacteristic] = []
   /// Sequences by name.
   package var sequences: [String: [SequenceStep]] = [:]
+  /// The image that the device is to run, in ``Configuration/firmware``; nil: nobody has said.
+  package var firmware: String?
   /// What people control.
   package var controls: [ControlConfiguration] = []
 

@@ -95,6 +95,35 @@ extension Hub {
     keepPlans()
   }
 
+  /// Looks which firmware a device runs that is to have an image of the configuration, and which version that is.
+  package func examineFirmware(of name: String) async {
+    guard let folder = configuration.firmware, let device = named[name],
+      let file = device.here({ $0.configuration?.firmware })
+    else { return }
+    let plan = UpdatePlan(file: file, devices: [name])
+    var found = UpdateProgress(device: name, file: file)
+    found.stage = .idle
+    do throws(UpdateFault) {
+      let image = try await read(plan, in: folder)
+      (found.version, found.size) = (image.version.description, image.octets.count)
+    } catch {
+      found.problem = "\(error)"
+    }
+    do {
+      let use = device.here { $0.use(as: "update", isPassive: true) }
+      let client = SMPClient(try await DeviceCarrier(use, within: .zero))
+      found.installed = try await client.slots(of: plan.image).first(where: \.isActive)?.version
+    } catch {
+      if Task.isCancelled { return }
+      found.problem = found.problem ?? "\(error)"
+    }
+    // An update knows better, also one that has ended.
+    guard
+      updates.progress[name].map({ $0.stage == .idle || $0.file != file && $0.stage.isEnd }) ?? true
+    else { return }
+    tell(found)
+  }
+
   /// The last news of each device, in order of names.
   package var updateProgress: [UpdateProgress] {
     updates.progress.sorted { $0.key < $1.key }.map(\.value)

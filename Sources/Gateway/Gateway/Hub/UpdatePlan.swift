@@ -57,6 +57,8 @@ extension FirmwareImage {
 /// How far the update of one device is.
 package struct UpdateProgress: Equatable, Sendable {
   package enum Stage: String, Sendable {
+    /// Nobody has asked for an update: ``version`` is that of the image in the configuration.
+    case idle
     /// Other devices of the plan come first.
     case waiting
     case connecting
@@ -76,7 +78,7 @@ package struct UpdateProgress: Equatable, Sendable {
     package var isEnd: Bool {
       switch self {
       case .waiting, .connecting, .uploading, .starting: false
-      case .uploaded, .tested, .updated, .failed, .cancelled: true
+      case .idle, .uploaded, .tested, .updated, .failed, .cancelled: true
       }
     }
   }

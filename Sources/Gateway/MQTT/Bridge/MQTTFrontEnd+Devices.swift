@@ -169,7 +169,8 @@ extension MQTTFrontEnd {
       if Task.isCancelled { return }
       isComplete = isComplete && found != nil
     }
-    if isComplete, fleet == nil, !session.isPassing {
+    await hub?.examineFirmware(of: device)
+    if isComplete, !Task.isCancelled, fleet == nil, !session.isPassing {
       let current = session.retainedTopics(names).union([
         names.status(of: device), names.progress(of: device),
       ])
@@ -257,6 +258,8 @@ extension MQTTFrontEnd {
   private func announceState(of session: DeviceSession) {
     guard let homeAssistant else { return }
     announce(homeAssistant.state(of: session.name, session.about), session)
+    guard fleet == nil, let file = session.configuration.firmware else { return }
+    announce([homeAssistant.firmware(of: session.name, file: file, session.about)], session)
   }
 
   /// Reads what Home Assistant shows of a device, once.
