@@ -493,10 +493,12 @@ def intervals(b):
 @test("bench: a single value has no interval")
 def single(b):
     profile = {"services": [{"uuid": "180D", "characteristics": [
-        {"uuid": "2A37", "properties": ["notify"], "value": "hex:0048",
-         "behaviour": {"notifyEveryMilliseconds": 400}}]}]}
-    _, at = b.serve(profile)
-    ended = b.run("bench", at, "--test", "notify", "--for", 0.6, "--warm-up", 0)
+        {"uuid": "2A37", "properties": ["notify"], "value": "hex:0048"}]}]}
+    server, at = b.serve(profile, "--control", "--json", input=True)
+    running = b.start("bench", at, "--test", "notify", "--for", 2, "--warm-up", 0)
+    server.line('"notify":true')
+    server.say("notify 0x0012 0048")
+    ended = running.end()
     equal(ended.code, 4)
     contains(ended.err, "the peer sent only one value of 0x")
 

@@ -103,7 +103,7 @@ def register(name, words, dialogue):
     def exchanged(b):
         answer = script(("02b900", "03b900"), *dialogue)
         peer = b.peer(answer)
-        b.run(words[0], peer.endpoint, *words[1:], "--timeout", "0.2", "--mtu", "185")
+        b.run(words[0], peer.endpoint, *words[1:], "--timeout", "10", "--mtu", "185")
         heard = peer.heard()
         equal(heard[0], "02b900")
         equal(len([pdu for pdu in heard if pdu[:2] == "02"]), 1, "exchanges")
