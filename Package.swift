@@ -134,7 +134,8 @@ let package = Package(
       path: "Sources/Formats/Formats", swiftSettings: common),
     // Sensor readings in advertisements.
     .target(
-      name: "AttoSensors", dependencies: ["AttoATT", "AttoGATT", "AttoLinks", "AttoRadio"],
+      name: "AttoSensors",
+      dependencies: ["AttoATT", "AttoGATT", "AttoLinks", "AttoRadio", "AttoText"],
       path: "Sources/Formats/Sensors", swiftSettings: common),
     .target(
       name: "CAttoTables", path: "Sources/Formats/CTables",

@@ -1,10 +1,12 @@
+import AttoText
+
 /// Govee thermometers, hygrometers and probes, and sensors of presence and of events.
 enum Govee {
   static func decode(_ device: SensorDevice) -> SensorAdvertisement? {
     for manufacturer in device.data.manufacturerData where manufacturer.company != 0x004C {
       var data = manufacturer.data
       // Some models append a beacon of Apple's format.
-      if data.count > 25, data.contains(intelliRocks) { data.removeLast(25) }
+      if data.count > 25, data.hasPart(intelliRocks) { data.removeLast(25) }
       if data.count == eventLength {
         if let event = decodeEvent(device, Octets(data)) { return event }
         continue

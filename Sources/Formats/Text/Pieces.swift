@@ -30,3 +30,10 @@ extension StringProtocol {
     return parts
   }
 }
+
+extension Collection where Element: Equatable {
+  /// Whether the elements of a part follow each other somewhere in here.
+  package func hasPart(_ part: some Collection<Element>) -> Bool {
+    part.isEmpty || indices.contains { self[$0...].starts(with: part) }
+  }
+}

@@ -1,4 +1,5 @@
 import AttoFormats
+import AttoText
 
 extension Configuration.MQTT {
   static let keys = [
@@ -114,7 +115,7 @@ extension ProfileField {
     get throws(ProfileError) {
       let file = try readableFile
       let text = String(decoding: try Self.bytes(ofFile: file, waits: false), as: UTF8.self)
-      guard text.contains("CERTIFICATE-----") else {
+      guard text.utf8.hasPart("CERTIFICATE-----".utf8) else {
         throw ProfileError(
           path, expected: "a file with certificates in PEM", found: "none in \(file)")
       }

@@ -250,9 +250,10 @@ package actor MQTTFrontEnd: FrontEnd {
   func begin() {
     lastNameFault = nil
     log(.notice, "mqtt: connected to \(publisher?.broker.map { "\($0)" } ?? "the broker")")
-    publisher?.begin()
+    // Before the first value: who sees one may ask.
     publisher?.subscribe(names.requestFilters)
     if let homeAssistant { publisher?.subscribe([homeAssistant.birthTopic]) }
+    publisher?.begin()
     publish(names.status, gatewayStatus("online"))
     publishState()
     for question in hub?.assumeIsolated({ $0.openQuestions }) ?? [] { tell(.asked(question)) }
