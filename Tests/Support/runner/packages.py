@@ -38,9 +38,10 @@ def cross_compiler(architecture: str, triple: str) -> list:
     """The compiler of another processor and its C library, unless it is this machine's own."""
     if platform.machine() == {"arm64": "aarch64", "armhf": "armv7l", "riscv64": "riscv64"}[architecture]:
         return []
+    steps = ["embedded --all", *["arm64"][:architecture == "arm64"]]
     return [
-        (f"gcc-{triple}", command(f"{triple}-gcc"), ["embedded --all"]),
-        (f"libc6-dev-{architecture}-cross", file(f"/usr/{triple}/include/stdio.h"), ["embedded --all"]),
+        (f"gcc-{triple}", command(f"{triple}-gcc"), steps),
+        (f"libc6-dev-{architecture}-cross", file(f"/usr/{triple}/include/stdio.h"), steps),
     ]
 
 

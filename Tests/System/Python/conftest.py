@@ -12,7 +12,7 @@ import atto
 FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "Fixtures"
 HEART_RATE = FIXTURES / "heart-rate.json"
 # Seconds until something counts as hanging.
-PATIENCE = 60
+PATIENCE = 300
 
 
 def value(uuid, *properties, **more):
