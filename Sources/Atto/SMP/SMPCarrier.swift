@@ -6,8 +6,8 @@ import AttoGATT
 /// Carries the octets of messages to a device and back. One task uses it.
 package protocol SMPCarrier {
   var loop: Loop { get }
-  /// The octets that one value to the device may have.
-  nonisolated(nonsending) var valueLimit: Int { get async throws }
+  /// The ATT_MTU now.
+  nonisolated(nonsending) var mtu: Int { get async throws }
   nonisolated(nonsending) func send(_ value: [UInt8]) async throws
   /// The next value from the device; nil if none arrives in this time. After an error or nil, each
   /// further call ends the same way.
@@ -35,9 +35,7 @@ package final class ConnectionCarrier: SMPCarrier {
     incoming = Incoming(try await connection.subscribe(to: characteristic), on: connection.loop)
   }
 
-  package nonisolated(nonsending) var valueLimit: Int {
-    get async throws { min(try await connection.mtu - 3, 512) }
-  }
+  package nonisolated(nonsending) var mtu: Int { get async throws { try await connection.mtu } }
 
   package nonisolated(nonsending) func send(_ value: [UInt8]) async throws {
     try await connection.writeWithoutResponse(value, to: handle)

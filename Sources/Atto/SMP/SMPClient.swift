@@ -36,6 +36,11 @@ package final class SMPClient {
 
   package init(_ carrier: any SMPCarrier) { self.carrier = carrier }
 
+  /// The octets that one value to the device may have.
+  private nonisolated(nonsending) var valueLimit: Int {
+    get async throws { min(try await carrier.mtu - 3, 512) }
+  }
+
   /// Sends a request and waits for its response.
   ///
   /// - Throws: `SMPRefusal`, ``Fault``, and what the carrier throws.
@@ -52,7 +57,7 @@ package final class SMPClient {
   /// The longest message that the device takes, and how many may wait in it: as it says, or what
   /// one value can hold.
   package nonisolated(nonsending) func limits() async throws -> (message: Int, window: Int) {
-    let single = try await carrier.valueLimit
+    let single = try await valueLimit
     do {
       let answer = try await request(.read, .parameters)
       guard let size = answer["buf_size"]?.integer, let count = answer["buf_count"]?.integer else {
@@ -89,7 +94,7 @@ package final class SMPClient {
   ) async throws -> UInt8 {
     defer { sequence &+= 1 }
     var rest = SMPMessage(operation, command, sequence: sequence, body).encoded[...]
-    let part = try await carrier.valueLimit
+    let part = try await valueLimit
     while !rest.isEmpty {
       try await carrier.send(Array(rest.prefix(part)))
       rest = rest.dropFirst(part)

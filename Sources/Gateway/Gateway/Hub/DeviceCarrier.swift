@@ -8,7 +8,7 @@ final class DeviceCarrier: SMPCarrier {
   private let use: DeviceUse
   private let handle: AttributeHandle
   private var waiting: [[UInt8]] = []
-  let valueLimit: Int
+  let mtu: Int
   var loop: Loop { use.device.loop }
 
   /// Waits for a link and subscribes to the characteristic.
@@ -16,7 +16,7 @@ final class DeviceCarrier: SMPCarrier {
   /// - Throws: `SMPClient.Fault.noService`, and what the use throws.
   nonisolated(nonsending) init(_ use: DeviceUse, within time: Duration) async throws {
     self.use = use
-    valueLimit = min(try await use.connected(within: time) - 3, 512)
+    mtu = try await use.connected(within: time)
     do throws(GatewayError) {
       handle = try await use.characteristic(.uuid(SMPClient.characteristic, service: nil))
         .valueHandle
