@@ -191,11 +191,13 @@ class Radio:
             while len(octets) >= 8 and len(octets) >= (length := 8 + int.from_bytes(octets[2:4], "big")):
                 request, octets = octets[:length], octets[length:]
                 answer = self.device.answer(request)
+                # Of this link: the program may be at the next one already.
+                ends = f"disconnect {event['client']}"
                 if answer is None:
-                    self.say("disconnect")
+                    self.say(ends)
                     octets = b""
                     break
                 for start in range(0, len(answer), self.room):
                     self.say(f"notify {event['handle']} {answer[start:start + self.room].hex()}")
                 if self.device.was_reset:
-                    self.say("disconnect")
+                    self.say(ends)

@@ -53,7 +53,7 @@ SKIPPING = ["commands", "test"]
 # run or only with --all.
 PACKAGES = [
     ("libbluetooth-dev", file("/usr/include/bluetooth/bluetooth.h"), ["abi"]),
-    ("binutils", command("readelf"), ["libraries", "leaks", "embedded", "bindings", "package", "arm64"]),
+    ("binutils", command("readelf"), ["libraries", "regex", "leaks", "embedded", "bindings", "package", "arm64"]),
     ("gcc", command("gcc"), ["embedded", "bindings", "package"]),
     ("g++", command("g++"), ["release"]),
     ("git", command("git"), ["architecture", "dependents", "changes", "environments"]),

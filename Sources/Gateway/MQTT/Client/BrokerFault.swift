@@ -1,4 +1,5 @@
 import AttoGateway
+import AttoText
 
 /// Why there is no connection to a broker.
 enum BrokerFault: Error, Equatable, Sendable {
@@ -42,7 +43,7 @@ enum BrokerFault: Error, Equatable, Sendable {
   }
 
   private static func tlsHint(_ broker: Configuration.MQTT.Broker, _ text: String) -> String? {
-    broker.usesTLS ? tlsHints.first { text.contains($0.words) }?.hint : nil
+    broker.usesTLS ? tlsHints.first { text.utf8.hasPart($0.words.utf8) }?.hint : nil
   }
 
   private static let authority = "set \"caFile\" to the certificate of the broker's authority"

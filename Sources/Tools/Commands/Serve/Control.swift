@@ -16,8 +16,8 @@ struct Control: Sendable {
   }
 
   private static let commands =
-    "set HANDLE HEX, notify HANDLE HEX [to CLIENT], indicate HANDLE HEX [to CLIENT], disconnect,"
-    + " add PROFILE.json or remove HANDLE"
+    "set HANDLE HEX, notify HANDLE HEX [to CLIENT], indicate HANDLE HEX [to CLIENT],"
+    + " disconnect [CLIENT], add PROFILE.json or remove HANDLE"
 
   /// Indications that may be unconfirmed while further lines run.
   static let indicationLimit = 64
@@ -80,8 +80,12 @@ struct Control: Sendable {
         indicated(delivered, message),
         ["clients": delivered.count, "failures": delivered.failures])
     case "disconnect":
-      guard words.isEmpty else { throw UsageError("disconnect takes no argument") }
-      server.disconnect()
+      guard words.count <= 1 else { throw UsageError("disconnect takes the number of one client") }
+      if let word = words.first {
+        server.disconnect(try await client(word))
+      } else {
+        server.disconnect()
+      }
     case "add":
       let path = line.drop { $0.isWhitespace }.dropFirst(verb.count)
       try await add(Self.trimmed(path), report)
@@ -129,14 +133,23 @@ struct Control: Sendable {
         "clients cannot subscribe to \(handle): it has no Client Characteristic Configuration")
     }
     guard end < words.endIndex else { return Message(handle: handle, value: value, client: nil) }
-    guard words.count == end + 2, let number = UInt32(words[end + 1]) else {
+    guard words.count == end + 2 else {
       throw UsageError("invalid client: expected \"to\" and its number at the end of the line")
+    }
+    return Message(handle: handle, value: value, client: try await client(words[end + 1]))
+  }
+
+  /// Reads the number of a client that is connected.
+  private func client(_ word: String) async throws -> ClientID {
+    guard let number = UInt32(word) else {
+      let shown = String(word.prefix(40)).debugDescription
+      throw UsageError("invalid client \(shown): expected its number")
     }
     let client = ClientID(rawValue: number)
     guard try await server.clients.contains(client) else {
       throw UsageError("client \(number) is not connected")
     }
-    return Message(handle: handle, value: value, client: client)
+    return client
   }
 
   private func counted(_ delivered: Delivered, _ message: Message) -> String {

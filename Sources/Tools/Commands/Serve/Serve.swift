@@ -66,11 +66,11 @@ package enum ServeCommand: Command {
         set HANDLE HEX                   change a value
         notify HANDLE HEX [to CLIENT]    notify the subscribed clients
         indicate HANDLE HEX [to CLIENT]  indicate to the subscribed clients
-        disconnect                       close the links to all clients
+        disconnect [CLIENT]              close the links to all clients, or to one
         add PROFILE.json                 add the services of another profile
         remove HANDLE                    remove the service at HANDLE
 
-      CLIENT is the number of a client, as printed: only this client gets the value.
+      CLIENT is the number of a client, as printed: only this client gets the value, or loses its link.
       A line that fails is reported on standard error, with --json as an object.
       """,
     options: [
