@@ -29,8 +29,8 @@ package struct SensorDecoder: Sendable {
   }
 
   private static let formats: [@Sendable (SensorDevice) -> SensorAdvertisement?] = [
-    BTHome.decode, Xiaomi.decode, Ruuvi.decode, ThermoPro.decode, Inkbird.decode, OralB.decode,
-    Govee.decode, Eddystone.decode, IBeacon.decode,
+    BTHome.decode, Xiaomi.decode, MiScale.decode, HHCC.decode, Ruuvi.decode, ThermoPro.decode,
+    Inkbird.decode, OralB.decode, Govee.decode, Eddystone.decode, IBeacon.decode,
   ]
 }
 

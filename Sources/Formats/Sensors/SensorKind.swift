@@ -57,7 +57,8 @@ package struct SensorKind: Hashable, Sendable {
   private static let names = [
     "co2": "CO₂", "voc": "Volatile organic compounds", "vocIndex": "VOC index",
     "noxIndex": "NOx index", "pm1": "PM1", "pm25": "PM2.5", "pm4": "PM4", "pm10": "PM10",
-    "keyID": "Key ID", "uvIndex": "UV index", "uuid": "UUID", "url": "URL",
+    "keyID": "Key ID", "profileID": "Profile ID",
+    "uvIndex": "UV index", "uuid": "UUID", "url": "URL",
     "massPounds": "Mass", "distanceMetres": "Distance", "volumeMillilitres": "Volume",
     "powerOn": "Power", "batteryLow": "Battery", "gasVolume": "Gas",
   ]
@@ -96,12 +97,19 @@ package struct SensorKind: Hashable, Sendable {
     distance mm distance
     distanceMetres m distance
     duration s duration
+    durationCleared min duration
+    durationDetected min duration
     formaldehyde mg/m³ -
     gyroscope °/s -
+    heartRate bpm -
     humidity % humidity
     illuminance lx illuminance
+    impedance Ω -
+    impedanceHigh Ω -
+    impedanceLow Ω -
     lightLevel - -
     mass kg weight
+    massNonStabilized kg weight
     massPounds lb weight
     moisture % moisture
     noxIndex - -
@@ -111,8 +119,11 @@ package struct SensorKind: Hashable, Sendable {
     pm10 µg/m³ pm10
     power W power
     pressure hPa atmospheric_pressure
+    pressureNotPresentDuration s duration
+    pressurePresentDuration s duration
     rotation ° -
     rotationalSpeed rpm -
+    score - -
     sectorTimer s duration
     sectors - -
     settingsRevision - -
@@ -137,6 +148,8 @@ package struct SensorKind: Hashable, Sendable {
     water L water
     state
     antilock - -
+    armed - -
+    asleep - -
     batteryCharging - battery_charging
     batteryLow - battery
     brushing - running
@@ -146,11 +159,14 @@ package struct SensorKind: Hashable, Sendable {
     connectivity - connectivity
     door - door
     doorLeftOpen - problem
+    doorStuck - problem
+    fingerprint - -
     forciblyRemoved - tamper
     garageDoor - garage_door
     gas - gas
     generic - -
     heat - heat
+    knockOnTheDoor - -
     light - light
     lock - lock
     motion - motion
@@ -161,24 +177,29 @@ package struct SensorKind: Hashable, Sendable {
     powerOn - power
     presence - presence
     problem - problem
+    pryTheDoor - tamper
     running - running
     safety - safety
     smoke - smoke
     sound - sound
+    stabilized - -
     tamper - tamper
     toothbrush - running
     vibration - vibration
+    wearing - -
     wetness - moisture
     window - window
     text
     brushingMode - -
     brushingPressure - -
     brushingState - -
+    chargingState - -
     identifier - -
     keyID - -
     lockMethod - -
     major - -
     minor - -
+    profileID - -
     raw - -
     sector - -
     text - -
@@ -189,6 +210,7 @@ package struct SensorKind: Hashable, Sendable {
     command - -
     cube - -
     dimmer - -
+    fingerprintResult - -
     lockAction - -
     lockError - -
     motionDetected - motion

@@ -139,6 +139,7 @@ extension Xiaomi {
     case "motionDetected": ["motion", "motion_detected"]
     case "vibrationDetected": ["vibration"]
     case "cube": ["rotate_left", "rotate_right"]
+    case "fingerprintResult": fingerprints
     case "lockAction": lockActions.values.map(\.name)
     case "lockError": Array(lockErrors.values)
     default: []

@@ -19,7 +19,7 @@ extension Xiaomi {
     result.add("lockMethod", .text(method))
   }
 
-  private static func keyText(_ key: UInt32) -> String {
+  static func keyText(_ key: UInt32) -> String {
     switch key {
     case 0: return "administrator"
     case 0xFFFF_FFFF: return "unknown operator"

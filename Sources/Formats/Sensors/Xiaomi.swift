@@ -1,4 +1,6 @@
-/// Xiaomi's MiBeacon, versions 2 to 5: measurements, states, buttons and locks. Versions 4 and 5
+import Glibc
+
+/// Xiaomi's MiBeacon, versions 2 to 5: measurements, states, buttons, locks and scales. Versions 4 and 5
 /// are decrypted; encrypted ones of version 2 and 3 (remote controls) are not.
 enum Xiaomi {
   static func decode(_ device: SensorDevice) -> SensorAdvertisement? {
@@ -17,8 +19,10 @@ enum Xiaomi {
       position += 6
     }
     if control & 0x20 != 0 { position += data[position] & 0x20 == 0 ? 1 : 2 }
-    // Without objects there is nothing to read.
-    guard control & 0x40 != 0 else { return result }
+    guard control & 0x40 != 0 else {
+      if MiScale.withIdle.contains(model ?? "") { result.add("stabilized", .state(false)) }
+      return result
+    }
     var payload = Octets(data.part(position))
     result.isEncrypted = control & 0x08 != 0
     if result.isEncrypted {
@@ -77,11 +81,14 @@ enum Xiaomi {
       if size == 0 || size == data.count { result.add(fields, of: data) }
       return
     }
-    if addButtons(type, data, model, to: &result) { return }
+    if addButtons(type, data, model, to: &result) || addDoors(type, data, model, to: &result)
+      || MiScale.add(type, data, to: &result)
+    {
+      return
+    }
     switch (type, data.count) {
     case (0x0003, 1...):
       result.add("motionDetected", .event("motion_detected", detail: nil))
-    case (0x000B, 9): addLock(data, model, to: &result)
     case (0x000A, 2):
       if data.signed(0, 2) != 0 { result.add("temperature", Double(data.signed(0, 2)) / 100) }
     case (0x000F, 3):
@@ -89,8 +96,13 @@ enum Xiaomi {
       result.add("motion", .state(true))
       if ["MJYD02YL", "RTCGQ02LM"].contains(model) { result.add("light", .state(light >= 100)) }
       if model == "CGPR1" { result.add("illuminance", Double(light)) }
-    case (0x0010, 1...): result.add("toothbrush", .state(data[0] == 0))
-    case (0x3003, 1...) where data[0] < 2: result.add("toothbrush", .state(data[0] == 0))
+    case (0x0010, 1...):
+      result.add("toothbrush", .state(data[0] == 0))
+      if data.count > 1 { result.add(data[0] == 0 ? "count" : "score", Double(data[1])) }
+    case (0x2000, 5): addBodyTemperature(data, to: &result)
+    case (0x3003, 1...):
+      if data[0] < 2 { result.add("toothbrush", .state(data[0] == 0)) }
+      if data.count == 6 { result.add("score", Double(data[5])) }
     case (0x1006, 2):
       // Two models report whole percents in tenths, with jumps between them.
       let tenths = Double(data.unsigned(0, 2)) / 10
@@ -107,6 +119,11 @@ enum Xiaomi {
     case (0x4804, 1...) where 1...2 ~= data[0], (0x4A12, 1...) where 1...2 ~= data[0]:
       addOpening(data[0] == 1, leftOpen: data[0] == 2 ? false : nil, to: &result)
       if data[0] == 2 { result.add("forciblyRemoved", .state(false)) }
+    case (0x4A0F, 1...) where data[0] == 1:
+      result.add("opening", .state(true))
+      result.add("forciblyRemoved", .state(true))
+    case (0x4A68, 1) where model == "SJWS02LM" && data[0] < 4:
+      result.add("wetness", data[0] < 2 ? "Bottom" : "Top", .state(data[0] & 1 == 0))
     case (0x4A1A, 1...) where data[0] == 1: addOpening(true, leftOpen: true, to: &result)
     case (0x480C, 1) where data[0] < 2: result.add("opening", .state(data[0] == 0))
     case (0x101B, 1...): result.add("motion", .state(false))
@@ -122,8 +139,25 @@ enum Xiaomi {
     case (0x487B, 1) where model == "SJWS02LM": result.add("wetness", "Top", .state(data[0] > 0))
     case (0x484E, 1...):
       result.add("occupancy", .state(model == "XMOSB01XS" ? data[0] == 1 : data[0] > 0))
+    case (0x5413, 1...) where model == "ES5BB":
+      result.add("occupancy", "CloseRange", .state(data[0] > 0))
+    case (0x5422, 1):
+      let states = ["Charging", "Not Charging", "Full"]
+      result.add("chargingState", .text(data[0] < 3 ? states[Int(data[0])] : "Unknown"))
+    case (0x5810, 1): result.add("asleep", .state(data[0] != 1))
+    case (0x6461, 1): result.add("wearing", .state(data[0] != 1))
     default: break
     }
+  }
+
+  /// A thermometer on the skin measures at two places; this is the maker's approximation, from 36.5
+  /// to 37.8 °C.
+  private static func addBodyTemperature(_ data: Octets, to result: inout SensorAdvertisement) {
+    let (first, second) = (Double(data.signed(0, 2)) / 100, Double(data.signed(2, 2)) / 100)
+    result.add(
+      "temperature",
+      3.71934e-11 * exp(0.69314 * first) - 1.02801e-8 * exp(0.53871 * second) + 36.413)
+    result.add("battery", Double(data[4]))
   }
 
   /// The number with the digits that 4 octets have: 21.8 rather than 21.799999.

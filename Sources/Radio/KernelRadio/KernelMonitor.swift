@@ -18,6 +18,10 @@ import AttoRadio
 /// since bluetoothd compares them itself. A controller with it reports only what matches
 /// ``MonitorPattern/all``.
 ///
+/// MGMT_OP_ADD_ADV_PATTERNS_MONITOR_RSSI (0x0056) gives such a controller thresholds of the strength too.
+/// It is not used: the scans of a process share one monitor, and ``ScanOptions/minimumRSSI`` of each is
+/// compared here in any case, since other controllers and the kernel ignore the thresholds.
+///
 /// A monitor stays when the process that has registered it was killed. The kernel does not tell whose it
 /// is. So a process that has one binds an abstract Unix socket with the monitor's handle in its name,
 /// which ends with the process, and a scan that begins removes monitors of which nobody has the name:

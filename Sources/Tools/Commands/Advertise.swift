@@ -19,11 +19,17 @@ package enum AdvertiseCommand: Command {
     "manufacturer", "COMPANY:HEX", "Manufacturer data, such as 0059:0102.",
     expected: "COMPANY:HEX such as 0059:0102"
   ) { text in
-    let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
-    guard parts.count == 2, let company = UInt16(parts[0], radix: 16),
-      let data = try? octets(argument: parts[1])
-    else { return AdvertisingData.ManufacturerData?.none }
-    return AdvertisingData.ManufacturerData(company: company, data)
+    pair(text).flatMap { name, octets in
+      UInt16(name, radix: 16).map { AdvertisingData.ManufacturerData(company: $0, octets) }
+    }
+  }
+  private static let serviceData = Option.list(
+    "service-data", "UUID:HEX", "Service data, such as FCD2:4002CA09.",
+    expected: "UUID:HEX such as FCD2:4002CA09"
+  ) { text in
+    pair(text).flatMap { name, octets in
+      BluetoothUUID(name).map { AdvertisingData.ServiceData($0, octets) }
+    }
   }
   private static let interval = Option.integer(
     "interval", "MILLISECONDS", in: 20...10240, "The interval, 20 to 10240 (default: 100).")
@@ -37,9 +43,8 @@ package enum AdvertiseCommand: Command {
     "advertise", "Advertise until interrupted.", synopsis: ["[air:[NAME] | le:[@hciN]] [OPTIONS]"],
     arguments: [.radio], details: Radios.details,
     options: [
-      name, services, appearance, txPower, manufacturer, AdvertisingKeyOptions.single, interval,
-      rssi, connectable, time,
-      CommonOptions.json,
+      name, services, appearance, txPower, manufacturer, serviceData,
+      AdvertisingKeyOptions.single, interval, rssi, connectable, time, CommonOptions.json,
     ], groups: [PairingOptions.group],
     timeLimit: .open(unless: [time]), delivery: .log, runsInSession: true,
     examples: ["atto advertise air:Lamp --name Lamp --service 180F --for 60"])
@@ -52,6 +57,7 @@ package enum AdvertiseCommand: Command {
     data.appearance = arguments[appearance]
     data.txPower = arguments[txPower].map { Int8($0) }
     data.manufacturerData = arguments[manufacturer]
+    data.serviceData = arguments[serviceData]
     if let keys = arguments[AdvertisingKeyOptions.single] {
       do throws(AdvertisingDataError) {
         data = AdvertisingData(others: [try keys.encrypted(data)])
@@ -107,6 +113,13 @@ package enum AdvertiseCommand: Command {
     for try await _ in end.stream {}
     advertisement.stop()
     await adapter.close()
+  }
+
+  /// `NAME:HEX`.
+  private static func pair(_ text: String) -> (name: String, octets: [UInt8])? {
+    let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let octets = try? octets(argument: parts[1]) else { return nil }
+    return (parts[0], octets)
   }
 
   /// The name in `air:NAME`; nil if it is an address.

@@ -108,6 +108,11 @@ def decoded(b):
     equal((found["sensor"]["decoded"]["voltage"], found["sensor"]["units"]["pressure"]), (2.977, "hPa"))
     equal("sensor" in b.run("scan", "--count", 1, "--json").json[0], False)
     b.refuses(2, ["requires --decode"], "scan", "--bind-key", f"{ADDRESS}={'00' * 16}")
+    advertise(b, "air:Button", "--service-data", "fcd2:44 3a03", "--service-data", "180f:64")
+    line = b.run("scan", "--count", 1, "--decode", "--name", "Button").lines[0]
+    contains(line, "  BTHome v2: button triple_press")
+    for wrong in ("fcd2", "x:00", "fcd2:0", ":00"):
+        b.refuses(2, ["UUID:HEX such as FCD2:4002CA09"], "advertise", "--service-data", wrong)
 
 
 @test("air: scan decrypts encrypted data with the keys")

@@ -99,10 +99,10 @@ def bthome(r: random.Random, table: dict) -> Advertisement:
 
 
 ONE, TWO, THREE, FOUR = [1], [2], [3], [4]
-# Devices with buttons and locks, of which there would be few.
+# Devices with buttons, locks and scales, of which there would be few.
 XIAOMI_BUTTONS = [
     0x0153, 0x03B6, 0x03BF, 0x04E1, 0x04E6, 0x068E, 0x069F, 0x07BF, 0x0A8D, 0x0DFD, 0x1568, 0x1569, 0x1949,
-    0x1C10, 0x2387, 0x3A61, 0x3E17, 0x520B, 0x5968, 0x78A3]
+    0x1C10, 0x2387, 0x3A61, 0x3E17, 0x520B, 0x5968, 0x78A3, 0x0380, 0x09B0, 0x30D9, 0x45C9, 0x4B05, 0x6A0F, 0x6375]
 # MiBeacon's objects that are read, and the lengths of their data.
 XIAOMI_OBJECTS = {
     0x0003: ONE, 0x000B: [9], 0x1001: THREE, 0x4A0C: [0, 1], 0x4A0D: [0, 1], 0x4A0E: [0, 1], 0x4A13: ONE,
@@ -113,26 +113,46 @@ XIAOMI_OBJECTS = {
     0x3003: [5, 6], 0x4801: FOUR, 0x4802: ONE, 0x4803: ONE, 0x4804: ONE, 0x4805: FOUR, 0x4806: ONE,
     0x4808: FOUR, 0x480C: ONE, 0x4818: TWO, 0x483C: ONE, 0x484E: ONE, 0x487B: ONE, 0x4A01: ONE,
     0x4A08: FOUR, 0x4A12: ONE, 0x4A1A: ONE, 0x4C01: FOUR, 0x4C02: ONE, 0x4C03: ONE, 0x4C08: FOUR,
-    0x4E01: ONE, 0x5003: ONE,
+    0x4E01: ONE, 0x5003: ONE, 0x0006: [5], 0x0007: ONE, 0x0008: ONE, 0x100E: ONE, 0x100F: ONE, 0x2000: [5],
+    0x483D: FOUR, 0x483E: FOUR, 0x4851: ONE, 0x4852: ONE, 0x4E16: [9], 0x6E16: [9], 0x4A0F: ONE, 0x4A68: ONE, 0x5413: ONE,
+    0x5422: ONE, 0x5810: ONE, 0x6461: ONE,
 }
+# Modes and a reset, of which the package makes no reading.
+XIAOMI_UNREAD = {0x4C14, 0x4E1C, 0x5414}
+# Service data of two scales and a sensor for plants, and its length.
+XIAOMI_OTHERS = [(0x181D, 10), (0x181B, 13), (0xFD50, 9)]
 
 
 def xiaomi(r: random.Random, products: list) -> Advertisement:
+    if r.random() < 0.1:
+        service, length = r.choice(XIAOMI_OTHERS)
+        return Advertisement(service=service, data=changed(r, r.randbytes(length)))
     payload = b""
     for kind in r.choices(list(XIAOMI_OBJECTS), k=r.randint(1, 2)):
         data = r.randbytes(r.choice(XIAOMI_OBJECTS[kind]))
         if r.random() < 0.5:
-            data = (bytes([r.choice([*range(5), 8, 15])]) + data[1:])[:len(data)]
+            data = (bytes([r.choice([*range(7), 8, 15])]) + data[1:])[:len(data)]
         if kind == 0x1001 and r.random() < 0.9:
             data = bytes([r.randrange(10), r.choice([1, 7, 200]), r.randrange(8)])
         if kind == 0x000B and r.random() < 0.9:
             key = r.choice([0, 5, 0xFFFFFFFF, 0xDEADBEEF, 0xC0DE0003, 0x80000000 | r.randrange(11) << 16 | 7])
             data = bytes([r.randrange(12) << 4 | r.randrange(9)]) + key.to_bytes(4, "little") + data[5:]
+        if kind == 0x0006 and data and r.random() < 0.5:
+            data = r.choice([bytes(4), b"\xff" * 4, b"\xde\xad\xbe\xef"]) + data[4:]
+        if kind in (0x4E16, 0x6E16) and r.random() < 0.7:
+            # Some of weight, heart rate and impedance.
+            parts = [r.choice([0, 0x7FF, 700]), r.choice([0, 20, 127]) << 11, r.choice([0, 5000]) << 18]
+            data = data[:1] + sum(parts).to_bytes(4, "little") + data[5:]
         if r.random() < 0.05:
             data = r.randbytes(r.randrange(6))
+        if kind == 0x100E and len(data) == 1:
+            # Of the other bits, the package makes a child lock.
+            data = bytes([data[0] & 15])
         payload += kind.to_bytes(2, "little") + bytes([len(data)]) + data
     has_address, has_capability, sealed = r.random() < 0.5, r.random() < 0.3, r.random() < 0.5
-    control = r.randint(4, 5) << 12 | 0x40 | has_address << 4 | has_capability << 5 | sealed << 3
+    if r.random() < 0.03:
+        payload, sealed = b"", False
+    control = r.randint(4, 5) << 12 | bool(payload) << 6 | has_address << 4 | has_capability << 5 | sealed << 3
     product = r.choice(products if r.random() < 0.6 else XIAOMI_BUTTONS)
     head = control.to_bytes(2, "little") + product.to_bytes(2, "little") + r.randbytes(1)
     head5 = head[:5]

@@ -28,6 +28,7 @@ SENSORS = {
     "light": "illuminance", "volatileorganiccompounds": "voc", "gas": "gasvolume",
     "movementcounter": "movements", "time": "brushingtime", "toothbrushstate": "brushingstate",
     "numberofsectors": "sectors", "carbondioxide": "co2",
+    "counter": "count",
 }
 STATES = {
     "battery": "batterylow", "power": "poweron", "co": "carbonmonoxide", "moisture": "wetness",
@@ -35,7 +36,7 @@ STATES = {
     "topsplash": "wetnesstop",
 }
 # One sign of two for micro, and V and hPa for what is the same or was computed below.
-UNITS = {"mbar": "hPa", "mV": "V", "μg/m³": "µg/m³", "μS/cm": "µS/cm"}
+UNITS = {"ohm": "Ω", "mbar": "hPa", "mV": "V", "μg/m³": "µg/m³", "μS/cm": "µS/cm"}
 # Derived from other readings, of the radio, or of the packet.
 LEFT_OUT = r"signalstrength.*|packetid\d*|accelerationtotal|iaqs"
 # Of MiBeacon's objects the measurements and states; its voltage is guessed from the battery.
@@ -44,7 +45,10 @@ XIAOMI = {
     "illuminance", "poweron", "motion", "light", "opening", "doorleftopen", "forciblyremoved", "smoke",
     "wetness", "wetnessbottom", "wetnesstop", "occupancy", "batterylow", "toothbrush", "lock", "childlock",
     "antilock", "keyid", "lockmethod", "lockaction", "lockerror", "cube", "dimmer",
-    "motiondetected",
+    "motiondetected", "armed", "asleep", "chargingstate", "count", "door", "doorstuck", "durationcleared",
+    "durationdetected", "fingerprint", "fingerprintresult", "heartrate", "impedance", "impedancehigh", "impedancelow",
+    "knockonthedoor", "mass", "massnonstabilized", "occupancycloserange", "pressurenotpresentduration",
+    "pressurepresentduration", "profileid", "prythedoor", "score", "stabilized", "wearing",
 }
 
 
@@ -79,10 +83,8 @@ class Oracle:
         module = importlib.import_module(module)
         self.form, self.kind = form, getattr(module, name)
         if form == "xiaomi":
-            # Fingerprints, doors of locks, scales and what only one product sends are not read.
-            table = module.xiaomi_dataobject_dict
-            for kind in set(table) - set(generate.XIAOMI_OBJECTS):
-                del table[kind]
+            missing = set(module.xiaomi_dataobject_dict) - set(generate.XIAOMI_OBJECTS)
+            assert missing == generate.XIAOMI_UNREAD, missing
 
     def readings(self, advertisement, address: str, has_key: bool):
         """The readings by key; None if the decoder failed or does not take such advertisements. Their units
@@ -113,7 +115,7 @@ class Oracle:
                 continue
             if name == "voltage" and self.form == "ruuvi":
                 value /= 1000
-            found[name] = value
+            found[name] = str(value) if name == "profileid" else value
         for key, value in update.binary_entity_values.items():
             found[key_of(key, STATES)] = bool(value.native_value)
         for key, event in update.events.items():
@@ -125,7 +127,7 @@ class Oracle:
                 continue
             name = key_of(key, {
                 "lock": "lockaction", "error": "lockerror", "motion": "motiondetected",
-                "vibration": "vibrationdetected"})
+                "vibration": "vibrationdetected", "fingerprint": "fingerprintresult"})
             found[name] = event.event_type + (" " + detail if detail else "")
         found = {name: value for name, value in found.items() if not re.fullmatch(LEFT_OUT, name)}
         if self.form == "oralb":

@@ -108,6 +108,36 @@ import Testing
     #expect(try text(nil, "FF 9904 07 1200") == "nothing")
   }
 
+  @Test func scalesAndDoors() throws {
+    // 70.5 kg, final; in pounds, on the way; nobody on it.
+    #expect(
+      try text(nil, "16 1D18 22 1437 E707 0501 0A1E 28").hasSuffix(
+        "mass non stabilized 70.5 kg, stabilized on, mass 70.5 kg"))
+    #expect(
+      try text(nil, "16 1D18 01 E803 E707 0501 0A1E 28").hasSuffix(
+        "mass non stabilized 4.5359237 kg, stabilized off"))
+    #expect(
+      try text(nil, "16 1B18 02 26 E707 0501 0A1E 28 F401 1437").hasSuffix(
+        "mass non stabilized 70.5 kg, stabilized on, mass 70.5 kg, impedance 500 Ω"))
+    // The S400: with the weight, alone at the end, and idle.
+    #expect(
+      try text(nil, "16 95FE 4050 D930 01 166E 09 01 C1A24E1F 00000000")
+        == "MiBeacon v5 MJTZC01YM: profile ID 1, mass 70.5 kg, heart rate 134 bpm,"
+        + " impedance low 200.3 Ω, stabilized off")
+    #expect(
+      try text(nil, "16 95FE 4050 D930 01 166E 09 01 00004C1F 00000000")
+        == "MiBeacon v5 MJTZC01YM: profile ID 1, impedance high 200.3 Ω, stabilized on")
+    #expect(try text(nil, "16 95FE 0050 D930 01") == "MiBeacon v5 MJTZC01YM: stabilized off")
+    #expect(
+      try text(nil, "16 50FD 1E 00D7 0003E8 64 0190")
+        == "HHCC HHCCJCY10: moisture 30 %, temperature 21.5 °C, illuminance 1000 lx,"
+        + " battery 100 %, conductivity 400 µS/cm")
+    #expect(
+      try text(nil, "16 95FE 4050 8003 01 0600 05 DEADBEEF 01 0700 01 02")
+        == "MiBeacon v5 DSL-C08: fingerprint off, key ID invalid operator,"
+        + " fingerprint result match_failed, door on, door left open on")
+  }
+
   @Test func others() throws {
     #expect(
       try text("GVH5075_1234", "FF 88EC 00 03A5D8 64 00")
