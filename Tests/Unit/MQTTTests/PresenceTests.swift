@@ -133,15 +133,15 @@ import Testing
       #expect(message.retained)
       for part in [
         #""unique_id":"atto_hall_tag_presence""#, #""source_type":"bluetooth_le""#,
-        #""json_attributes_topic":"atto/hall/tag/presence""#, "'in_zones': ['home'] if",
+        #""state_topic":"atto/hall/tag/presence""#,
+        #""json_attributes_topic":"atto/hall/tag/presence""#,
+        "'rssi': value_json.rssi",
         #""connections":[["bluetooth","00:00:00:00:00:05"]]"#,
         #""availability":[{"topic":"atto/hall/status""#,
       ] {
         #expect(text(message).contains(part), "\(part)")
       }
       #expect(text(message).contains("via_device") == !isFleet)
-      // Deprecated.
-      #expect(!text(message).contains("state_topic"))
       // The key is a secret.
       let phone = assistant.presence(.init(name: "phone", .key(Self.key)))
       #expect(!text(phone).contains("connections") && !text(phone).contains("ec0234"))

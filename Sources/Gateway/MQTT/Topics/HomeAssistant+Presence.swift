@@ -5,14 +5,13 @@ extension HomeAssistant {
   /// The level of a device whose presence this gateway publishes, in the topics of its announcement.
   func presenceNode(of device: String) -> String { Self.identifier("atto_\(gateway)_\(device)") }
 
-  /// The message for the presence of a device. The state is in the attribute `in_zones`: topics of states end with
-  /// Home Assistant 2027.1.
+  /// The message for the presence of a device. Home Assistant 2026.11 takes the state from the topic alone: an
+  /// attribute `in_zones` leaves the tracker `unknown`.
   func presence(_ device: PresenceConfiguration) -> Outgoing {
     var about = About()
     if case .address(let address) = device.identity { about.address = address }
     let attributes = """
-      {{ {'in_zones': ['home'] if value_json.state == 'home' else [], \
-      'rssi': value_json.rssi | default(none), 'gateway': value_json.via, \
+      {{ {'rssi': value_json.rssi | default(none), 'gateway': value_json.via, \
       'reported': value_json.time} | to_json }}
       """
     return message(
@@ -20,6 +19,8 @@ extension HomeAssistant {
       via: isFleet ? nil : gatewayNode,
       [
         ("name", .string("Presence")), ("source_type", .string("bluetooth_le")),
+        ("state_topic", .string(names.presence(of: device.name))),
+        ("value_template", .string("{{ value_json.state }}")),
         ("json_attributes_topic", .string(names.presence(of: device.name))),
         ("json_attributes_template", .string(attributes)),
       ], availability: [gatewayAvailability])
