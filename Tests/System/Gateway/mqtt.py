@@ -73,9 +73,9 @@ class Listener:
         while not self.messages.empty():
             self.seen.append(self.messages.get())
 
-    def until(self, found, what: str):
+    def until(self, found, what: str, patience: float = PATIENCE):
         """The first message, from the last one found on, for which `found` is true."""
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + patience
         while True:
             try:
                 message = self.messages.get(timeout=max(0.01, limit - time.monotonic()))

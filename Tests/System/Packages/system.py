@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -182,3 +183,17 @@ class System:
         for package in packages:
             shutil.copy(package, self.path("/debs"))
         return self.run("apt-get install -y --no-install-recommends /debs/*.deb")
+
+
+class Connected(System):
+    """A system that reaches other machines as this one does."""
+
+    has_network = True
+    environment = System.environment | {
+        name: value for name, value in os.environ.items()
+        if re.fullmatch(r"PIP_(INDEX_URL|CERT)|(http|https|no)_proxy", name, re.IGNORECASE)}
+
+    def connect(self) -> None:
+        for path in ("/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt"):
+            if pathlib.Path(path).exists():
+                shutil.copyfile(path, self.path(path))
