@@ -49,7 +49,9 @@ extension MQTTFrontEnd {
     _ use: DeviceUse
   ) async throws(GatewayError) {
     switch command.effect {
-    case .sequence(let name): _ = try await use.perform(sequence: name)
+    case .sequence(let name):
+      _ = try await use.perform(sequence: name)
+      await refreshControls(after: session.configuration.sequences[name] ?? [], session, use)
     case .write(let octets):
       guard let reference = control.characteristic else { return }
       let found = try await use.characteristic(reference)
@@ -69,6 +71,26 @@ extension MQTTFrontEnd {
       }
     } catch {
       failed(session, "cannot read the state of \(control.name): \(error)")
+    }
+  }
+
+  /// Reads the states of controls that these steps have written: few devices notify what the client itself
+  /// has changed.
+  func refreshControls(
+    after steps: [SequenceStep], _ session: DeviceSession, _ use: DeviceUse
+  ) async {
+    var read: Set<AttributeHandle> = []
+    for case .write(let reference, _, _) in steps {
+      do throws(GatewayError) {
+        let found = try await use.characteristic(reference)
+        guard session.controls[found.valueHandle] != nil, found.properties.contains(.read),
+          read.insert(found.valueHandle).inserted
+        else { continue }
+        try await use.refresh(found.valueHandle)
+      } catch {
+        if Task.isCancelled { return }
+        failed(session, "cannot read the state at \(reference): \(error)")
+      }
     }
   }
 

@@ -133,8 +133,11 @@ extension MQTTFrontEnd {
       let (found, topic) = try await topic(try reference(characteristic), session, use)
       answer.value(try await use.read(found.valueHandle), topic.format)
     case (.set(_, let characteristic), .write(let value, let withResponse)):
-      let found = try await use.characteristic(try reference(characteristic))
+      let reference = try reference(characteristic)
+      let found = try await use.characteristic(reference)
       try await use.write(value, to: found.valueHandle, withResponse: withResponse)
+      let step = SequenceStep.write(reference, value, withResponse: withResponse)
+      await refreshControls(after: [step], session, use)
       answer.done()
     case (.set, .control(let command, let control)):
       try await carryOut(command, of: control, session, use)
@@ -143,8 +146,12 @@ extension MQTTFrontEnd {
       let handle = try await topic(try reference(characteristic), session, use).0.valueHandle
       if isOn { try await use.subscribe(handle) } else { try await use.unsubscribe(handle) }
       answer.done()
-    case (.sequence, .named(let name)): answer.values(try await use.perform(sequence: name))
-    case (.sequence, .steps(let steps)): answer.values(try await use.perform(steps))
+    case (.sequence, .named(let name)):
+      answer.values(try await use.perform(sequence: name))
+      await refreshControls(after: session.configuration.sequences[name] ?? [], session, use)
+    case (.sequence, .steps(let steps)):
+      answer.values(try await use.perform(steps))
+      await refreshControls(after: steps, session, use)
     default: answer.error(.usage, "unexpected request")
     }
   }
