@@ -38,8 +38,7 @@ public struct AdvertisingKeyMaterial: Hashable, Sendable {
   public func encrypted(_ data: AdvertisingData) throws(AdvertisingDataError)
     -> AdvertisingStructure
   {
-    try encrypted(
-      data, randomizer: (0..<Self.randomizerLength).map { _ in .random(in: .min ... .max) })
+    try encrypted(data, randomizer: Self.randomizer())
   }
 
   /// The same with a randomizer of 5 octets.
@@ -48,22 +47,39 @@ public struct AdvertisingKeyMaterial: Hashable, Sendable {
   ) throws(AdvertisingDataError) -> AdvertisingStructure {
     var data = data
     data.flags = nil
-    let plain = try data.encoded(limit: 254 - randomizer.count - AESCCM.tagLength)
-    let sealed = cipher.encrypt(
-      plain, nonce: randomizer + initializationVector, associatedData: Self.associatedData)
-    return AdvertisingStructure(.encryptedData, randomizer + sealed)
+    let plain = try data.encoded(limit: Self.capacity)
+    return AdvertisingStructure(.encryptedData, encrypted(plain, randomizer: randomizer))
+  }
+
+  /// The most octets that a structure can hold encrypted.
+  package static let capacity = 254 - randomizerLength - AESCCM.tagLength
+
+  /// The value of a structure that holds these octets, which need not be structures.
+  package func encrypted(
+    _ plain: [UInt8], randomizer: [UInt8] = Self.randomizer()
+  ) -> [UInt8] {
+    randomizer
+      + cipher.encrypt(
+        plain, nonce: randomizer + initializationVector, associatedData: Self.associatedData)
+  }
+
+  package static func randomizer() -> [UInt8] {
+    (0..<randomizerLength).map { _ in .random(in: .min ... .max) }
   }
 
   /// The data of a structure that was encrypted with these keys; nil of any other structure.
   public func decrypted(_ structure: AdvertisingStructure) -> AdvertisingData? {
-    guard structure.kind == .encryptedData, structure.value.count >= Self.randomizerLength else {
-      return nil
-    }
-    let nonce = structure.value.prefix(Self.randomizerLength) + initializationVector
+    guard structure.kind == .encryptedData else { return nil }
+    return decrypted(structure.value).map { AdvertisingData(parsing: $0) }
+  }
+
+  /// The octets in the value of a structure; nil if the keys do not decrypt it.
+  package func decrypted(_ value: [UInt8]) -> [UInt8]? {
+    guard value.count >= Self.randomizerLength else { return nil }
     return cipher.decrypt(
-      structure.value.dropFirst(Self.randomizerLength), nonce: Array(nonce),
-      associatedData: Self.associatedData
-    ).map { AdvertisingData(parsing: $0) }
+      value.dropFirst(Self.randomizerLength),
+      nonce: Array(value.prefix(Self.randomizerLength) + initializationVector),
+      associatedData: Self.associatedData)
   }
 
   private var cipher: AESCCM { AESCCM(key: Array(octets.prefix(16))) }

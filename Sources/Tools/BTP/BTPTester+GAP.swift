@@ -7,8 +7,6 @@ extension BTPService {
     "periodic advertising is not part of Atto")
   private static let isochronous = BTPCommandSupport.Support.none(
     "isochronous channels are not part of Atto")
-  private static let encryptedData = BTPCommandSupport.Support.none(
-    "encrypted advertising data is not part of Atto")
   private static let kernelSetting = BTPCommandSupport.Support.none(
     "a setting of the kernel's adapter: use btmgmt")
   private static let outOfBand = BTPCommandSupport.Support.none(
@@ -66,15 +64,17 @@ extension BTPService {
     BTPCommandSupport(0x28, "Periodic Advertising Transfer Start", periodic),
     BTPCommandSupport(0x29, "Periodic Advertising Transfer Receive", periodic),
     BTPCommandSupport(0x2A, "Pair V2", .partly("mode 1 only; cannot force another pairing")),
-    BTPCommandSupport(0x2B, "Connection Subrate", .none("the kernel has no interface for it")),
+    BTPCommandSupport(
+      0x2B, "Connection Subrate",
+      .none("Atto sends no HCI commands, which Linux 7.3 and later would pass on")),
     BTPCommandSupport(0x2C, "Synchronize to a BIG", isochronous),
     BTPCommandSupport(0x2D, "Create BIG", isochronous),
     BTPCommandSupport(0x2E, "BIS Broadcast", isochronous),
     BTPCommandSupport(0x2F, "Set LE Discovery Parameters", kernelSetting),
     BTPCommandSupport(0x30, "Set RPA Timeout", kernelSetting),
-    BTPCommandSupport(0x31, "Set EAD Key Material", encryptedData),
-    BTPCommandSupport(0x32, "Encrypt EAD Data", encryptedData),
-    BTPCommandSupport(0x33, "Decrypt EAD Data", encryptedData),
+    BTPCommandSupport(0x31, "Set EAD Key Material"),
+    BTPCommandSupport(0x32, "Encrypt EAD Data"),
+    BTPCommandSupport(0x33, "Decrypt EAD Data"),
     BTPCommandSupport(0x34, "Configure Periodic Advertising with Responses", periodic),
   ]
 }
@@ -109,6 +109,8 @@ struct BTPGAPState {
   var attempts: [UInt64: Task<Void, Never>] = [:]
   /// What the agent waits for, by the address of the peer.
   var questions: [UInt64: CheckedContinuation<UInt32?, Never>] = [:]
+  /// The keys of encrypted advertising data.
+  var keys: AdvertisingKeyMaterial?
   /// The bonds of this run.
   var bonds: Set<BluetoothAddress> = []
 }
@@ -174,6 +176,7 @@ extension BTPTester {
       try parameters.end()
       stopAdvertising()
     case 0x0C...0x0D: return try handleDiscovery(command, &parameters)
+    case 0x31...0x33: return try handleEncrypting(command, &parameters)
     case 0x0E...0x0F, 0x16, 0x1C: return try await handleConnecting(command, &parameters)
     default: return try await handlePairing(command, &parameters)
     }

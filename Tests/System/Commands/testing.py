@@ -160,6 +160,36 @@ def gap(b):
           FAIL, "32 octets")
 
 
+@test("btp: GAP: encrypted advertising data")
+def encrypted(b):
+    iut, lt = device(b, "IUT"), device(b, "LT")
+    # The sample data of the Supplement to the Core Specification, v11, Part A, 2.3.
+    keys = bytes.fromhex("57A9DA12D12E6E131E20612AD10A6A199E7A00EFB17AE746")
+    sample = bytes.fromhex("18E157CADE74E4DCAFDC51C7282810C2217F0E4CEF4343181FBA0069CC")
+    sized = lambda octets: bytes([len(octets)]) + octets  # noqa: E731
+    for opcode in (0x32, 0x33):
+        equal(iut.status(GAP, opcode, sized(sample)), FAIL, "no keys")
+    equal(iut.status(GAP, 0x31, keys[1:]), FAIL, "23 octets")
+    for tester in (iut, lt):
+        equal(tester.ask(GAP, 0x31, keys), b"", "the keys")
+    equal(lt.ask(GAP, 0x33, sized(sample)), sized(sized(b"\x09Short Mini-Bus") + b"\x03\x19\x0a\x8c"), "the sample")
+    # As the test suite has it: not structures, and found by a passive discovery.
+    sealed = iut.ask(GAP, 0x32, sized(b"payload 1"))
+    equal(sealed[0], 5 + 9 + 4, "a randomizer, the data and a code")
+    iut.advertise(b"\x31" + sealed)
+    lt.ask(GAP, 0x0C, b"\x11")
+    heard = lt.event(GAP, 0x81)[11:]
+    expect(bytes([len(sealed)]) + b"\x31" + sealed[1:] in heard, heard.hex())
+    equal(lt.ask(GAP, 0x33, sealed), sized(b"payload 1"), "decrypted")
+    equal(lt.status(GAP, 0x33, sized(sealed[1:-1] + bytes([sealed[-1] ^ 1]))), FAIL, "another code")
+    for short in range(9):
+        equal(lt.status(GAP, 0x33, sized(sealed[1:1 + short])), FAIL, f"{short} octets")
+    equal(len(iut.ask(GAP, 0x32, sized(bytes(245)))), 255, "the longest")
+    equal(iut.status(GAP, 0x32, sized(bytes(246))), FAIL, "too long")
+    lt.ask(GAP, 0x31, bytes(24))
+    equal(lt.status(GAP, 0x33, sealed), FAIL, "other keys")
+
+
 @test("btp: GAP: pairing with a passkey and with a comparison, and its failures")
 def pairing(b):
     iut, lt = device(b, "IUT"), device(b, "LT")
