@@ -39,9 +39,9 @@ package enum RawCommand: Command {
     if arguments.place != nil, pdus.contains(where: { $0 == nil }) {
       throw UsageError("- cannot be used in a session, whose lines standard input has")
     }
-    if connecting.options.securityOnDemand != nil {
+    if connecting.options.securityOnDemand != nil || connecting.raisesAsStated {
       throw UsageError(
-        "--security auto cannot be used with raw, because it repeats requests",
+        "--security auto and stated cannot be used with raw, because they send requests",
         hint: "name the security level")
     }
     let isLE = if case .le = connecting.endpoint { true } else { false }

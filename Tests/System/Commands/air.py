@@ -242,7 +242,8 @@ def on_demand(b):
     _, at = b.serve(GUARDED)
     b.refuses(1, ["Insufficient Encryption (0x0F)", "cannot be raised", "cannot be encrypted"],
               "read", at, "5", "--security", "auto")
-    b.refuses(2, ["--security auto cannot be used with raw"], "raw", at, "0a0500", "--security", "auto")
+    for word in ("auto", "stated"):
+        b.refuses(2, ["--security auto and stated cannot be used with raw"], "raw", at, "0a0500", "--security", word)
     b.refuses(2, ["raw raises the security of le: links only", "hint: in a session"], "raw", at, "0a0500", "--security", "high")
     b.serve(GUARDED, "--io", "none", endpoint="air:strap")
     b.refuses(1, ["Insufficient Encryption (0x0F)"], "read", "air:strap", "5")
@@ -253,6 +254,32 @@ def on_demand(b):
               "read", "air:strap", "7", "--security", "auto", "--io", "none")
     b.refuses(3, ["pairing with air:strap failed"],
               "read", "air:strap", "7", "--security", "high", "--io", "keyboard-display", "--yes")
+
+
+@test("air: --security stated raises the link to the level that the server states")
+def stated(b):
+    def states(value):
+        """The endpoint of a server whose characteristic has this value."""
+        levels = {"uuid": "1800", "characteristics": [
+            {"uuid": "2BF5", "properties": ["read"], "value": f"hex:{value}"}]}
+        profile = GUARDED | {"services": GUARDED["services"] + [levels]}
+        return b.serve(profile, "--io", "none", endpoint=f"air:states{value}", name=value)[1]
+    words = ["--security", "stated"]
+    # One of the entries must be met: mode 1, level 2 is encryption; mode 2 is signing.
+    for value in ("0102", "01030102", "02010102"):
+        ended = b.run("read", states(value), "5", *words, "--json", "--trace")
+        equal((ended.code, ended.json), (0, [{"handle": 5, "value": "01"}]), ended.err)
+        equal((ended.err.count("> 08"), ended.err.count("> 0a0500")), (1, 1), ended.err)
+    # None, one that needs nothing, and values that cannot be.
+    b.refuses(1, ["Insufficient Encryption (0x0F)"], "read", states("0101"), "5", *words)
+    for value in ("0201", "01", "010203", "0109"):
+        b.refuses(1, ["states no security level (2BF5): the link is left as it is", "(0x0F)"], "read", states(value),
+                  "5", *words)
+    b.serve(GUARDED, "--io", "none", endpoint="air:nothing", name="nothing")
+    b.refuses(1, ["air:nothing states no security level", "(0x0F)"], "read", "air:nothing", "5", *words)
+    # More than the server can do.
+    b.refuses(3, ["pairing with air:states0103 failed"], "read", states("0103"), "7", *words, "--io",
+              "keyboard-display", "--yes")
 
 
 @test("air: a passkey is shown on one side and entered on the other; both report a wrong one")

@@ -41,6 +41,15 @@ final class GatedLink: Link, LinkObserver {
 
 /// Requests that the peer refuses for lack of security are repeated on a more secure link.
 @Suite(.timeLimit(.minutes(5)), .oneByOne) struct SecurityOnDemandTests {
+  @Test func statedLevels() {
+    let wanted: [(value: [UInt8], level: SecurityLevel?)] = [
+      ([], nil), ([1], nil), ([1, 0], nil), ([1, 5], nil), ([0, 2], nil), ([2, 1], nil),
+      ([1, 1], .low), ([1, 2], .medium), ([1, 4, 1, 3], .high), ([2, 2, 1, 4], .fips),
+      ([1, 4, 1], nil), ([1, 9, 1, 3], .high), ([3, 3, 2, 1], nil),
+    ]
+    for (value, level) in wanted { #expect(SecurityLevel(statedBy: value) == level, "\(value)") }
+  }
+
   /// A server with a value for each level, the next handle after its declaration.
   private static func server(
     _ loop: Loop = .shared

@@ -51,8 +51,10 @@ package enum CommonOptions {
     "security", "LEVEL", SecurityRequest.levels, "Raise the link to this security level.")
   /// The same, and pairing when the peer demands it.
   package static let securityOnDemand = Option.choice(
-    "security", "LEVEL", SecurityRequest.levels + [("auto", .onDemand)],
-    "Raise the link to this security level; auto raises it when the peer asks for it.")
+    "security", "LEVEL",
+    SecurityRequest.levels + [("auto", .onDemand), ("stated", .stated)],
+    "Raise the link to this security level; auto raises it when the peer asks for it, stated to the level in its"
+      + " LE GATT Security Levels.")
 
   /// The total time, which every command has (see ``CommandDescription``).
   package static let maxTime = maxTimeOption(.standard)
@@ -79,6 +81,8 @@ package enum SecurityRequest: Sendable {
   case level(SecurityLevel)
   /// Raise it when the peer refuses a request.
   case onDemand
+  /// Raise it to what the peer states, before the first request.
+  case stated
 
   package static var levels: [(word: String, value: SecurityRequest)] {
     [

@@ -12,6 +12,8 @@ package struct Connecting: Sendable {
   private let pairing: PairingOptions
   private let storing: StoreOptions
   private let parameters: ParameterRequest?
+  /// Whether the link is raised to what the peer states.
+  package private(set) var raisesAsStated = false
   /// Whether to print the link's parameters at the end.
   private let showsLink: Bool
   /// Whether a line of progress shows how far procedures are.
@@ -44,6 +46,7 @@ package struct Connecting: Sendable {
     pairing = try PairingOptions(arguments)
     switch arguments[CommonOptions.securityOnDemand] {
     case .onDemand: options.securityOnDemand = .fips
+    case .stated: raisesAsStated = true
     case .level(let level): options.security = level
     }
     options.securityTimeout = arguments[CommonOptions.timeout] ?? .seconds(30)
@@ -113,11 +116,17 @@ package struct Connecting: Sendable {
   private func prepare(
     _ connection: Connection, _ options: ConnectionOptions, on loop: Loop
   ) async throws {
-    guard options.security > .low else { return try await connection.prepare(options) }
+    guard options.security > .low || raisesAsStated else {
+      return try await connection.prepare(options)
+    }
     let note = WaitingNote(
       "waiting for \(endpoint) to pair", hint: "a person may have to confirm there", on: loop)
     defer { note.end() }
     try await connection.prepare(options)
+    guard raisesAsStated else { return }
+    if try await connection.raiseSecurityAsStated(within: options.securityTimeout) == nil {
+      Terminal.note("\(endpoint) states no security level (2BF5): the link is left as it is")
+    }
   }
 
   /// Warns of a level that radios on the virtual air granted because none of them has an agent.
@@ -132,7 +141,7 @@ package struct Connecting: Sendable {
     guard case .le(let address) = endpoint else { return SavedBonds() }
     return try await SavedBonds.begin(
       storing, address.source, peer: address.peer,
-      mayPair: options.security > .low || options.securityOnDemand != nil, on: loop)
+      mayPair: mayPair, on: loop)
   }
 
   /// The reason for the end of a link: the socket does not report that the adapter was switched off
@@ -177,10 +186,14 @@ package struct Connecting: Sendable {
     return try await pairingRadio(on: loop)
   }
 
+  private var mayPair: Bool {
+    options.security > .low || options.securityOnDemand != nil || raisesAsStated
+  }
+
   /// The radio whose agent answers while pairing; nil if the command does not pair, or lacks the
   /// permission to set an agent: an existing bond still works then.
   private func pairingRadio(on loop: Loop) async throws -> Adapter? {
-    guard options.security > .low || options.securityOnDemand != nil else { return nil }
+    guard mayPair else { return nil }
     let radio: Adapter
     switch endpoint {
     case .le(let address): radio = try await Adapter.kernel(address.source, loop: loop)
