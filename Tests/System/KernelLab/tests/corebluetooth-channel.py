@@ -14,3 +14,5 @@ for way in ("open", "encrypted"):
         publisher.expect("^received 1048576 ")
         publisher.expect("^the channel has ended: ")
         check(not publisher.errors, publisher.errors)
+    # The kernel keeps a link for some time after its last user; the next one would meet its end.
+    control.await_no_connections()
