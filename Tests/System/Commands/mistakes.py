@@ -137,7 +137,7 @@ def forms(b):
         b.refuses(2, ["for --mtu: expected a number from 23 to 65535"], "services", NOBODY, "--mtu", word)
     for word in ("0", "-1", "x", "nan", "inf", "1e9", ""):
         b.refuses(2, ["for --timeout: expected seconds"], "services", NOBODY, "--timeout", word)
-    b.refuses(2, ['invalid value "top" for --security: expected low, medium, high, fips or auto'],
+    b.refuses(2, ['invalid value "top" for --security: expected low, medium, high, fips, auto or stated'],
               "services", NOBODY, "--security", "top")
     b.refuses(2, ["for --count: expected a number"], "subscribe", NOBODY, "5", "--count", "0")
     b.refuses(2, ["for --for: expected seconds"], "subscribe", NOBODY, "5", "--for", "x")
