@@ -15,7 +15,7 @@ extension Connection {
   ) async throws(AttoError) -> SecurityLevel? {
     let stated: [UInt8]?
     do throws(AttoError) {
-      let found = try await perform(ReadUsingUUID(.securityLevels, extent: .firstResponse))
+      let found = try await perform(ReadUsingUUID(.leGATTSecurityLevels, extent: .firstResponse))
       stated = found.values.first?.octets
     } catch .refused(let response) where response.code == .attributeNotFound {
       stated = nil

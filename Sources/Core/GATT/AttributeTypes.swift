@@ -38,7 +38,7 @@ extension BluetoothUUID {
   /// Database Hash: 0x2B2A.
   public static let databaseHash = BluetoothUUID(0x2B2A as UInt16)
   /// LE GATT Security Levels: 0x2BF5.
-  public static let securityLevels = BluetoothUUID(0x2BF5 as UInt16)
+  public static let leGATTSecurityLevels = BluetoothUUID(0x2BF5 as UInt16)
   /// Server Supported Features: 0x2B3A.
   public static let serverSupportedFeatures = BluetoothUUID(0x2B3A as UInt16)
 }

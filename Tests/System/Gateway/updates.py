@@ -307,10 +307,27 @@ def offered(bench: Bench) -> None:
                     for one in shown), "what it shows meanwhile", shown)
 
 
+def asked_meanwhile(bench: Bench) -> None:
+    """An update begins while the gateway waits for the device to tell its version."""
+    up = Updating(bench, "lamp")
+    tally, listener, device = up.tally, up.listener, up.devices["lamp"]
+    hold = Hold(device, 0)
+    up.bench.gateway(others={"firmware": str(up.firmware), "devices": [
+        {"name": "lamp", "match": {"localName": "lamp"}, "firmware": "new.bin"}]})
+    with hold:
+        up.listens()
+        tally.equal(listener.ask("atto/hall/lamp/update", "new.bin").get("version"), "1.1.0", "the answer")
+        up.progress("lamp", lambda one: one["state"] == "connecting")
+        # What the update has sent by now comes before this.
+        tally.check("value" in listener.ask("atto/hall/lamp/2a00/get"), "a value meanwhile")
+    last = up.ends("lamp")
+    tally.equal((last["state"], last["installed"], device.slots), ("updated", "1.1.0", [NEW, OLD]), "the end")
+
+
 def home_assistant(entity: dict, progress: dict) -> dict:
     """What Home Assistant's template makes of a progress."""
     return json.loads(jinja2.Environment().from_string(entity["value_template"]).render(value_json=progress))
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:
-    return mqtt.main(programs, names, "updates", [one, offered, refused, killed, staged, cancelled])
+    return mqtt.main(programs, names, "updates", [one, offered, asked_meanwhile, refused, killed, staged, cancelled])

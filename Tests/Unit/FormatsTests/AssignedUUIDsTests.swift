@@ -20,7 +20,7 @@ import Testing
       .map { (String($0.1), UInt16($0.2, radix: 16)!) }
   }
 
-  @Test(arguments: [("AssignedUUIDs.swift", 68), ("AttributeTypes.swift", 18)])
+  @Test(arguments: [("AssignedUUIDs.swift", 68), ("AttributeTypes.swift", 19)])
   func haveTheirAssignedNames(_ file: String, count: Int) throws {
     let constants = try Self.constants(file)
     #expect(constants.count == count)

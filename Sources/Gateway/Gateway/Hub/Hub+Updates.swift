@@ -21,6 +21,9 @@ struct Updates {
   var changes = 0
   var written = 0
   let writers = WaiterList<Int, Void, GatewayError>()
+  /// The devices to which somebody talks, and those who wait for that.
+  var talks: Set<String> = []
+  let talkers = WaiterList<String, Void, GatewayError>()
 }
 
 /// New firmware for devices with MCUmgr.
@@ -32,6 +35,9 @@ struct Updates {
 /// The plans are in the file `updates.json` of the state folder until they are done. A gateway that was
 /// killed goes on with them when it starts, and the device says how much of the image it has. Each step
 /// looks first what is left to do (`FirmwareUpdate`), so it does not matter where the gateway stopped.
+///
+/// Responses are notified to everybody on the link, and requests are numbered from 0. So one talks to a device
+/// at a time: an update, or who asks for its version.
 extension Hub {
   /// Plans at one time. Each has its image in memory.
   static let planLimit = 4
@@ -100,6 +106,8 @@ extension Hub {
     guard let folder = configuration.firmware, let device = named[name],
       let file = device.here({ $0.configuration?.firmware })
     else { return }
+    // An update that has begun asks by itself, and knows the version in the end.
+    guard !updates.plans.values.contains(where: { $0.plan.devices.contains(name) }) else { return }
     let plan = UpdatePlan(file: file, devices: [name])
     var found = UpdateProgress(device: name, file: file)
     found.stage = .idle
@@ -110,6 +118,8 @@ extension Hub {
       found.problem = "\(error)"
     }
     do {
+      try await beginTalk(with: name)
+      defer { endTalk(with: name) }
       let use = device.here { $0.use(as: "update", isPassive: true) }
       let client = SMPClient(try await DeviceCarrier(use, within: .zero))
       found.installed = try await client.slots(of: plan.image).first(where: \.isActive)?.version
@@ -261,6 +271,8 @@ extension Hub {
     while true {
       let device = try device(named: name)
       do {
+        try await beginTalk(with: name)
+        defer { endTalk(with: name) }
         let use = device.here { $0.use(as: "update", holdsBack: true) }
         let carrier = try await DeviceCarrier(use, within: Self.updateLinkTime)
         return try await body(SMPClient(carrier))
@@ -278,6 +290,19 @@ extension Hub {
         try await loop.sleep(for: Self.updatePause)
       }
     }
+  }
+
+  private func beginTalk(with name: String) async throws(GatewayError) {
+    while !updates.talks.insert(name).inserted {
+      try await loop.withLocalWaiter { (waiter: Waiter<Void, GatewayError>) in
+        updates.talkers.append(waiter, for: name)
+      }
+    }
+  }
+
+  private func endTalk(with name: String) {
+    updates.talks.remove(name)
+    updates.talkers.resumeAll(.success(()))
   }
 
   // MARK: - News
