@@ -236,7 +236,7 @@ def dependents():
 
 @step(60, after=["release"], load=0.25, is_short=False)
 def libraries():
-    """The command needs nothing but the C library."""
+    """The command needs nothing but the C library, and no program has the engine of regular expressions."""
     allowed = re.compile(r"(linux-vdso|ld-linux[-a-z0-9_]*|libc|libm)\.so\b.*")
 
     def said(*words) -> str:
@@ -250,6 +250,9 @@ def libraries():
     wrong = [f"atto is linked with {name}" for name in needed if not allowed.fullmatch(name)]
     wrong += [f"atto loads {name}" for name in loaded if not allowed.fullmatch(name)]
     wrong += [line for line in listed.splitlines() if "not found" in line]
+    # `regex` names the function that brings it.
+    wrong += [f"{name} has _RegexParser, a megabyte: a function of Pieces.swift does what needs it"
+              for name in ("atto", "atto-gateway") if b"12_RegexParser" in (atto().parent / name).read_bytes()]
     if wrong:
         raise Failure("\n".join(wrong))
 

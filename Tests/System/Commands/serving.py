@@ -163,7 +163,7 @@ def one_client(b):
         server.line("control: client 4 is not connected", where="err")
         for line in ("3 00 to", "3 00 to 1 2", "3 00 to -1", "3 00 to 4294967296", "3 00 to to"):
             server.say(f"{verb} {line}")
-            server.line("control: invalid client", where="err")
+            server.line("control: invalid client: ", where="err")
     server.say("set 3 00 to 11")
     contains(server.line("control: ", where="err"), "hex")
     clients[1].close()
@@ -171,7 +171,7 @@ def one_client(b):
     server.say("notify 3 00 to 2")
     server.line("control: client 2 is not connected", where="err")
     equal(clients[0].ask("0a0300"), "0b0048")
-    for line, answer in (("2", "client 2 is not connected"), ("x", 'invalid client "x": expected its number'),
+    for line, answer in (("2", "client 2 is not connected"), ("x", 'invalid client: expected its number, found "x"'),
                          ("1 3", "disconnect takes the number of one client")):
         server.say(f"disconnect {line}")
         contains(server.line("control: ", where="err"), answer)
@@ -333,7 +333,7 @@ def wrong(b):
                        ("indicate x 00", "0x0001"), ("notify", "handle"),
                        ("set 3 " + "00" * 513, "512"), ("notify 3 " + "00" * 513, "512"),
                        ("remove", "handle"), ("remove 3", "0x0003"), ("add", "profile"),
-                       ("disconnect now", "invalid client \"now\""), ("\x1b\x01", "unknown command \"\\u{1B}\\u{01}\"")):
+                       ("disconnect now", "invalid client: expected its number, found \"now\""), ("\x1b\x01", "unknown command \"\\u{1B}\\u{01}\"")):
         server.say(line)
         contains(server.line("control: ", where="err"), part)
     for verb in ("notify", "indicate"):

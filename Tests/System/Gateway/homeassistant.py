@@ -43,11 +43,11 @@ automation:
 """
 # The attributes that are looked at.
 NAMES = ["unit_of_measurement", "device_class", "options", "event_type", "rssi", "installed_version"]
-TEXT = {"properties": ["read"]}
+READABLE = {"properties": ["read"]}
 SERVICES = [
-    {"uuid": "180A", "characteristics": [TEXT | {"uuid": "2A29", "value": "text:Maker"}]},
+    {"uuid": "180A", "characteristics": [READABLE | {"uuid": "2A29", "value": "text:Maker"}]},
     {"uuid": "180F", "characteristics": [{"uuid": "2A19", "properties": ["read", "notify"], "value": "hex:64"}]},
-    {"uuid": "181A", "characteristics": [TEXT | {"uuid": "2A6E", "value": "hex:6608"}]}]
+    {"uuid": "181A", "characteristics": [READABLE | {"uuid": "2A6E", "value": "hex:6608"}]}]
 # What the air has beside the lamp: Ruuvi's sample data, a scale with 70.5 kg, and a button of BTHome.
 SENSORS = {
     "cellar": ("C0:00:00:00:00:05", "--manufacturer", "0499:0512fc5394c37c0004fffc040cac364200cdcbb8334c884f"),
@@ -69,7 +69,7 @@ ATTRIBUTES = {
     "select.atto_hall_lamp_mode.options": ["eco", "boost"], "event.atto_hall_push_button.event_type": "triple_press",
     "device_tracker.atto_hall_keys_presence.rssi": -50,
     "update.atto_hall_updated_firmware.installed_version": "1.0.0"}
-# An action, what it is for, and the state afterwards.
+# Actions of Home Assistant: each with its entity, its data, and the state of the entity afterwards.
 ACTIONS = [
     ("switch.turn_on", "switch.atto_hall_lamp_light", {}, "on"),
     ("number.set_value", "number.atto_hall_lamp_setpoint", {"value": 22.5}, "22.5"),

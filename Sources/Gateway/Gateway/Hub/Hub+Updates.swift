@@ -21,7 +21,7 @@ struct Updates {
   var changes = 0
   var written = 0
   let writers = WaiterList<Int, Void, GatewayError>()
-  /// The devices to which somebody talks, and those who wait for that.
+  /// The devices to which somebody talks, and those who wait for the end of that.
   var talks: Set<String> = []
   let talkers = WaiterList<String, Void, GatewayError>()
 }
@@ -36,8 +36,8 @@ struct Updates {
 /// killed goes on with them when it starts, and the device says how much of the image it has. Each step
 /// looks first what is left to do (`FirmwareUpdate`), so it does not matter where the gateway stopped.
 ///
-/// Responses are notified to everybody on the link, and requests are numbered from 0. So one talks to a device
-/// at a time: an update, or who asks for its version.
+/// A device notifies its responses to all users of the link, and each numbers its requests from 0. So only one
+/// of them talks to a device at a time: an update, or the question for its version.
 extension Hub {
   /// Plans at one time. Each has its image in memory.
   static let planLimit = 4
@@ -79,22 +79,23 @@ extension Hub {
     for device in plan.devices {
       _ = try self.device(named: device)
       guard seen.insert(device).inserted else { throw .update(.repeated(device)) }
-      if updates.plans.values.contains(where: { $0.plan.devices.contains(device) }) {
-        throw .update(.underWay(device))
-      }
+      if underWay(device) != nil { throw .update(.underWay(device)) }
     }
     guard updates.plans.count < Self.planLimit else {
       throw .update(.tooManyPlans(limit: Self.planLimit))
     }
   }
 
+  /// The plan that a device is in, and its number; nil if there is none.
+  private func underWay(_ device: String) -> (number: Int, Updates.UnderWay)? {
+    updates.plans.first { $0.value.plan.devices.contains(device) }.map { ($0.key, $0.value) }
+  }
+
   /// Ends the update of a device, and of those that wait for it.
   ///
   /// - Throws: `update(.noUpdate)`.
   package func cancelUpdate(of device: String) throws(GatewayError) {
-    guard
-      let (number, found) = updates.plans.first(where: { $0.value.plan.devices.contains(device) })
-    else { throw .update(.noUpdate(device)) }
+    guard let (number, found) = underWay(device) else { throw .update(.noUpdate(device)) }
     updates.plans[number] = nil
     found.task?.cancel()
     for device in found.plan.devices { end(device, .cancelled, "cancelled by a request") }
@@ -107,7 +108,7 @@ extension Hub {
       let file = device.here({ $0.configuration?.firmware })
     else { return }
     // An update that has begun asks by itself, and knows the version in the end.
-    guard !updates.plans.values.contains(where: { $0.plan.devices.contains(name) }) else { return }
+    guard underWay(name) == nil else { return }
     let plan = UpdatePlan(file: file, devices: [name])
     var found = UpdateProgress(device: name, file: file)
     found.stage = .idle
@@ -302,7 +303,7 @@ extension Hub {
 
   private func endTalk(with name: String) {
     updates.talks.remove(name)
-    updates.talkers.resumeAll(.success(()))
+    updates.talkers.resume(.success(())) { $0 == name }
   }
 
   // MARK: - News

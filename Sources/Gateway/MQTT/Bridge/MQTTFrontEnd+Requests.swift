@@ -136,8 +136,8 @@ extension MQTTFrontEnd {
       let reference = try reference(characteristic)
       let found = try await use.characteristic(reference)
       try await use.write(value, to: found.valueHandle, withResponse: withResponse)
-      let step = SequenceStep.write(reference, value, withResponse: withResponse)
-      await refreshControls(after: [step], session, use)
+      await refreshControls(
+        after: [.write(reference, value, withResponse: withResponse)], session, use)
       answer.done()
     case (.set, .control(let command, let control)):
       try await carryOut(command, of: control, session, use)

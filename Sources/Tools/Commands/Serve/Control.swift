@@ -143,7 +143,7 @@ struct Control: Sendable {
   private func client(_ word: String) async throws -> ClientID {
     guard let number = UInt32(word) else {
       let shown = String(word.prefix(40)).debugDescription
-      throw UsageError("invalid client \(shown): expected its number")
+      throw UsageError("invalid client: expected its number, found \(shown)")
     }
     let client = ClientID(rawValue: number)
     guard try await server.clients.contains(client) else {
