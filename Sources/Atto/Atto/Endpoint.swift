@@ -11,7 +11,7 @@ import AttoVirtualRadio
 /// | `fd:N` | an inherited, connected SOCK_SEQPACKET descriptor |
 /// | `le:ADDRESS` | the kernel's L2CAP, CID 4; `/random` for a random address, `@hci1` for an adapter; as a server `le:` or `le:@hci1` |
 /// | `air:NAME`, `air:ADDRESS` | a simulated radio; as a server `air:` too |
-/// | `air:NAME?phy=2M&interval=15ms&dle=251` | the same with the timing of such a link; also `event-length`, `packets`, `encrypted`, `per`, `subrate`, `continuation`, `frame-space` and `seed` |
+/// | `air:NAME?phy=2M&interval=15ms&dle=251` | the same with the timing of such a link; also `event-length`, `packets`, `encrypted`, `per`, `subrate`, `continuation`, `frame-space`, `links` and `seed` |
 public enum Endpoint: Hashable, Sendable {
   /// `unix:PATH`: a Unix SOCK_SEQPACKET socket.
   case unix(path: String)

@@ -1,7 +1,7 @@
 /// An invalid parameter of a link, with its legal range.
 public struct LinkParameterFault: Error, Equatable, Sendable, CustomStringConvertible {
   /// The name of the parameter in an endpoint: `phy`, `interval`, `event-length`, `dle`, `per`,
-  /// `packets`, `subrate`, `continuation`, `frame-space`, `mtu`, or an unknown one.
+  /// `packets`, `subrate`, `continuation`, `frame-space`, `links`, `mtu`, or an unknown one.
   public let parameter: String
   /// The legal values.
   public let expected: String
@@ -41,6 +41,9 @@ extension LinkParameters {
       throw LinkParameterFault(
         "frame-space", expected: Self.expectedFrameSpace, found: Self.text(frameSpace))
     }
+    guard Self.linksRange.contains(links) else {
+      throw LinkParameterFault("links", expected: Self.expectedLinks, found: "\(links)")
+    }
     guard Self.dataLengthRange.contains(dataLength) else {
       throw LinkParameterFault("dle", expected: "27 to 251 octets", found: "\(dataLength)")
     }
@@ -73,6 +76,7 @@ extension LinkParameters {
 
   static let expectedInterval = "375us to 4s in steps of 125us"
   static let expectedSubrate = "a factor from 1 to 500"
+  static let expectedLinks = "1 to 255 links"
   static let expectedFrameSpace = "a time from 0us to 10ms, such as 150us"
 
   /// A time as it is written: `15ms`, `7.5ms`, `1.392ms`.

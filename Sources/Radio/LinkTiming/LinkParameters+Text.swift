@@ -2,7 +2,7 @@ extension LinkParameters {
   /// The names of the parameters of ``set(_:to:)``.
   public static let names = [
     "phy", "interval", "event-length", "dle", "encrypted", "per", "packets", "subrate",
-    "continuation", "frame-space",
+    "continuation", "frame-space", "links",
   ]
 
   /// Parses and checks a text such as `phy=2M&interval=15ms&dle=251`, with each name at most once.
@@ -47,6 +47,7 @@ extension LinkParameters {
       subrate = try Self.require(Int(value), name, Self.expectedSubrate, value)
     case "continuation":
       continuation = try Self.require(Int(value), name, "a number less than subrate", value)
+    case "links": links = try Self.require(Int(value), name, Self.expectedLinks, value)
     case "frame-space": frameSpace = try Self.time(name, value, Self.expectedFrameSpace)
     case "event-length": eventLength = try Self.time(name, value, "a time up to the interval")
     case "dle":
@@ -106,6 +107,7 @@ extension LinkParameters: CustomStringConvertible {
     if subrate != 1 { parts.append("subrate=\(subrate)") }
     if continuation != 0 { parts.append("continuation=\(continuation)") }
     if frameSpace != 150_000 { parts.append("frame-space=\(Self.text(frameSpace))") }
+    if links != 1 { parts.append("links=\(links)") }
     return parts.joined(separator: "&")
   }
 }

@@ -27,6 +27,9 @@ public struct LinkParameters: Sendable, Hashable {
   public var packetErrorRate: Double
   /// The maximum number of data packets in an event, if the controller limits it.
   public var packetsPerEvent: Int?
+  /// The number of links that share the radio of one end, all with these parameters, in ``linksRange``. This is one
+  /// of them.
+  public var links: Int
   /// How a controller decides whether another packet fits an event.
   public var scheduling: Scheduling
 
@@ -71,7 +74,7 @@ public struct LinkParameters: Sendable, Hashable {
     phy: PHY = .le1M, interval: Int64 = 30_000_000, eventLength: Int64? = nil,
     dataLength: Int = 251, isEncrypted: Bool = false, packetErrorRate: Double = 0,
     packetsPerEvent: Int? = nil, subrate: Int = 1, continuation: Int = 0,
-    frameSpace: Int64 = 150_000, scheduling: Scheduling = .reserving
+    frameSpace: Int64 = 150_000, links: Int = 1, scheduling: Scheduling = .reserving
   ) {
     self.phy = phy
     self.interval = interval
@@ -83,6 +86,7 @@ public struct LinkParameters: Sendable, Hashable {
     self.isEncrypted = isEncrypted
     self.packetErrorRate = packetErrorRate
     self.packetsPerEvent = packetsPerEvent
+    self.links = links
     self.scheduling = scheduling
   }
 
@@ -99,15 +103,19 @@ public struct LinkParameters: Sendable, Hashable {
   /// The same for packets of maximum length in both directions.
   public var longestPair: Int64 { 2 * (airTime(payload: dataLength) + frameSpace) }
 
-  var usable: Int64 { min(interval, eventLength ?? interval) }
-
-  /// The first event that is used at or after this one. Events are counted from 0.
+  /// The first event that is used at or after this one, and in which it is the turn of this link. Events are counted
+  /// from 0.
   ///
   /// - Parameter active: the last event in which either end has sent data.
   func event(from event: Int64, active: Int64) -> Int64 {
-    let factor = Int64(subrate)
-    if event <= active + Int64(continuation) { return event }
-    return (event + factor - 1) / factor * factor
+    func next(_ event: Int64, _ step: Int64) -> Int64 { (event + step - 1) / step * step }
+    var found = event
+    while true {
+      if found > active + Int64(continuation) { found = next(found, Int64(subrate)) }
+      let turn = next(found, turns)
+      if turn == found { return found }
+      found = turn
+    }
   }
 
   /// Whether another exchange fits after this time of an event.
@@ -118,7 +126,7 @@ public struct LinkParameters: Sendable, Hashable {
       case .exact: exchangeTime(payload: payload)
       case .reserving: longestPair + Self.preparation
       }
-    return elapsed + wanted <= usable
+    return elapsed + wanted <= share
   }
 
   /// The payload lengths of the packets for a PDU with its L2CAP header (4 octets, Vol 3, Part A,

@@ -5,7 +5,8 @@ import AttoLinkTiming
 /// What limits a measurement, as far as its figures and the model of the link tell.
 struct BenchLimit: Codable, Sendable, Equatable {
   enum Kind: String, Codable, Sendable {
-    case pace, cpu, peerCPU, interval, subrate, eventLength, packetErrors, dataLength, phy, mtu
+    case pace, cpu, peerCPU, interval, subrate, links, eventLength, packetErrors, dataLength, phy,
+      mtu
     case valueLength, credits, peer, unknown
   }
 
@@ -107,6 +108,7 @@ struct BenchLimit: Codable, Sendable, Equatable {
       .interval, "an interval of \(milliseconds(legal)) instead of \(milliseconds(link.interval))"
     ) { $0.interval = legal }
     consider(.subrate, "no subrating") { $0.subrate = 1 }
+    consider(.links, "a radio for this link alone") { $0.links = 1 }
     consider(.eventLength, "longer connection events") {
       ($0.eventLength, $0.packetsPerEvent) = (nil, nil)
     }
@@ -123,6 +125,7 @@ struct BenchLimit: Codable, Sendable, Equatable {
     switch kind {
     case .interval: "the connection interval"
     case .subrate: "the subrating of the link"
+    case .links: "the number of links that share the radio"
     case .eventLength: "the length of connection events"
     case .packetErrors: "packet errors"
     case .dataLength: "the data length"

@@ -27,8 +27,16 @@ package enum LinkCommand: Command {
     parameter(
       "continuation", "N", "How many more events are used after one with data (default: 0)."),
     parameter(
+      "links", "N",
+      "The number of such links that share the radio of one end, 1 to 255 (default: 1)."),
+    parameter(
       "frame-space", "TIME", "The time between packets (default: 150us; some chips reach 52us)."),
   ]
+  private static let drift = Option.value(
+    "drift", "PPM",
+    "Also compute how often the events of two links meet whose clocks differ by so many millionths, 0.1 to 1000.",
+    expected: "a number from 0.1 to 1000"
+  ) { text in Double(text).flatMap { (0.1...1000).contains($0) ? $0 : nil } }
   private static let bearers = Option.integer(
     "bearers", "N", in: 0...ConnectionOptions.maximumEnhancedBearers, default: 0,
     "Read and write over N enhanced bearers (EATT) at a time, notify over one, 0 to 5.")
@@ -48,14 +56,18 @@ package enum LinkCommand: Command {
       the next packet, as controllers do; "at most" uses the whole event. Slow hosts reach less. A link
       on the virtual air with the same parameters reaches the expected throughput:
       atto bench 'air:NAME?phy=2M&interval=15ms&dle=251'.
+
+      With --links each row is one link, and the last column all of them. Their events follow each other, as a
+      central places them. A peripheral cannot place the events of its centrals: --drift computes when two meet.
       """,
     options: parameters + [encrypted] as [any CommandOption] + [
-      mtu, size, bearers, CommonOptions.json,
+      drift, mtu, size, bearers, CommonOptions.json,
     ],
     examples: [
       "atto link --phy 2M --interval 15ms --dle 251 --mtu 247",
       "atto link --interval 30ms --per 0.01 --json",
       "atto link --phy 2M --interval 15ms --bearers 5",
+      "atto link --links 20 --interval 50ms --drift 20",
       "atto link --phy 2M --interval 750us --frame-space 63us --dle 27 --mtu 23",
     ])
 
@@ -73,6 +85,7 @@ package enum LinkCommand: Command {
     }
     let enhanced =
       count > 0 ? EnhancedTraffic(bearers: count, inFlight: count, mtu: mtu) : nil
+    let overlap = arguments[drift].map { parameters.overlap(drift: $0) }
     let rows = Throughput.Traffic.allCases.map {
       row($0, size ?? LinkParameters.longestValue($0, mtu: mtu), parameters, enhanced)
     }
@@ -89,7 +102,15 @@ package enum LinkCommand: Command {
         "continuation": parameters.continuation,
         "frameSpaceMicroseconds": parameters.frameSpace / 1000,
         "packetMicroseconds": packet / 1000,
-        "exchangeMicroseconds": exchange / 1000, "tests": rows.map(\.json),
+        "exchangeMicroseconds": exchange / 1000, "links": parameters.links,
+        "shareMicroseconds": parameters.share / 1000, "turns": parameters.turns,
+        "overlap": overlap.map {
+          [
+            "periodSeconds": (Double($0.period) / 1e9).rounded(places: 3),
+            "seconds": (Double($0.duration) / 1e9).rounded(places: 3),
+          ] as JSONObject
+        },
+        "tests": rows.map(\.json),
       ])
     }
     let over = count > 0 ? ", \(Shown.count(count, "enhanced bearer"))" : ""
@@ -97,9 +118,37 @@ package enum LinkCommand: Command {
     Terminal.print(
       "full packet: \(LinkParameters.text(packet)), with reply and spacing: "
         + LinkParameters.text(exchange))
+    for line in sharing(parameters, overlap) { Terminal.print(line) }
     Terminal.print("")
     Columns.print(
-      ["", "octets", "values/s", "expected", "", "at most"], rows.map(\.cells), isNumeric: true)
+      ["", "octets", "values/s", "expected", "", "at most"]
+        + (parameters.links > 1 ? ["\(parameters.links) links"] : []),
+      rows.map(\.cells), isNumeric: true)
+  }
+
+  /// What several links mean for each.
+  private static func sharing(
+    _ parameters: LinkParameters, _ overlap: LinkParameters.Overlap?
+  ) -> [String] {
+    var lines: [String] = []
+    if parameters.links > 1 {
+      let turns = parameters.turns
+      let wait = LinkParameters.text(turns * parameters.interval)
+      lines.append(
+        "\(parameters.links) links share the radio: each has an event of at most"
+          + " \(LinkParameters.text(parameters.share))"
+          + (turns == 1
+            ? " in every interval"
+            : " in one of \(turns) intervals, every \(wait): supervision timeouts must be longer"))
+    }
+    if let overlap {
+      func seconds(_ time: Int64) -> String { "\(Decimal.text(Double(time) / 1e9, places: 1)) s" }
+      lines.append(
+        "two links that other radios place overlap every \(seconds(overlap.period)), for"
+          + " \(seconds(overlap.duration)): a link that gets no event for a supervision timeout is lost"
+      )
+    }
+    return lines
   }
 
   private static func row(
@@ -120,7 +169,7 @@ package enum LinkCommand: Command {
       [
         traffic.rawValue, "\(size)", Decimal.text(rate, places: 1),
         "\(Decimal.text(bytes, places: 0)) B/s", kilobits(bytes), kilobits(limit),
-      ],
+      ] + (parameters.links > 1 ? [kilobits(bytes * Double(parameters.links))] : []),
       [
         "test": traffic.rawValue, "size": size, "rate": rate, "bytesPerSecond": bytes,
         "linkBytesPerSecond": expected.linkBytesPerSecond.rounded(places: 1),

@@ -28,12 +28,28 @@ def link_table(b):
     equal(tests["notify"]["bytesPerSecond"], 146400)
 
 
+@test("link: several links share the radio, and the events of two meet")
+def links_share(b):
+    ended = b.run("link", "--links", 20, "--interval", "50ms", "--drift", 20)
+    contains(ended.out, "links=20", "each has an event of at most 4.476ms in one of 2 intervals, every 100ms", "20 links",
+             "overlap every 2500.0 s, for 447.6 s")
+    found = b.run("link", "--links", 20, "--interval", "50ms", "--event-length", "2.5ms", "--dle", 27, "--mtu", 23,
+                  "--drift", 50, "--json").json[0]
+    equal((found["links"], found["turns"], found["shareMicroseconds"]), (20, 1, 2500))
+    equal(found["overlap"], {"periodSeconds": 1000, "seconds": 35.68})
+    alone = b.run("link", "--interval", "50ms", "--dle", 27, "--mtu", 23, "--json").json[0]
+    equal((alone["links"], alone["turns"], alone.get("overlap")), (1, 1, None))
+    rates = [next(row["rate"] for row in link["tests"] if row["test"] == "notify") for link in (found, alone)]
+    expect(0 < 20 * rates[0] <= rates[1], f"{rates}")
+
+
 @test("link: an invalid parameter is an error that names the valid range")
 def link_ranges(b):
     for words, part in [
             (["--phy", "3M"], 'invalid value "3M" for --phy: expected 1M, 2M, S2 or S8'), (["--interval", "300us"], "375us to 4s in steps"),
             (["--interval", "8.1ms"], "steps of 125us"), (["--dle", "26"], "27 to 251"),
-            (["--per", "1"], "0 to 0.9"), (["--packets", "0"], "1 to 10000"),
+            (["--per", "1"], "0 to 0.9"), (["--packets", "0"], "1 to 10000"), (["--links", "0"], "1 to 255"),
+            (["--links", "x"], "1 to 255"), (["--drift", "0"], "0.1 to 1000"), (["--drift", "nan"], "0.1 to 1000"),
             (["--mtu", "22"], "23 to 517"), (["--event-length", "1ms"], "2.468ms"),
             (["--phy", "S8", "--interval", "7.5ms"], "17.875ms to 4s"), (["--size", "245"], "at most 244"),
             (["--bearers", "5", "--mtu", "23"], "at least 64"), (["extra"], '"extra"')]:
@@ -439,7 +455,7 @@ def streams(b):
 @test("bench: a timed link on the air is no faster than the model")
 def timed(b):
     server, at = b.serve("bench.json", endpoint="air:Bench")
-    for link in ("phy=2M&interval=15ms&dle=251", "phy=1M&interval=7.5ms&dle=27"):
+    for link in ("phy=2M&interval=15ms&dle=251", "phy=1M&interval=7.5ms&dle=27", "phy=1M&interval=15ms&dle=251&links=6"):
         words = [f"--{part}" for part in link.split("&")]
         model = {row["test"]: row for row in
                  b.run("link", *words, "--mtu", 247, "--size", 100, "--json").json[0]["tests"]}

@@ -81,7 +81,15 @@ class Oracle:
     def __init__(self, form: str):
         module, name = CLASSES[form]
         module = importlib.import_module(module)
-        self.form, self.kind = form, getattr(module, name)
+        self.form = form
+
+        class Kind(getattr(module, name)):
+            def fire_event(self, key, event_type, *others, **named):
+                """A press stays one if an object behind it, in the same advertisement, says that there is none."""
+                if event_type != "no_press":
+                    super().fire_event(key, event_type, *others, **named)
+
+        self.kind = Kind
         if form == "xiaomi":
             missing = set(module.xiaomi_dataobject_dict) - set(generate.XIAOMI_OBJECTS)
             assert missing == generate.XIAOMI_UNREAD, missing
@@ -123,7 +131,7 @@ class Oracle:
             detail = str(next(iter(properties.values()), "")) if self.form == "xiaomi" else str(
                 properties.get("steps", properties.get("args", "")))
             # We leave out buttons and presses that it has no word for.
-            if event.event_type in (None, "no_press") or str(key.key).endswith("_None"):
+            if event.event_type is None or str(key.key).endswith("_None"):
                 continue
             name = key_of(key, {
                 "lock": "lockaction", "error": "lockerror", "motion": "motiondetected",

@@ -45,6 +45,8 @@ import Testing
     other.packetErrorRate = 0
     (other.subrate, other.continuation) = (10, 0)
     #expect(limit(.read, other, size: 20, mtu: 247).kind == .subrate)
+    (other.subrate, other.links) = (1, 40)
+    #expect(limit(.notify, other, size: 244, mtu: 247).kind == .links)
     // Nothing to improve.
     let best = limit(.notify, link(.le2M, 4000, 251), size: 244, mtu: 247)
     #expect(best.kind == .phy && best.text.contains("no other parameter"))

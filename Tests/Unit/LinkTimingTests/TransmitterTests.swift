@@ -150,7 +150,7 @@ import Testing
     ("event-length=31ms", "30ms (the interval)"), ("subrate=0", "1 to 500"),
     ("subrate=501", "1 to 500"), ("subrate=4&continuation=4", "0 to 3"),
     ("continuation=1", "0 to 0"), ("continuation=-1", "0 to 0"),
-    ("frame-space=11ms", "0us to 10ms"),
+    ("frame-space=11ms", "0us to 10ms"), ("links=0", "1 to 255"), ("links=256", "1 to 255"),
     ("phy=2M&interval=750us", "or a smaller dle"), ("colour=red", "one of phy"), ("", "one of phy"),
     ("phy=1M&phy=2M", "only one value"), ("seed=-1", "a number from 0"),
   ])
@@ -166,6 +166,7 @@ import Testing
     "phy=2M&interval=15ms&dle=251", "phy=S8&interval=30ms&dle=251&per=0.01",
     "phy=1M&interval=7.5ms&dle=27&event-length=5ms&encrypted=true&packets=3",
     "phy=2M&interval=0.375ms&dle=27&subrate=500&continuation=499&frame-space=0.052ms",
+    "phy=1M&interval=50ms&dle=251&links=20",
   ])
   func readsWhatItWrites(_ text: String) throws {
     let parameters = try LinkParameters.reading(text).parameters
