@@ -79,6 +79,7 @@ extension RadioError {
     case .management(_, let status, _): status == .busy || status == .timeout
     case .link(let error): error.isTemporary
     case .pairing(_, let failure): failure == .linkLost || failure == .timeout
+    case .refusedByController(_, let reason): reason == nil || reason == .commandDisallowed
     case .channelRefused(_, _, let refusal): refusal == .noResources
     case .folder, .invalidName, .addressInUse, .alreadyAdvertising, .advertisingData,
       .invalidInterval, .invalidEndpoint, .ambiguous, .cancelled, .closed, .notPaired, .unsupported:

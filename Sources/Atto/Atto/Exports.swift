@@ -59,6 +59,7 @@
 @_exported import enum AttoRadio.RadioError
 @_exported import enum AttoRadio.ScanEvent
 @_exported import struct AttoRadio.ScanOptions
+@_exported import struct AttoRadio.SubrateRequest
 // It has members only.
 @_exported import AttoVirtualRadio
 import AttoATT

@@ -1,4 +1,4 @@
-/// A successful HCI event about an LE connection. Vol 4, Part E, 7.7.
+/// A successful HCI event about an LE connection, or the end of a command. Vol 4, Part E, 7.7.
 ///
 /// Captures may hold only the beginning of an event. Fields that are cut off are nil where the rest
 /// of the event is of use without them; otherwise the event is not read.
@@ -14,6 +14,13 @@ public enum HCIEvent: Hashable, Sendable {
   case dataLengthChange(handle: UInt16, DataLength)
   /// LE PHY Update Complete: 1 is LE 1M, 2 is LE 2M, 3 is LE Coded. 7.7.65.12.
   case phyUpdateComplete(handle: UInt16, transmit: UInt8, receive: UInt8)
+  /// LE Subrate Change. 7.7.65.35.
+  case subrateChange(handle: UInt16, Subrate)
+  /// LE Frame Space Update Complete: the space in microseconds. 7.7.65.53.
+  case frameSpaceUpdateComplete(handle: UInt16, space: UInt16)
+  /// Command Complete or Command Status: its status, a success or not, and what it returns after that. 7.7.14 and
+  /// 7.7.15.
+  case commandEnded(opcode: UInt16, status: UInt8, [UInt8])
 
   /// The address of the peer.
   public struct Peer: Hashable, Sendable {
@@ -45,9 +52,21 @@ public enum HCIEvent: Hashable, Sendable {
     public let receiveTime: UInt16
   }
 
+  /// Of how many connection events one is used.
+  public struct Subrate: Hashable, Sendable {
+    /// 1 without subrating.
+    public let factor: UInt16
+    /// The subrated events that the peripheral may skip.
+    public let latency: UInt16
+    /// The events that are used after one with data.
+    public let continuation: UInt16
+    /// Units of 10 ms.
+    public let supervisionTimeout: UInt16
+  }
+
   /// Reads an event: its code, the length of its parameters, and the parameters.
   ///
-  /// - Returns: nil for other events, for those that report a failure, and for those that end too
+  /// - Returns: nil for other events, for those of connections that report a failure, and for those that end too
   ///   early.
   public init?(_ octets: ArraySlice<UInt8>) {
     var fields = Fields(octets.dropFirst(2))
@@ -55,6 +74,15 @@ public enum HCIEvent: Hashable, Sendable {
     case 0x05:
       guard let handle = fields.successfulHandle() else { return nil }
       self = .disconnectionComplete(handle: handle)
+    case 0x0E:
+      _ = fields.number8()
+      guard let opcode = fields.number16(), let status = fields.number8() else { return nil }
+      self = .commandEnded(opcode: opcode, status: status, Array(fields.rest))
+    case 0x0F:
+      guard let status = fields.number8(), fields.number8() != nil,
+        let opcode = fields.number16()
+      else { return nil }
+      self = .commandEnded(opcode: opcode, status: status, [])
     case 0x3E:
       guard let event = HCIEvent(subevent: fields.number8(), &fields) else { return nil }
       self = event
@@ -91,6 +119,21 @@ public enum HCIEvent: Hashable, Sendable {
         let receive = fields.number8()
       else { return nil }
       self = .phyUpdateComplete(handle: handle, transmit: transmit, receive: receive)
+    case 0x23:
+      guard let handle = fields.successfulHandle(), let factor = fields.number16(),
+        let latency = fields.number16(), let continuation = fields.number16(),
+        let timeout = fields.number16()
+      else { return nil }
+      self = .subrateChange(
+        handle: handle,
+        Subrate(
+          factor: factor, latency: latency, continuation: continuation, supervisionTimeout: timeout)
+      )
+    case 0x35:
+      guard let handle = fields.successfulHandle(), fields.number8() != nil,
+        let space = fields.number16()
+      else { return nil }
+      self = .frameSpaceUpdateComplete(handle: handle, space: space)
     default: return nil
     }
   }
@@ -99,7 +142,7 @@ public enum HCIEvent: Hashable, Sendable {
 /// The parameters of an event, from first to last. A field that is cut off is nil, and so are all
 /// that follow it.
 private struct Fields {
-  private var rest: ArraySlice<UInt8>
+  private(set) var rest: ArraySlice<UInt8>
 
   init(_ rest: ArraySlice<UInt8>) { self.rest = rest }
 

@@ -19,6 +19,10 @@ enum Xiaomi {
       position += 6
     }
     if control & 0x20 != 0 { position += data[position] & 0x20 == 0 ? 1 : 2 }
+    guard position <= data.count else {
+      result.problem = .malformed
+      return result
+    }
     guard control & 0x40 != 0 else {
       if MiScale.withIdle.contains(model ?? "") { result.add("stabilized", .state(false)) }
       return result

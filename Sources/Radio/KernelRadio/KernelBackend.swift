@@ -1,7 +1,6 @@
 public import AttoEventLoop
 public import AttoLinks
 public import AttoRadio
-import CAttoLinux
 import Glibc
 
 extension Adapter {
@@ -210,23 +209,6 @@ extension KernelBackend: RadioController {
   ) async throws(RadioError) {
     try await command(
       .loadConnectionParameters, try managementList(parameters.map { $1.octets($0) }))
-  }
-
-  /// The management socket has no such command: before Linux 6.11 it changes only what later links begin
-  /// with. So the controller gets its command directly: LE Connection Update, Vol 4, Part E, 7.8.18.
-  func updateConnection(
-    with peer: BluetoothAddress, _ parameters: PreferredConnectionParameters
-  ) -> Bool {
-    monitor?.receive()
-    guard let handle = monitor?.links.handle(of: peer) else { return false }
-    let interval = parameters.interval
-    let octets: [UInt8] =
-      [0x01, 0x13, 0x20, 14] + handle.octets(2) + interval.lowerBound.octets(2)
-      + interval.upperBound.octets(2) + parameters.latency.octets(2)
-      + parameters.supervisionTimeout.octets(2) + UInt16(0).octets(2) + UInt16(0).octets(2)
-    return octets.withUnsafeBytes {
-      clinux_hci_command(information.index, $0.baseAddress, $0.count)
-    } == 0
   }
 
   nonisolated(nonsending) func disconnect(_ peer: BluetoothAddress) async throws(RadioError) {

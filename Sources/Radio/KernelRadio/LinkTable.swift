@@ -70,11 +70,28 @@ struct LinkTable {
 
   /// Reads a datagram of the monitor: a header, and an HCI event or received data. Others are
   /// ignored.
-  mutating func read(_ octets: [UInt8]) {
-    guard octets.count >= Self.headerLength + 2 else { return }
-    if octets[0] == 5 { return readData(Array(octets.dropFirst(Self.headerLength))) }
-    guard octets.count == Self.headerLength + 2 + Int(octets[Self.headerLength + 1]) else { return }
-    switch HCIEvent(octets[Self.headerLength...]) {
+  ///
+  /// - Returns: the opcode, the status and the values of a command that has ended.
+  @discardableResult
+  mutating func read(_ octets: [UInt8]) -> (opcode: UInt16, status: UInt8, values: [UInt8])? {
+    guard octets.count >= Self.headerLength + 2 else { return nil }
+    if octets[0] == 5 {
+      readData(Array(octets.dropFirst(Self.headerLength)))
+      return nil
+    }
+    guard octets.count == Self.headerLength + 2 + Int(octets[Self.headerLength + 1]) else {
+      return nil
+    }
+    let event = HCIEvent(octets[Self.headerLength...])
+    if case .commandEnded(let opcode, let status, let values) = event {
+      return (opcode, status, values)
+    }
+    if let event { read(event) }
+    return nil
+  }
+
+  private mutating func read(_ event: HCIEvent) {
+    switch event {
     case .disconnectionComplete(let handle): entries[handle] = nil
     case .connectionComplete(let handle, let peer?, let parameters?):
       guard entries.count < Self.limit else { return }
@@ -97,6 +114,13 @@ struct LinkTable {
         let receive = LinkPHY.Kind(rawValue: receive)
       else { return }
       entries[handle]?.parameters.phy = LinkPHY(transmit: transmit, receive: receive)
+    case .subrateChange(let handle, let subrate):
+      entries[handle]?.parameters.subrate = AgreedParameters.Subrate(
+        factor: subrate.factor, continuation: subrate.continuation)
+      entries[handle]?.parameters.latency = subrate.latency
+      entries[handle]?.parameters.supervisionTimeout = subrate.supervisionTimeout
+    case .frameSpaceUpdateComplete(let handle, let space):
+      entries[handle]?.parameters.frameSpace = space
     default: break
     }
   }

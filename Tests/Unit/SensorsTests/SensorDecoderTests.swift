@@ -128,6 +128,8 @@ import Testing
       try text(nil, "16 95FE 4050 D930 01 166E 09 01 00004C1F 00000000")
         == "MiBeacon v5 MJTZC01YM: profile ID 1, impedance high 200.3 Ω, stabilized on")
     #expect(try text(nil, "16 95FE 0050 D930 01") == "MiBeacon v5 MJTZC01YM: stabilized off")
+    // It ends before what its capabilities announce.
+    #expect(try text(nil, "16 95FE 2040 C945 01 28") == "MiBeacon v4 MJTZC02YM:  (malformed)")
     #expect(
       try text(nil, "16 50FD 1E 00D7 0003E8 64 0190")
         == "HHCC HHCCJCY10: moisture 30 %, temperature 21.5 °C, illuminance 1000 lx,"

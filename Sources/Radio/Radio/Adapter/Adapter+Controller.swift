@@ -59,6 +59,43 @@ extension Adapter {
     return backend.controller?.updateConnection(with: peer, parameters) ?? false
   }
 
+  /// Lets the links that are made from now on be subrated, if the peer's host supports it too. Requires CAP_NET_RAW.
+  /// Vol 6, Part B, 4.5.1.
+  ///
+  /// - Throws: `unsupported` if the controller has no subrating, `refusedByController`, `system` without the right,
+  ///   and what ``powerOff()`` throws.
+  public func prepareSubrating() async throws(RadioError) {
+    try await controller("subrating").prepareSubrating()
+  }
+
+  /// Asks the controller to subrate a link that was made after ``prepareSubrating()``: of some connection events one is
+  /// used, while nothing is sent. Its supervision timeout grows to six events that are used, if it is shorter.
+  ///
+  /// It returns when the controller has accepted the request. Linux does not let its event about the result through
+  /// (7.3.4); if something does, ``connectionInformation(of:)`` has the factor in use. Vol 4, Part E, 7.8.124.
+  ///
+  /// - Throws: `refusedByController` with `unsupportedRemoteFeature` if the peer cannot, or another reason;
+  ///   `notConnected` without a link that was made since the adapter was opened; `system` without CAP_NET_RAW;
+  ///   and what ``powerOff()`` throws.
+  public func requestSubrate(
+    with peer: BluetoothAddress, _ request: SubrateRequest
+  ) async throws(RadioError) {
+    try await controller("subrating").requestSubrate(with: peer, request)
+  }
+
+  /// Asks the controllers of a link for another time between two packets, 150 microseconds at first, in both directions
+  /// and on all PHYs. As for ``requestSubrate(with:_:)``, the result may not be known. Vol 4, Part E, 7.8.151.
+  ///
+  /// - Parameter microseconds: 0 to 10000.
+  /// - Throws: what ``requestSubrate(with:_:)`` throws; `refusedByController` with `unknownCommand` if the controller
+  ///   has 150 microseconds only.
+  public func requestFrameSpace(
+    with peer: BluetoothAddress, microseconds: ClosedRange<UInt16>
+  ) async throws(RadioError) {
+    try await controller("another frame space")
+      .requestFrameSpace(with: peer, microseconds: microseconds)
+  }
+
   /// Ends the link with a peer for all programs that use it.
   ///
   /// - Throws: `management` with `notConnected`, and what ``powerOff()`` throws.

@@ -94,6 +94,13 @@ package protocol RadioController: AnyObject {
   func updateConnection(
     with peer: BluetoothAddress, _ parameters: PreferredConnectionParameters
   ) -> Bool
+  nonisolated(nonsending) func prepareSubrating() async throws(RadioError)
+  nonisolated(nonsending) func requestSubrate(
+    with peer: BluetoothAddress, _ request: SubrateRequest
+  ) async throws(RadioError)
+  nonisolated(nonsending) func requestFrameSpace(
+    with peer: BluetoothAddress, microseconds: ClosedRange<UInt16>
+  ) async throws(RadioError)
   nonisolated(nonsending) func disconnect(_ peer: BluetoothAddress) async throws(RadioError)
 }
 

@@ -43,6 +43,8 @@ import Glibc
   case management(ManagementOpcode, ManagementStatus, adapter: UInt16?)
   /// The kernel's management socket did not answer in time, or the answer was malformed.
   case managementSilent(ManagementOpcode, adapter: UInt16?)
+  /// The controller refused a command: what it was to do, and why; nil: it did not answer.
+  case refusedByController(String, DisconnectReason?)
   /// Pairing failed, or the key of an earlier pairing was not accepted.
   case pairing(BluetoothAddress, PairingFailure)
   /// The peer refused a channel.
@@ -143,6 +145,9 @@ extension RadioError: CustomStringConvertible {
     case .link(let error): error.description
     case .management(let opcode, let status, let adapter):
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): \(status)"
+    case .refusedByController(let operation, let reason):
+      "cannot \(operation): "
+        + (reason.map { "\($0)" } ?? "the controller did not answer")
     case .managementSilent(let opcode, let adapter):
       "cannot \(opcode)\(adapter.map { " (hci\($0))" } ?? ""): the kernel did not answer"
     case .channelRefused(let peer, let psm, let refusal):

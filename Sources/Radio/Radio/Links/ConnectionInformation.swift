@@ -34,6 +34,25 @@ public struct AgreedParameters: Hashable, Sendable {
   /// nil until the controller reports it. Links start with 27 octets each way.
   public var dataLength: DataLength?
 
+  /// nil until the controller reports it. Links start without subrating: a factor of 1.
+  public var subrate: Subrate?
+  /// The time between two packets of an event in microseconds; nil until the controller reports it. Links start
+  /// with 150.
+  public var frameSpace: UInt16?
+
+  /// Of how many connection events one is used. Vol 6, Part B, 4.5.1.
+  public struct Subrate: Hashable, Sendable {
+    /// Of so many events one is used while nothing is sent.
+    public var factor: UInt16
+    /// The events that are used after one with data.
+    public var continuation: UInt16
+
+    package init(factor: UInt16, continuation: UInt16) {
+      self.factor = factor
+      self.continuation = continuation
+    }
+  }
+
   /// The largest packet of each direction. Vol 6, Part B, 4.5.10.
   public struct DataLength: Hashable, Sendable {
     /// Octets, 27 to 251.
@@ -69,6 +88,20 @@ public struct AgreedParameters: Hashable, Sendable {
   public var intervalTime: Duration { .microseconds(Int(interval) * 1250) }
   /// The supervision timeout as a time.
   public var supervisionTime: Duration { .milliseconds(Int(supervisionTimeout) * 10) }
+}
+
+/// Of how many connection events one is to be used. Vol 6, Part B, 4.5.1.
+public struct SubrateRequest: Hashable, Sendable {
+  /// Of so many events one is used while nothing is sent: 1 to 500. The controllers choose one of the range.
+  public var factor: ClosedRange<UInt16>
+  /// The events that are used after one with data: 0 to 499, and less than the highest factor.
+  public var continuation: UInt16
+
+  /// A request with these values.
+  public init(factor: ClosedRange<UInt16>, continuation: UInt16 = 0) {
+    self.factor = factor
+    self.continuation = continuation
+  }
 }
 
 /// The parameters that connections with a peer start with. Vol 6, Part B, 4.5.1 and 4.5.2.

@@ -18,7 +18,7 @@ static inline int clinux_management_socket(void) {
 }
 
 // Sends an HCI command to a controller through the kernel (HCI_CHANNEL_RAW): the type of the
-// packet, the command, its length, its parameters. The answer is not waited for. Requires CAP_NET_RAW.
+// packet, the command, its length, its parameters. The monitor shows the answer. Requires CAP_NET_RAW.
 static inline int clinux_hci_command(uint16_t index, const void *octets, size_t count) {
   int fd = socket(AF_BLUETOOTH, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, BTPROTO_HCI);
   if (fd < 0) return -errno;
@@ -32,8 +32,8 @@ static inline int clinux_hci_command(uint16_t index, const void *octets, size_t 
 }
 
 // A socket that receives traffic between the kernel and one controller (HCI_CHANNEL_MONITOR). The
-// filter passes LE Meta events except advertising reports, Disconnection Complete, and responses to
-// credit-based connection requests. Requires CAP_NET_RAW.
+// filter passes LE Meta events except advertising reports, Disconnection Complete, the ends of commands, and
+// responses to credit-based connection requests. Requires CAP_NET_RAW.
 //
 // Each datagram is a header of three little-endian 16-bit numbers (HCI_MON_EVENT_PKT or
 // HCI_MON_ACL_RX_PKT, the adapter, the length), followed by the packet. The filter reads big-endian.
@@ -45,18 +45,20 @@ static inline int clinux_monitor_socket(uint16_t index) {
   // a signal.
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, adapter, 0, 16),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, adapter, 0, 18),
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0300, 7, 0),   // HCI_MON_EVENT_PKT: to the events
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0500, 0, 13),  // HCI_MON_ACL_RX_PKT
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0500, 0, 15),  // HCI_MON_ACL_RX_PKT
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 7),
-      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x10, 11, 0),  // a later fragment
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x10, 13, 0),  // a later fragment
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0500, 0, 9),  // the channel of LE's signals
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0500, 0, 11),  // the channel of LE's signals
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 14),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x15, 6, 7),  // L2CAP_LE_CREDIT_BASED_CONNECTION_RSP
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x15, 8, 9),  // L2CAP_LE_CREDIT_BASED_CONNECTION_RSP
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 6),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x05, 4, 0),  // Disconnection Complete
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x05, 6, 0),  // Disconnection Complete
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0E, 5, 0),  // Command Complete
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x0F, 4, 0),  // Command Status
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x3E, 0, 4),  // LE Meta
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 8),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 2, 0),  // LE Advertising Report

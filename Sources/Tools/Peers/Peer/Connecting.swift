@@ -12,6 +12,7 @@ package struct Connecting: Sendable {
   private let pairing: PairingOptions
   private let storing: StoreOptions
   private let parameters: ParameterRequest?
+  private let events: EventChoice?
   /// Whether the link is raised to what the peer states.
   package private(set) var raisesAsStated = false
   /// Whether to print the link's parameters at the end.
@@ -55,6 +56,7 @@ package struct Connecting: Sendable {
       options.enhancedBearers = try Bearers.checked(bearers, at: self.endpoint)
     }
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
+    events = try EventChoice(arguments, at: self.endpoint)
     options.phy = try PHYChoice.checked(arguments, at: self.endpoint)
     showsLink = arguments[CommonOptions.linkInfo]
     showsProgress = !isMeasured && ProgressLine.isShown(arguments)
@@ -81,7 +83,9 @@ package struct Connecting: Sendable {
     // Releasing the radio would end its agent.
     defer { withExtendedLifetime(radio) {} }
     let report =
-      showsLink || options.phy != nil ? try await LinkReport(endpoint, on: loop) : nil
+      showsLink || options.phy != nil || events != nil
+      ? try await LinkReport(endpoint, on: loop) : nil
+    if let events, let kernel = report?.kernel { try await events.prepare(kernel.radio) }
     let note = WaitingNote(connectingTo: endpoint, on: loop)
     defer { note.end() }
     let options = showsProgress ? options.showingProgress(on: loop) : options
@@ -89,6 +93,7 @@ package struct Connecting: Sendable {
       endpoint, options: options, adapter: radio, loop: loop)
     note.end()
     defer { connection.close() }
+    if let events, let kernel = report?.kernel { try await events.ask(kernel.radio, kernel.peer) }
     try await prepare(connection, options, on: loop)
     let waiting = WaitingNote(responsesOn: connection, within: options.transactionTimeout, on: loop)
     defer { waiting.end() }
@@ -99,6 +104,7 @@ package struct Connecting: Sendable {
       let value = try await body(connection, store)
       if showsLink { try await report?.show(connection) }
       if let phy = options.phy { await report?.showPHY(asked: phy) }
+      if let events, let report { events.show(try await report.facts(of: connection)) }
       result = .success(value)
     } catch let error as AttoError {
       result = .failure(await cause(of: error, on: loop))
@@ -221,5 +227,7 @@ package struct Connecting: Sendable {
 
 extension Connecting {
   /// The options of a command that connects.
-  package static let options = [CommonOptions.connecting, PairingOptions.group, StoreOptions.group]
+  package static let options = [
+    CommonOptions.connecting, EventChoice.group, PairingOptions.group, StoreOptions.group,
+  ]
 }

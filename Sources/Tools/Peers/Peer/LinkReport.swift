@@ -84,6 +84,10 @@ package struct LinkFacts: Sendable {
       parts.append(
         "interval and data length unknown (requires CAP_NET_RAW and a link opened by this command)")
     }
+    if let subrate = parameters?.subrate {
+      parts.append("subrate \(subrate.factor), continuation \(subrate.continuation)")
+    }
+    if let space = parameters?.frameSpace { parts.append("frame space \(space) us") }
     if let rssi { parts.append("RSSI \(rssi) dBm") }
     if let txPower { parts.append("power \(txPower) dBm") }
     return parts.joined(separator: ", ")
@@ -112,6 +116,9 @@ package struct LinkFacts: Sendable {
         ["transmit": Int(length?.transmit ?? 27), "receive": Int(length?.receive ?? 27)]
           as JSONObject
       },
+      "subrate": parameters?.subrate.map { Int($0.factor) },
+      "continuation": parameters?.subrate.map { Int($0.continuation) },
+      "frameSpaceMicroseconds": parameters?.frameSpace.map { Int($0) },
       "rssi": rssi.map { Int($0) }, "txPower": txPower.map { Int($0) },
     ]
   }
