@@ -194,13 +194,26 @@ extension KernelBackend: RadioController {
   nonisolated(nonsending) func connectionInformation(
     of peer: BluetoothAddress
   ) async throws(RadioError) -> ConnectionInformation {
-    let answer = try await command(.getConnectionInformation, peer.managementOctets)
-    guard var information = ConnectionInformation(answer) else {
-      throw .managementSilent(.getConnectionInformation, adapter: index)
+    var information = ConnectionInformation(rssi: nil, txPower: nil, maximumTXPower: nil)
+    var failure: RadioError?
+    do throws(RadioError) {
+      let answer = try await command(.getConnectionInformation, peer.managementOctets)
+      guard let found = ConnectionInformation(answer) else {
+        throw .managementSilent(.getConnectionInformation, adapter: index)
+      }
+      information = found
+    } catch {
+      failure = error
     }
     // Events since the last turn of the loop.
     monitor?.receive()
     information.parameters = monitor?.links[peer]
+    // Some controllers cannot read the strength of the signal.
+    if let failure {
+      guard case .management(_, .failed, _) = failure, information.parameters != nil else {
+        throw failure
+      }
+    }
     return information
   }
 

@@ -90,7 +90,8 @@ package struct EventChoice: Sendable {
     }
     if let factor = request?.factor {
       let used = facts.parameters?.subrate.map { "\($0.factor)" }
-      let asked = factor.count == 1 ? "\(factor.lowerBound)" : "\(factor.lowerBound)-\(factor.upperBound)"
+      let asked =
+        factor.count == 1 ? "\(factor.lowerBound)" : "\(factor.lowerBound)-\(factor.upperBound)"
       note("subrate", asked, used)
     }
     if let space {

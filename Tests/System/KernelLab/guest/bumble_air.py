@@ -1,11 +1,14 @@
 """In the machine: Bumble's controllers, and Bumble itself as a host, on an air of their own.
 
-bumble_air.py ADDRESS... [--server ADDRESS] [--display | --keyboard] [--eatt] [--devices JSON]
+bumble_air.py ADDRESS... [--server ADDRESS] [--display | --keyboard] [--eatt] [--subrating] [--devices JSON]
 
 Each ADDRESS is a controller that the kernel gets over /dev/vhci, with links of their own, as
 many as come: the emulated controllers of btvirt have one handle for all. `--server` adds a
 Bumble host with a GATT server that advertises. Lines of standard input are commands to Bumble's
 host as a client, and what happens is a JSON object per line of standard output.
+
+`--subrating` says in the features of the kernel's controllers that links can be subrated. Bumble's controllers
+change to a factor of 2, whatever the request.
 
 `--devices` adds hosts with the same server, each an object: `name`, `address`, and if wanted `service`
 (a UUID to advertise), `passkey` (shows it when it pairs), `private` (advertises with a private address),
@@ -343,8 +346,9 @@ class KernelSink:
 class KernelControllers:
     """The controllers of the kernel, by address."""
 
-    def __init__(self, air: Air):
+    def __init__(self, air: Air, features: hci.LeFeatureMask):
         self.air = air
+        self.features = features
         self.transports = {}
 
     async def plug(self, address: str) -> None:
@@ -352,6 +356,7 @@ class KernelControllers:
         controller = KernelController(
             f"hci-{address}", host_source=transport.source, host_sink=KernelSink(transport),
             link=self.air, public_address=f"{address}/P")
+        controller.le_features |= self.features
         self.transports[address] = transport, controller
 
     async def unplug(self, address: str) -> None:
@@ -402,10 +407,12 @@ async def main() -> None:
     parser.add_argument("--display", action="store_true")
     parser.add_argument("--keyboard", action="store_true")
     parser.add_argument("--eatt", action="store_true")
+    parser.add_argument("--subrating", action="store_true")
     parser.add_argument("--devices", type=json.loads, default=[])
     arguments = parser.parse_args()
     air = Air()
-    controllers = KernelControllers(air)
+    controllers = KernelControllers(
+        air, hci.LeFeatureMask.CONNECTION_SUBRATING if arguments.subrating else hci.LeFeatureMask(0))
     for address in arguments.addresses:
         await controllers.plug(address)
     host = None
