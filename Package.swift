@@ -232,8 +232,8 @@ let package = Package(
       name: "AttoPeers",
       dependencies: [
         "AttoCommandLine", "Atto", "AttoATT", "AttoDiagnosis", "AttoEventLoop", "AttoFormats",
-        "AttoGATT",
-        "AttoKernelRadio", "AttoLinks", "AttoRadio", "AttoSensors", "AttoStore", "AttoText",
+        "AttoGATT", "AttoKernelRadio", "AttoLinks", "AttoLinkTiming", "AttoRadio", "AttoSensors",
+        "AttoStore", "AttoText",
       ],
       path: "Sources/Tools/Peers", swiftSettings: common),
     .target(

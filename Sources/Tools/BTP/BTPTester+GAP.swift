@@ -66,7 +66,7 @@ extension BTPService {
     BTPCommandSupport(0x2A, "Pair V2", .partly("mode 1 only; cannot force another pairing")),
     BTPCommandSupport(
       0x2B, "Connection Subrate",
-      .none("Atto sends no HCI commands, which Linux 7.3 and later would pass on")),
+      .none("Linux does not let the controller's event about the result through")),
     BTPCommandSupport(0x2C, "Synchronize to a BIG", isochronous),
     BTPCommandSupport(0x2D, "Create BIG", isochronous),
     BTPCommandSupport(0x2E, "BIS Broadcast", isochronous),

@@ -26,6 +26,15 @@ def phy(b):
     b.refuses(2, ['--phy requires an le: endpoint, not "unix:'], "read", NOBODY, "0x0003", "--phy", "2M")
     b.refuses(2, ['--phy requires an le: endpoint, not "air:X"', "hint: ", "air:NAME?phy=2M"],
               "serve", FIXTURES / "heart-rate.json", "--listen", "air:X", "--phy", "2M")
+    b.refuses(2, ['--subrate and --frame-space require an le: endpoint, not "air:X"', "air:NAME?subrate=4"],
+              "read", "air:X", "0x0003", "--subrate", "4")
+    b.refuses(2, ["--continuation requires --subrate"], "read", NOBODY, "0x0003", "--continuation", "1")
+    b.refuses(2, ["--continuation must be less than --subrate, 4"], "read", NOBODY, "0x0003", "--subrate", "2-4",
+              "--continuation", "4")
+    for words, expected in ((("--subrate", "0"), "1 to 500"), (("--subrate", "5-4"), "1 to 500"),
+                            (("--subrate", "501"), "1 to 500"), (("--subrate", "1-"), "1 to 500"),
+                            (("--frame-space", "11ms"), "0us to 10ms"), (("--frame-space", "x"), "0us to 10ms")):
+        b.refuses(2, [f'invalid value "{words[1]}" for {words[0]}', expected], "read", NOBODY, "0x0003", *words)
     b.refuses(2, ['invalid value "3M" for --phy: expected 1M, 2M or coded'], "read", NOBODY, "0x0003", "--phy", "3M")
 
 

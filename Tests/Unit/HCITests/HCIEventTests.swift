@@ -78,6 +78,30 @@ import Testing
     #expect(HCIEvent([0x0E, 1, 0]) == nil)
   }
 
+  @Test func endsOfCommands() {
+    #expect(
+      HCIEvent([0x0E, 6, 1, 0x03, 0x20, 0, 7, 9])
+        == .commandEnded(opcode: 0x2003, status: 0, [7, 9]))
+    #expect(HCIEvent([0x0E, 3, 1, 0x03, 0x20]) == nil)
+    let status = [0x0F, 4, 0x1A, 1, 0x7E, 0x20] as [UInt8]
+    #expect(HCIEvent(status[...]) == .commandEnded(opcode: 0x207E, status: 0x1A, []))
+    for count in 0..<status.count { #expect(HCIEvent(status[..<count]) == nil) }
+  }
+
+  @Test func subratingAndFrameSpace() {
+    let change: [UInt8] = [0x3E, 12, 0x23, 0, 0x40, 0, 10, 0, 1, 0, 3, 0, 0xA4, 1]
+    guard case .subrateChange(handle: 0x40, let subrate) = HCIEvent(change[...]) else {
+      Issue.record("not read")
+      return
+    }
+    #expect((subrate.factor, subrate.latency, subrate.continuation) == (10, 1, 3))
+    #expect(subrate.supervisionTimeout == 420)
+    for count in 0..<change.count { #expect(HCIEvent(change[..<count]) == nil) }
+    let space: [UInt8] = [0x3E, 10, 0x35, 0, 0x40, 0, 1, 60, 0, 2, 3, 0]
+    #expect(HCIEvent(space[...]) == .frameSpaceUpdateComplete(handle: 0x40, space: 60))
+    #expect(HCIEvent([0x3E, 10, 0x35, 0x1A, 0x40, 0, 1, 60, 0, 2, 3, 0]) == nil)
+  }
+
   @Test(
     arguments: [
       [0x05, 4, 0, 0x40, 0], [0x3E, 10, 0x03, 0, 0x40, 0, 0x1E, 0, 2, 0, 0x2A, 0],

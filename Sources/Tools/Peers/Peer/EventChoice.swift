@@ -31,7 +31,7 @@ package struct EventChoice: Sendable {
     }
   }
   package static let group = OptionGroup(
-    "options of connection events", [subrate, continuation, frameSpace])
+    "connection event options", [subrate, continuation, frameSpace])
   private static let usualSpace: UInt16 = 150
 
   private let request: SubrateRequest?

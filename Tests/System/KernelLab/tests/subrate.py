@@ -1,4 +1,4 @@
-"""--subrate and --frame-space: what the controller is asked, what its answers are told as, and what the kernel lets
+"""--subrate and --frame-space: what the controller is asked, how its answers are told, and what the kernel lets
 through of its events."""
 # deadline: 180
 import re
@@ -36,14 +36,15 @@ with BumbleAir(1, "--subrating", host=True) as air:
     told = atto("read", air.endpoint(None, 0), "0x0003", "--subrate", "2-10").errors
     check("subrate: 2-10 asked for, 2 in use" in told, told)
     control.await_no_connections()
-    said = atto("read", air.endpoint(None, 0), "0x0003", "--frame-space", "60us", status=3).errors
-    print(said)
-    check("cannot change the frame space of the link: the controller does not have this command" in said, said)
-    control.await_no_connections()
     # Past the limit of factor and latency, which this controller checks.
     said = atto("read", air.endpoint(None, 0), "0x0003", "--subrate", "400", "--latency", "2", status=3).errors
     print(said)
     check("cannot subrate the link: the controller does not take these parameters" in said, said)
+    control.await_no_connections()
+    # Bumble 0.0.236 does not answer commands that it does not carry out.
+    said = atto("read", air.endpoint(None, 0), "0x0003", "--frame-space", "60us", status=3).errors
+    print(said)
+    check("cannot change the frame space of the link: the controller did not answer" in said, said)
     control.await_no_connections()
 
 # A controller without subrating.
@@ -53,7 +54,7 @@ with Server("heart-rate", listen="le:@hci1"):
     check("subrating: the controller of hci0 does not have it" in said, said)
     said = atto("read", endpoint(), "0x0003", "--frame-space", "60us", status=3).errors
     print(said)
-    check("cannot change the frame space of the link: " in said, said)
+    check("cannot change the frame space of the link: the controller does not have this command" in said, said)
     reset()
 
     # Without the right to send commands.
@@ -62,6 +63,6 @@ with Server("heart-rate", listen="le:@hci1"):
     os.chmod(program, 0o755)
     os.chmod("/run/tmp", 0o755)
     said = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "read", endpoint(), "0x0003",
-                "--subrate", "4"]).errors
+                "--subrate", "4"], status=3).errors
     print(said)
     check("CAP_NET_RAW" in said, said)

@@ -47,6 +47,27 @@ import Testing
     #expect(table[Self.peer] == nil)
   }
 
+  @Test func subratingAndCommands() throws {
+    var table = LinkTable()
+    table.read(Self.event(0x3E, Self.complete))
+    #expect(table[Self.peer]?.subrate == nil)
+    let ended = table.read(
+      Self.event(0x3E, [0x23, 0, 0x40, 0, 10, 0, 1, 0, 3, 0, 0xA4, 1]))
+    #expect(ended == nil)
+    #expect(table[Self.peer]?.subrate == AgreedParameters.Subrate(factor: 10, continuation: 3))
+    #expect(table[Self.peer]?.latency == 1)
+    #expect(table[Self.peer]?.supervisionTimeout == 420)
+    table.read(Self.event(0x3E, [0x35, 0, 0x40, 0, 0, 60, 0, 7, 3, 0]))
+    #expect(table[Self.peer]?.frameSpace == 60)
+    // The peer cannot; the controller's features.
+    let status = table.read(Self.event(0x0F, [0x1A, 1, 0x7E, 0x20]))
+    let refused = try #require(status)
+    #expect(refused == (0x207E, 0x1A, []))
+    let answer = table.read(Self.event(0x0E, [1, 0x03, 0x20, 0, 0xFF, 0, 0, 0, 0x60, 0, 0, 0]))
+    let features = try #require(answer)
+    #expect(features == (0x2003, 0, [0xFF, 0, 0, 0, 0x60, 0, 0, 0]))
+  }
+
   /// A response to a request for a channel, on link 0x0040.
   static func response(_ result: UInt16, handle: UInt16 = 0x2040, code: UInt8 = 0x15) -> [UInt8] {
     let signal = [code, 7, 10, 0] + [UInt8](repeating: 0, count: 8) + result.octets(2)
