@@ -16,11 +16,31 @@ package struct BenchTarget: Sendable {
   /// The value of `Fixtures/bench.json` with the CPU time of the peer.
   var processTime: AttributeHandle?
 
-  /// Nordic's throughput service and its characteristic (nRF Connect SDK).
-  private static let throughput = (
-    service: BluetoothUUID(high: 0x0483_DADD_6C9D_6CA9, low: 0x5D41_03AD_4FFF_4ABB),
-    characteristic: BluetoothUUID(0x1524)
-  )
+  /// Nordic's throughput service (nRF Connect SDK).
+  private static let throughput = BluetoothUUID(
+    high: 0x0483_DADD_6C9D_6CA9, low: 0x5D41_03AD_4FFF_4ABB)
+
+  /// The service of ESP-IDF's example nimble/throughput_app, 1, or one of its characteristics.
+  private static func ofESP(_ number: UInt64) -> BluetoothUUID {
+    BluetoothUUID(high: number << 32 | 0x8C26_476F, low: 0x89A7_A108_033A_69C7)
+  }
+
+  /// The characteristic with which a service for such measurements wants a test made.
+  private static func published(
+    _ test: BenchTest, in database: RemoteDatabase
+  ) -> Characteristic? {
+    let place: (BluetoothUUID, BluetoothUUID)? =
+      switch test {
+      case .writeCommand: (throughput, BluetoothUUID(0x1524))
+      case .write: (ofESP(1), ofESP(6))
+      case .notify: (ofESP(1), ofESP(0xA))
+      case .read, .longRead: (ofESP(1), ofESP(0xB))
+      case .indicate, .discover, .ping: nil
+      }
+    return place.flatMap { service, uuid in
+      database.service(service)?.characteristics.first { $0.uuid == uuid && suits($0, test) }
+    }
+  }
 
   /// The characteristics of `Fixtures/bench.json`.
   private static func bench(_ number: UInt64) -> BluetoothUUID {
@@ -51,7 +71,7 @@ package struct BenchTarget: Sendable {
       var target = Self.target(one, isBench: isBench)
       target.processTime = time
       target.isThroughput = database.services.contains {
-        $0.uuid == throughput.service
+        $0.uuid == throughput
           && $0.characteristics.contains { $0.valueHandle == target.handle }
       }
       return target
@@ -75,9 +95,7 @@ package struct BenchTarget: Sendable {
       target.sinks = all.filter { $0.uuid == uuid && suits($0, test) }.map(\.valueHandle)
       return target
     }
-    let counting = database.services.first { $0.uuid == throughput.service }?.characteristics
-      .first { $0.uuid == throughput.characteristic && suits($0, test) }
-    if test == .writeCommand, let counting { return target(counting, isBench: false) }
+    if let one = published(test, in: database) { return target(one, isBench: false) }
     if test != .write, test != .writeCommand, let one = all.first(where: { suits($0, test) }) {
       return target(one, isBench: false)
     }

@@ -35,7 +35,9 @@ package enum BenchTest: String, CaseIterable, Sendable {
     switch self {
     case .read: "a readable characteristic"
     case .longRead: "a readable characteristic, best with a long value"
-    case .write: "a characteristic of bench.json, or --handle of one with the property write"
+    case .write:
+      "a characteristic of bench.json or of ESP-IDF's throughput_app, or --handle of one with the property"
+        + " write"
     case .writeCommand:
       "a characteristic of bench.json or of Nordic's throughput service, or --handle of one with the"
         + " property writeWithoutResponse"

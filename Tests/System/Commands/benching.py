@@ -618,6 +618,22 @@ def damaged(b):
     equal(row["lost"], 0)
 
 
+@test("bench: ESP-IDF's throughput service, measured and served")
+def throughput_service_of_esp(b):
+    server, at = b.serve("throughput-esp.json", "--json")
+    uuids = {test: f"000000{number}-8c26-476f-89a7-a108033a69c7"
+             for test, number in (("write", "06"), ("notify", "0a"), ("read", "0b"))}
+    found = {one["uuid"]: one for one in b.run("discover", at, "--json").json[0]["services"][-1]["characteristics"]}
+    equal({uuid: one["properties"] for uuid, one in found.items()},
+          {uuids["write"]: ["read", "write"], uuids["notify"]: ["notify"], uuids["read"]: ["read", "write"]})
+    # As the example's central does it: the longest values of one PDU, at its MTU.
+    for test, size in (("write", 509), ("notify", 500), ("read", 510)):
+        sizes = ["--size", size] if test == "write" else []
+        row = b.run("bench", at, "--test", test, "--mtu", 512, "--count", 30, *sizes, "--json").json[0]
+        equal((row["handle"], row["size"], row.get("lost", 0)), (found[uuids[test]]["valueHandle"], size, 0))
+        expect(row["count"] >= 30, row)
+
+
 @test("bench: Nordic's throughput service, measured and served")
 def throughput_service(b):
     server, at = b.serve("throughput.json", "--json")

@@ -59,7 +59,8 @@ extension Adapter {
     return backend.controller?.updateConnection(with: peer, parameters) ?? false
   }
 
-  /// Lets the links that are made from now on be subrated, if the peer's host supports it too. Requires CAP_NET_RAW.
+  /// Lets the links that are made from now on be subrated, if the peer's host supports it too, until the power of the
+  /// adapter is switched. Requires CAP_NET_RAW.
   /// Vol 6, Part B, 4.5.1.
   ///
   /// - Throws: `unsupported` if the controller has no subrating, `refusedByController`, `system` without the right,

@@ -25,8 +25,8 @@ enum BenchCommand: Command {
     details: """
       Measure against atto serve Fixtures/bench.json: its values are numbered, and counted by their
       receiver. With other peers, the first suitable value is read or subscribed to; values are written
-      only if --handle names one, or to Nordic's throughput service (Fixtures/throughput.json), which
-      counts them.
+      only if --handle names one, or to the throughput services of Nordic (Fixtures/throughput.json), which
+      counts them, and of ESP-IDF's throughput_app (Fixtures/throughput-esp.json).
 
       Latency is the duration of a round trip or procedure. For notify and indicate it is the time
       between two values, and for write-command the time until the link accepts the PDU.
