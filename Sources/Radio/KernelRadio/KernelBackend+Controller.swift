@@ -5,10 +5,10 @@ import Glibc
 
 // Commands for which the management socket has none of its own: they go to the controller itself. See `LinkMonitor`.
 //
-// The kernel knows nothing of subrating and of the frame space (7.3.4), and masks the controller's events about them (LE
-// Set Event Mask). So the controller's status is all that a real controller tells: that it has accepted the request.
-// Of a central this means that the link is subrated within six events, with the least factor that was asked for where
-// there is only one. The events are read all the same, for controllers and kernels that let them through.
+// Linux up to 7.3.4 knows nothing of subrating and of the frame space, and its LE Set Event Mask leaves out the events
+// about them. So a real controller tells nothing but the status of the command: that it has accepted the request. A
+// central then carries it out; the factor is known if the request allows one only. The events are read all the
+// same, for controllers and kernels that let them through.
 
 /// Bits of the LE feature set. Vol 6, Part B, 4.6.
 private enum Feature {

@@ -24,7 +24,10 @@ package enum MeasuredLink: Sendable {
       let length = agreed.dataLength.map { isSent ? $0.transmit : $0.receive } ?? 27
       return LinkParameters(
         phy: modelled, interval: Int64(agreed.interval) * 1_250_000,
-        dataLength: Int(length), isEncrypted: isEncrypted)
+        dataLength: Int(length), isEncrypted: isEncrypted,
+        subrate: Int(agreed.subrate?.factor ?? 1),
+        continuation: Int(agreed.subrate?.continuation ?? 0),
+        frameSpace: Int64(agreed.frameSpace ?? 150) * 1000)
     }
   }
 
@@ -48,10 +51,19 @@ package enum MeasuredLink: Sendable {
 extension LinkReport {
   /// What the kernel knows about the link; nil when it has ended, and for links of other carriers. The
   /// parameters are nil if the link is older than this report.
-  package func measured(_ connection: Connection) async -> MeasuredLink? {
+  ///
+  /// - Parameter subrate: what the controller has accepted, for kernels that do not show the result.
+  package func measured(
+    _ connection: Connection, _ subrate: SubrateRequest?
+  ) async -> MeasuredLink? {
     guard kernel != nil, let facts = try? await facts(of: connection),
       let security = try? await connection.security
     else { return nil }
-    return .told(phy: facts.phy, facts.parameters, isEncrypted: security.level > .low)
+    var parameters = facts.parameters
+    if let subrate, parameters?.subrate == nil {
+      parameters?.subrate = AgreedParameters.Subrate(
+        factor: subrate.factor.upperBound, continuation: subrate.continuation)
+    }
+    return .told(phy: facts.phy, parameters, isEncrypted: security.level > .low)
   }
 }

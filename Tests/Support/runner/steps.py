@@ -141,13 +141,13 @@ def tools():
         raise Failure("\n".join([*wrong, "install Swift 6.3 or later from https://swift.org/install"]))
 
 
-@step(1800, after=["tools"], is_patient=True, is_short=False)
+@step(2700, after=["tools"], is_patient=True, is_short=False)
 def release():
     """Every program, optimised, as packages have them."""
     build(command=[ROOT / "Sources" / "Debian" / "compile"])
 
 
-@step(1800, after=["tools"], is_patient=True)
+@step(2700, after=["tools"], is_patient=True)
 def build_all():
     """Everything in debug, with warnings as errors and AddressSanitizer; a short run without the
     sanitizer."""
@@ -155,13 +155,13 @@ def build_all():
           *([] if is_short_run else ADDRESS))
 
 
-@step(1500, after=["release"], is_short=False, shows=r".")
+@step(2400, after=["release"], is_short=False, shows=r".")
 def lab():
     """On a kernel with Bluetooth, emulated; the examples of CoreBluetooth too."""
     run(SYSTEM / "KernelLab" / "run", atto(), "--examples", ROOT / ".build" / "release")
 
 
-@step(1800, after=["release"], load=0.75, is_patient=True, shows=r"^table |^  +octets|^  +text")
+@step(2700, after=["release"], load=0.75, is_patient=True, shows=r"^table |^  +octets|^  +text")
 def embedded():
     """The C library of ATT and GATT, in Embedded Swift: built, installed and used on four processors; a
     short run takes this machine's only."""
@@ -177,7 +177,7 @@ def build_thread():
         ATTO_TESTS=THREADED)
 
 
-@step(900, after=["build-thread"], load=0.75, is_short=False)
+@step(1800, after=["build-thread"], load=0.75, is_short=False)
 def thread():
     """The tests with threads, with ThreadSanitizer."""
     os.environ["TSAN_OPTIONS"] = f"suppressions={ROOT}/Tests/thread-suppressions.txt"
@@ -287,7 +287,7 @@ def demo():
         raise Failure("atto demo printed no throughput")
 
 
-@step(900, after=["build"], load=0.75, shows=r"^attacks: ")
+@step(1800, after=["build"], load=0.75, shows=r"^attacks: ")
 def test():
     """The unit tests, in one process as `swift test` runs them."""
     unit_tests(debug_build(), [])

@@ -60,8 +60,7 @@ extension Adapter {
   }
 
   /// Lets the links that are made from now on be subrated, if the peer's host supports it too, until the power of the
-  /// adapter is switched. Requires CAP_NET_RAW.
-  /// Vol 6, Part B, 4.5.1.
+  /// adapter is switched. Requires CAP_NET_RAW. Vol 6, Part B, 4.5.1.
   ///
   /// - Throws: `unsupported` if the controller has no subrating, `refusedByController`, `system` without the right,
   ///   and what ``powerOff()`` throws.

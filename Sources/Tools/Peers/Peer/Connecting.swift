@@ -65,6 +65,9 @@ package struct Connecting: Sendable {
     }
   }
 
+  /// The subrating that the link has when the command runs; nil if none was asked for, or only a range.
+  package var certainSubrate: SubrateRequest? { events?.certain }
+
   /// Connects, runs the body, and closes the connection.
   package func use<Value: Sendable>(
     on loop: Loop, _ body: (Connection) async throws -> Value

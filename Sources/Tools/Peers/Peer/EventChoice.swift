@@ -35,6 +35,8 @@ package struct EventChoice: Sendable {
   private static let usualSpace: UInt16 = 150
 
   private let request: SubrateRequest?
+  /// The request, if the controllers have no choice.
+  var certain: SubrateRequest? { request.flatMap { $0.factor.count == 1 ? $0 : nil } }
   private let space: UInt16?
 
   /// nil if nothing is asked for.

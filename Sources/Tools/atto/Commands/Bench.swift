@@ -81,6 +81,7 @@ enum BenchCommand: Command {
     private let link: MeasuredLink?
     /// The kernel's knowledge of the link, if it is not stated.
     private let kernelLink: LinkReport?
+    private let subrate: SubrateRequest?
     private let isJSON: Bool
     private let isCSV: Bool
     private let report: BenchReport?
@@ -116,6 +117,7 @@ enum BenchCommand: Command {
       } catch {
         throw UsageError("--link: \(error)")
       }
+      subrate = connecting.certainSubrate
       // Opened first: the kernel reports the parameters when the link opens.
       kernelLink =
         link == nil && connecting.endpoint.isRadio
@@ -147,7 +149,7 @@ enum BenchCommand: Command {
           progress.clear()
           added = measured
           var link: MeasuredLink?
-          if let connection { link = await kernelLink?.measured(connection) }
+          if let connection { link = await kernelLink?.measured(connection, subrate) }
           try await add(measured, mtu: carrier.mtu, error: nil, over: link)
         }
       } catch {
@@ -197,7 +199,7 @@ enum BenchCommand: Command {
         shown?.cancel()
         progress.clear()
         try await add(
-          runner.measurement, mtu: mtu, error: nil, over: kernelLink?.measured(connection))
+          runner.measurement, mtu: mtu, error: nil, over: kernelLink?.measured(connection, subrate))
         if let error = runner.noValues {
           guard plan.isSelective else { throw error }
           Terminal.note("atto bench: \(error.message)")
