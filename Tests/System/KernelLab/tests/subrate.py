@@ -32,6 +32,13 @@ with BumbleAir(1, "--subrating", host=True) as air:
                  r"LE Subrate Request|\(0x08\|0x007e\)"):
         check(re.search(part, seen), part, seen[-3000:])
 
+    # The model of the link has it.
+    row = atto("bench", air.endpoint(None, 0), "--test", "read", "--count", 5, "--warm-up", 0, "--subrate", 2,
+               "--json").objects()[0]
+    print(row["link"])
+    check("subrate=2" in row["link"]["parameters"], row)
+    control.await_no_connections()
+
     # A range, of which the controllers choose one; what the controller cannot do.
     told = atto("read", air.endpoint(None, 0), "0x0003", "--subrate", "2-10").errors
     check("subrate: 2-10 asked for, 2 in use" in told, told)
