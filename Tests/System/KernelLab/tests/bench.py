@@ -43,7 +43,11 @@ with Server("bench", listen="le:@hci1") as server:
     server.events("of before", quiet=0.5)
     running = client("bench", endpoint(), "--test", "notify", "--for", "30", "--warm-up", "0",
                      "--json")
-    server.event("configured")
+    try:
+        server.event("configured")
+    except SystemExit:
+        print("the client:", running.process.poll(), running.errors)
+        raise
     # For values to be counted, of which nobody tells before the end.
     time.sleep(2)
     reset()
