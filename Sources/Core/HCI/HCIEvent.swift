@@ -20,7 +20,7 @@ public enum HCIEvent: Hashable, Sendable {
   case frameSpaceUpdateComplete(handle: UInt16, space: UInt16)
   /// Command Complete or Command Status: its status, a success or not, and what it returns after that. 7.7.14 and
   /// 7.7.15.
-  case commandEnded(opcode: UInt16, status: UInt8, [UInt8])
+  case commandEnded(opcode: UInt16, status: UInt8, ArraySlice<UInt8>)
 
   /// The address of the peer.
   public struct Peer: Hashable, Sendable {
@@ -77,7 +77,7 @@ public enum HCIEvent: Hashable, Sendable {
     case 0x0E:
       _ = fields.number8()
       guard let opcode = fields.number16(), let status = fields.number8() else { return nil }
-      self = .commandEnded(opcode: opcode, status: status, Array(fields.rest))
+      self = .commandEnded(opcode: opcode, status: status, fields.rest)
     case 0x0F:
       guard let status = fields.number8(), fields.number8() != nil,
         let opcode = fields.number16()

@@ -194,27 +194,25 @@ extension KernelBackend: RadioController {
   nonisolated(nonsending) func connectionInformation(
     of peer: BluetoothAddress
   ) async throws(RadioError) -> ConnectionInformation {
-    var information = ConnectionInformation(rssi: nil, txPower: nil, maximumTXPower: nil)
-    var failure: RadioError?
+    var information: ConnectionInformation
     do throws(RadioError) {
       let answer = try await command(.getConnectionInformation, peer.managementOctets)
       guard let found = ConnectionInformation(answer) else {
         throw .managementSilent(.getConnectionInformation, adapter: index)
       }
       information = found
-    } catch {
-      failure = error
+    } catch .management(_, .failed, _) where agreedParameters(with: peer) != nil {
+      // Some controllers cannot read the strength of the signal.
+      information = ConnectionInformation(rssi: nil, txPower: nil, maximumTXPower: nil)
     }
-    // Events since the last turn of the loop.
-    monitor?.receive()
-    information.parameters = monitor?.links[peer]
-    // Some controllers cannot read the strength of the signal.
-    if let failure {
-      guard case .management(_, .failed, _) = failure, information.parameters != nil else {
-        throw failure
-      }
-    }
+    information.parameters = agreedParameters(with: peer)
     return information
+  }
+
+  /// Reads the events since the last turn of the loop first.
+  private func agreedParameters(with peer: BluetoothAddress) -> AgreedParameters? {
+    monitor?.receive()
+    return monitor?.links[peer]
   }
 
   nonisolated(nonsending) func loadConnectionParameters(

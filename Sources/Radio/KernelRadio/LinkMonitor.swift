@@ -16,12 +16,18 @@ final class LinkMonitor {
   /// How long a controller may take to answer. The kernel gives it 2 s.
   static let patience: Duration = .seconds(2)
 
+  /// How a command ended.
+  private enum Ending {
+    case answered(status: UInt8, ArraySlice<UInt8>)
+    case silent
+    case notSent(errno: Int32)
+    case closed
+  }
+
   private struct Waiting {
     let opcode: UInt16
-    /// To follow "cannot".
-    let purpose: String
     let timer: LoopTimer
-    let completion: (Result<[UInt8], RadioError>) -> Void
+    let completion: (Ending) -> Void
   }
 
   private var socket: WatchedDescriptor?
@@ -53,36 +59,36 @@ final class LinkMonitor {
   nonisolated(nonsending) func command(
     _ command: HCICommand, _ purpose: String
   ) async throws(RadioError) -> [UInt8] {
-    let result = await withCheckedContinuation(isolation: #isolation) { continuation in
-      send(command, purpose) { continuation.resume(returning: $0) }
+    let ending = await withCheckedContinuation(isolation: #isolation) { continuation in
+      send(command) { continuation.resume(returning: $0) }
     }
-    return try result.get()
+    switch ending {
+    case .answered(status: 0, let values): return Array(values)
+    case .answered(let status, _):
+      throw .refusedByController(purpose, DisconnectReason(rawValue: status))
+    case .silent: throw .refusedByController(purpose, nil)
+    case .notSent(let errno): throw .system(purpose, errno: errno)
+    case .closed: throw .closed
+    }
   }
 
-  private func send(
-    _ command: HCICommand, _ purpose: String,
-    _ completion: @escaping (Result<[UInt8], RadioError>) -> Void
-  ) {
-    guard socket != nil else { return completion(.failure(.closed)) }
+  private func send(_ command: HCICommand, _ completion: @escaping (Ending) -> Void) {
+    guard socket != nil else { return completion(.closed) }
     // Answers to earlier commands.
     receive()
     let opcode = command.opcode
     let timer = LoopTimer(after: Self.patience, on: loop) { [weak self] in
-      self?.end(opcode) { .failure(.refusedByController($0, nil)) }
+      self?.end(opcode, .silent)
     }
-    waiting.append(
-      Waiting(opcode: opcode, purpose: purpose, timer: timer, completion: completion))
-    if let error = command.send(to: index) {
-      end(opcode) { .failure(.system($0, errno: error)) }
-    }
+    waiting.append(Waiting(opcode: opcode, timer: timer, completion: completion))
+    if let errno = command.send(to: index) { end(opcode, .notSent(errno: errno)) }
   }
 
-  /// - Parameter result: made from the command's purpose.
-  private func end(_ opcode: UInt16, _ result: (String) -> Result<[UInt8], RadioError>) {
+  private func end(_ opcode: UInt16, _ ending: Ending) {
     guard let place = waiting.firstIndex(where: { $0.opcode == opcode }) else { return }
     let ended = waiting.remove(at: place)
     ended.timer.cancel()
-    ended.completion(result(ended.purpose))
+    ended.completion(ending)
   }
 
   /// Reads everything: events are few, since the socket filters advertising reports.
@@ -93,11 +99,7 @@ final class LinkMonitor {
       }
       guard length >= 0 else { return }
       if let (opcode, status, values) = links.read(Array(buffer.prefix(length))) {
-        end(opcode) { purpose in
-          status == 0
-            ? .success(values)
-            : .failure(.refusedByController(purpose, DisconnectReason(rawValue: status)))
-        }
+        end(opcode, .answered(status: status, values))
       }
     }
   }
@@ -105,7 +107,7 @@ final class LinkMonitor {
   func close() {
     socket?.end()
     socket = nil
-    for command in waiting { end(command.opcode) { _ in .failure(.closed) } }
+    for command in waiting { end(command.opcode, .closed) }
   }
 }
 

@@ -73,7 +73,9 @@ struct LinkTable {
   ///
   /// - Returns: the opcode, the status and the values of a command that has ended.
   @discardableResult
-  mutating func read(_ octets: [UInt8]) -> (opcode: UInt16, status: UInt8, values: [UInt8])? {
+  mutating func read(_ octets: [UInt8]) -> (
+    opcode: UInt16, status: UInt8, values: ArraySlice<UInt8>
+  )? {
     guard octets.count >= Self.headerLength + 2 else { return nil }
     if octets[0] == 5 {
       readData(Array(octets.dropFirst(Self.headerLength)))

@@ -24,7 +24,7 @@ extension LinkParameters {
   /// The time of the radio for an event of each link.
   public var share: Int64 {
     if let eventLength { return min(eventLength, interval) }
-    return links == 1 ? interval : max(interval / Int64(links), min(longestPair, interval))
+    return max(interval / Int64(links), min(longestPair, interval))
   }
 
   /// Of how many intervals each link has an event in one.

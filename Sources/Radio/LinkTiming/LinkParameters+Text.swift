@@ -106,7 +106,7 @@ extension LinkParameters: CustomStringConvertible {
     if let packetsPerEvent { parts.append("packets=\(packetsPerEvent)") }
     if subrate != 1 { parts.append("subrate=\(subrate)") }
     if continuation != 0 { parts.append("continuation=\(continuation)") }
-    if frameSpace != 150_000 { parts.append("frame-space=\(Self.text(frameSpace))") }
+    if frameSpace != Self.usualFrameSpace { parts.append("frame-space=\(Self.text(frameSpace))") }
     if links != 1 { parts.append("links=\(links)") }
     return parts.joined(separator: "&")
   }

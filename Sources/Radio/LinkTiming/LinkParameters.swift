@@ -52,6 +52,8 @@ public struct LinkParameters: Sendable, Hashable {
   public static let subrateRange = 1...500
   /// The legal times between two packets.
   public static let frameSpaceRange: ClosedRange<Int64> = 0...10_000_000
+  /// The time between two packets until the devices agree on another. Vol 6, Part B, 4.1.1.
+  public static let usualFrameSpace: Int64 = 150_000
   /// Legal data lengths. Vol 6, Part B, 4.5.10.
   public static let dataLengthRange = 27...251
   /// The legal error rates.
@@ -74,7 +76,7 @@ public struct LinkParameters: Sendable, Hashable {
     phy: PHY = .le1M, interval: Int64 = 30_000_000, eventLength: Int64? = nil,
     dataLength: Int = 251, isEncrypted: Bool = false, packetErrorRate: Double = 0,
     packetsPerEvent: Int? = nil, subrate: Int = 1, continuation: Int = 0,
-    frameSpace: Int64 = 150_000, links: Int = 1, scheduling: Scheduling = .reserving
+    frameSpace: Int64 = usualFrameSpace, links: Int = 1, scheduling: Scheduling = .reserving
   ) {
     self.phy = phy
     self.interval = interval
@@ -109,6 +111,7 @@ public struct LinkParameters: Sendable, Hashable {
   /// - Parameter active: the last event in which either end has sent data.
   func event(from event: Int64, active: Int64) -> Int64 {
     func next(_ event: Int64, _ step: Int64) -> Int64 { (event + step - 1) / step * step }
+    let turns = turns
     var found = event
     while true {
       if found > active + Int64(continuation) { found = next(found, Int64(subrate)) }

@@ -27,7 +27,7 @@ package enum MeasuredLink: Sendable {
         dataLength: Int(length), isEncrypted: isEncrypted,
         subrate: Int(agreed.subrate?.factor ?? 1),
         continuation: Int(agreed.subrate?.continuation ?? 0),
-        frameSpace: Int64(agreed.frameSpace ?? 150) * 1000)
+        frameSpace: agreed.frameSpace.map { Int64($0) * 1000 } ?? LinkParameters.usualFrameSpace)
     }
   }
 

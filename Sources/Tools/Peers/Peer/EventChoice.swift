@@ -13,7 +13,7 @@ package struct EventChoice: Sendable {
   ) { text -> ClosedRange<UInt16>? in
     let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = UInt16(ends[0]), let last = UInt16(ends[ends.count - 1]), first <= last,
-      1...500 ~= first, last <= 500
+      LinkParameters.subrateRange ~= Int(first), LinkParameters.subrateRange ~= Int(last)
     else { return nil }
     return first...last
   }
@@ -32,7 +32,7 @@ package struct EventChoice: Sendable {
   }
   package static let group = OptionGroup(
     "connection event options", [subrate, continuation, frameSpace])
-  private static let usualSpace: UInt16 = 150
+  private static let usualSpace = UInt16(LinkParameters.usualFrameSpace / 1000)
 
   private let request: SubrateRequest?
   /// The request, if the controllers have no choice.
@@ -46,21 +46,14 @@ package struct EventChoice: Sendable {
     let factor = arguments[Self.subrate]
     let continuation = arguments[Self.continuation]
     space = arguments[Self.frameSpace]
-    guard let factor else {
-      if continuation != nil { throw UsageError("--continuation requires --subrate") }
-      request = nil
-      guard space != nil else { return nil }
-      try Self.check(endpoint)
-      return
+    if let continuation {
+      guard let factor else { throw UsageError("--continuation requires --subrate") }
+      guard continuation < Int(factor.upperBound) else {
+        throw UsageError("--continuation must be less than --subrate, \(factor.upperBound)")
+      }
     }
-    if let continuation, continuation >= Int(factor.upperBound) {
-      throw UsageError("--continuation must be less than --subrate, \(factor.upperBound)")
-    }
-    request = SubrateRequest(factor: factor, continuation: UInt16(continuation ?? 0))
-    try Self.check(endpoint)
-  }
-
-  private static func check(_ endpoint: Endpoint) throws {
+    guard factor != nil || space != nil else { return nil }
+    request = factor.map { SubrateRequest(factor: $0, continuation: UInt16(continuation ?? 0)) }
     if case .le = endpoint { return }
     throw UsageError(
       "--subrate and --frame-space require an le: endpoint, not \"\(endpoint)\"",
@@ -74,7 +67,7 @@ package struct EventChoice: Sendable {
     if request != nil { try await radio.prepareSubrating() }
   }
 
-  /// Asks for what is wanted.
+  /// Sends the requests to the controller, once there is a link.
   package func ask(_ radio: Adapter, _ peer: BluetoothAddress) async throws {
     if let request { try await radio.requestSubrate(with: peer, request) }
     if let space {
