@@ -33,3 +33,13 @@ public struct LoopBound<Value>: @unchecked Sendable {
   /// The value if the calling thread is the loop's; nil elsewhere.
   @inlinable public var valueHere: Value? { loop.isCurrent ? stored : nil }
 }
+
+extension Actor {
+  /// Calls `body` at once, for callers on the loop that is this actor's executor. Traps elsewhere.
+  /// Unlike `assumeIsolated` it may be called in asynchronous functions.
+  package nonisolated func here<Result: Sendable>(
+    _ body: (isolated Self) -> Result
+  ) -> Result {
+    assumeIsolated(body)
+  }
+}

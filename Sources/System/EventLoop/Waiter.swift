@@ -114,9 +114,13 @@ extension Loop {
     return try result.get()
   }
 
-  /// Calls `body` at once with a waiter, and suspends the caller until that is resumed. For callers
-  /// on the loop's thread, such as methods of actors that run there: `body` runs in their isolation
-  /// and need not be `Sendable`. Traps off the loop's thread.
+  /// Calls `body` with a waiter, and suspends the caller until that is resumed. For callers on the
+  /// loop's thread, such as methods of actors that run there: `body` runs in their isolation and need
+  /// not be `Sendable`. Traps off the loop's thread.
+  ///
+  /// Other work of the loop may run before `body`: to enter this function, the runtime takes turns of
+  /// the queue in a task that prefers an executor. So `body` itself looks whether there is something to
+  /// wait for. What the caller has seen before may be over, and nobody would resume the waiter.
   ///
   /// Throws what the waiter is resumed with; `cancelled` if the caller's task is cancelled first,
   /// or was before: `body` is not called then.

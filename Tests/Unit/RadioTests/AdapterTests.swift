@@ -113,6 +113,25 @@ import Testing
     await #expect(throws: RadioError.closed) { try await second.update(.beacon) }
   }
 
+  /// Between the call for the next link and its wait the loop may do other work, here the end of the
+  /// advertisement.
+  @Test(arguments: Backend.allCases, 0..<5)
+  func anAdvertisementEndsAsATaskBeginsToWait(backend: Backend, turns: Int) async throws {
+    let scene = try await Scene(backend)
+    let advertisement = try await scene.adapter.advertise(.beacon)
+    let loop = scene.adapter.loop
+    @Sendable func stop(after turns: Int) {
+      if turns == 0 { return advertisement.stop() }
+      loop.execute { stop(after: turns - 1) }
+    }
+    let link = await Task(executorPreference: loop.tasks) {
+      stop(after: turns)
+      let links = advertisement.links.makeAsyncIterator()
+      return await links.next()
+    }.value
+    #expect(link == nil)
+  }
+
   @Test(arguments: Backend.allCases) func nothingWorksAfterTheEnd(backend: Backend) async throws {
     let scene = try await Scene(backend)
     let (adapter, peer) = (scene.adapter, ManagementFrameTests.peer)

@@ -112,8 +112,11 @@ actor ESPHomeClient {
   /// Waits until there is room for a value. Returns at once if the task is cancelled.
   func room() async {
     guard stream.waiting > Self.valueLimit else { return }
-    behindSince = behindSince ?? loop.now
-    let _: Void? = try? await loop.withLocalWaiter { roomWaiters.append($0, for: ()) }
+    let _: Void? = try? await loop.withLocalWaiter { (waiter: Waiter<Void, GatewayError>) in
+      guard stream.waiting > Self.valueLimit else { return waiter.resume(.success(())) }
+      behindSince = behindSince ?? loop.now
+      roomWaiters.append(waiter, for: ())
+    }
   }
 
   private func received(_ octets: [UInt8]) {

@@ -215,11 +215,3 @@ private final class Refusal {
     stream.finish()
   }
 }
-
-extension Actor {
-  /// Calls `body` at once, for callers on this actor's loop. Traps elsewhere. Unlike `assumeIsolated` it
-  /// may be called in asynchronous functions.
-  nonisolated func here<Result: Sendable>(_ body: (isolated Self) -> Result) -> Result {
-    assumeIsolated(body)
-  }
-}

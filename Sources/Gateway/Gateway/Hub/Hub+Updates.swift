@@ -296,6 +296,7 @@ extension Hub {
   private func beginTalk(with name: String) async throws(GatewayError) {
     while !updates.talks.insert(name).inserted {
       try await loop.withLocalWaiter { (waiter: Waiter<Void, GatewayError>) in
+        guard updates.talks.contains(name) else { return waiter.resume(.success(())) }
         updates.talkers.append(waiter, for: name)
       }
     }
@@ -368,6 +369,7 @@ extension Hub {
     while updates.written < change {
       guard !updates.isWriting else {
         let _: Void? = try? await loop.withLocalWaiter { (waiter: Waiter<Void, GatewayError>) in
+          guard updates.isWriting else { return waiter.resume(.success(())) }
           updates.writers.append(waiter, for: change)
         }
         if Task.isCancelled { return }

@@ -183,6 +183,7 @@ final class Publisher {
   /// Waits until ``isBehind`` is false. Returns at once if the task is cancelled.
   func room() async {
     let _: Void? = try? await loop.withLocalWaiter { (waiter: Waiter<Void, GatewayError>) in
+      guard isBehind else { return waiter.resume(.success(())) }
       roomWaiters.append(waiter, for: ())
       stuckTimer =
         stuckTimer

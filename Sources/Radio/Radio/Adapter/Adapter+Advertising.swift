@@ -76,14 +76,16 @@ extension Adapter {
 
   /// The next connection; nil when the advertisement has ended or the task is cancelled.
   func nextLink(_ id: UInt64) async -> ConnectedLink? {
-    guard let advertisement = advertisements[id], !Task.isCancelled else { return nil }
-    if let link = advertisement.removeFirst() {
-      backend.acceptMore()
-      return link
-    }
-    guard !advertisement.isOver else { return nil }
+    guard let advertisement = advertisements[id] else { return nil }
     do throws(RadioError) {
-      return try await loop.withLocalWaiter { advertisement.waiters.append($0) }
+      return try await loop.withLocalWaiter { (waiter: Waiter<ConnectedLink?, RadioError>) in
+        if let link = advertisement.removeFirst() {
+          backend.acceptMore()
+          return waiter.resume(.success(link))
+        }
+        guard !advertisement.isOver else { return waiter.resume(.success(nil)) }
+        advertisement.waiters.append(waiter)
+      }
     } catch {
       return nil
     }

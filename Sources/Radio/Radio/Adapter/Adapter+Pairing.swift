@@ -61,13 +61,15 @@ extension Adapter {
   public func pairingFailure(
     of peer: BluetoothAddress, within time: Duration
   ) async -> PairingFailure? {
-    guard endReason == nil else { return nil }
     let isVirtual = backend.controller == nil
     // On the virtual air failures are stored before their links end.
     let time = isVirtual ? .zero : time
     let peer = isVirtual ? BluetoothAddress(peer.value, kind: .random) : peer
     do throws(RadioError) {
-      return try await loop.withLocalWaiter { backend.agents.failure(of: peer, within: time, $0) }
+      return try await loop.withLocalWaiter { (waiter: Waiter<PairingFailure?, RadioError>) in
+        guard endReason == nil else { return waiter.resume(.success(nil)) }
+        backend.agents.failure(of: peer, within: time, waiter)
+      }
     } catch {
       return nil
     }

@@ -180,9 +180,9 @@ public actor Adapter {
   func perform<Value: Sendable>(
     _ start: (@escaping RadioCompletion<Value>) -> EndOperation
   ) async throws(RadioError) -> Value {
-    if let endReason { throw endReason }
     let id = nextID()
     return try await loop.withLocalWaiter { (waiter: Waiter<Value, RadioError>) in
+      if let endReason { return waiter.resume(.failure(endReason)) }
       var isOver = false
       let end = start { result in
         isOver = true
