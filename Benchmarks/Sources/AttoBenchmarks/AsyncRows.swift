@@ -23,12 +23,12 @@ struct AsyncRows {
       switch row {
       case "read":
         let watch = Stopwatch()
-        for _ in 0..<count { _ = try await connection.read(Bench.value) }
+        for _ in 0..<count { _ = try await connection.readOnce(Bench.value) }
         watch.report(count)
       case "write-command":
         let watch = Stopwatch()
         for _ in 0..<count { try await connection.writeWithoutResponse(value, to: Bench.value) }
-        _ = try await connection.read(Bench.value)
+        _ = try await connection.readOnce(Bench.value)
         watch.report(count)
       case "long-read":
         let watch = Stopwatch()
@@ -45,7 +45,7 @@ struct AsyncRows {
         watch.report(count)
       default:
         let values = try await connection.subscribe(
-          to: Bench.stream, configuration: Bench.configuration)
+          to: Bench.stream, cccd: Bench.configuration)
         var wish = [UInt8]()
         for number in [count, size] {
           for shift in stride(from: 0, to: 32, by: 8) { wish.append(UInt8(number >> shift & 0xFF)) }

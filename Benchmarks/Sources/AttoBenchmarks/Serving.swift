@@ -16,7 +16,7 @@ func serve(_ descriptor: Int32, on loop: Loop) throws {
     let connection = try await Connection.adopt(
       { () throws(LinkError) in try SocketLink.adopt(descriptor) }, options: options,
       server: server, loop: loop)
-    try await connection.closed()
+    try await connection.waitUntilClosed()
   }
 }
 

@@ -66,10 +66,10 @@ extension Connection {
   /// - Throws: `misuse(.cannotSubscribe)` if it has no configuration, `refused` with the peer's code,
   ///   and what ``perform(_:)`` throws.
   public func unsubscribe(from characteristic: Characteristic) async throws(AttoError) {
-    guard let configuration = characteristic.cccd else {
+    guard let cccd = characteristic.cccd else {
       throw .misuse(.cannotSubscribe(characteristic.valueHandle))
     }
-    try await unsubscribe(configuration: configuration.handle)
+    try await unsubscribe(cccd: cccd.handle)
   }
 
   /// ATT_MTU of the moment decides, when the request is encoded.

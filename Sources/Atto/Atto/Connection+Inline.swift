@@ -44,9 +44,9 @@ extension LocalServer {
     case gone
   }
 
-  /// Notifies one client if its link has room, whether it has subscribed or not. Traps off the
-  /// loop's thread.
-  public func notifyNow(
+  /// Sends a notification to one client, whether it has subscribed or not, if its link has room. Traps
+  /// off the loop's thread.
+  public func sendNotificationNow(
     _ value: RawSpan, of handle: AttributeHandle, to client: ClientID
   ) -> Outcome {
     guard
@@ -56,11 +56,12 @@ extension LocalServer {
     return connection.backlog == nil && connection.session.notify(handle, value) ? .sent : .blocked
   }
 
-  /// Indicates a value to one client and waits for its confirmation.
+  /// Sends an indication to one client, whether it has subscribed or not, and waits for its
+  /// confirmation.
   ///
   /// - Throws: the error that ended the connection; `misuse` if too many wait already.
-  public func indicate(
-    _ value: [UInt8], of handle: AttributeHandle, confirmedBy client: ClientID
+  public func sendIndication(
+    _ value: [UInt8], of handle: AttributeHandle, to client: ClientID
   ) async throws(AttoError) {
     let core = core
     try await loop.withWaiter { (waiter: Waiter<Void, AttoError>) in

@@ -4,8 +4,10 @@ import AttoGATT
 extension Connection {
   /// Reads the first ATT_MTU - 1 octets of a value, with one request. Vol 3, Part G, 4.8.1.
   ///
+  /// The value may be longer: ``readLong(_:offset:)`` reads all of it.
+  ///
   /// - Throws: `refused` with the peer's code, and what ``perform(_:)`` throws.
-  public func read(_ handle: AttributeHandle) async throws(AttoError) -> [UInt8] {
+  public func readOnce(_ handle: AttributeHandle) async throws(AttoError) -> [UInt8] {
     let read = AwaitedRead(handle, core)
     await read.carriedOut()
     if let value = read.value { return value }

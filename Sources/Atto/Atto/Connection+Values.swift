@@ -79,7 +79,7 @@ public final class ReceivedValues: AsyncSequence, Sendable {
 
 extension Connection {
   /// The values of a characteristic, or of all, from now on. Nothing is sent to the peer: see
-  /// ``subscribe(to:configuration:as:)``.
+  /// ``subscribe(to:cccd:as:)``.
   ///
   /// - Throws: `cancelled`. If the connection has ended, the sequence ends at once.
   public func values(of handle: AttributeHandle? = nil) async throws(AttoError) -> ReceivedValues {
@@ -100,17 +100,17 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - value: the characteristic's value handle.
-  ///   - configuration: the handle of its Client Characteristic Configuration.
+  ///   - cccd: the handle of its Client Characteristic Configuration.
   ///   - kind: notifications or indications.
   /// - Throws: what `write(_:to:)` throws: `refused` if the peer does not accept the
   ///   configuration.
   public func subscribe(
-    to value: AttributeHandle, configuration: AttributeHandle,
+    to value: AttributeHandle, cccd: AttributeHandle,
     as kind: ClientCharacteristicConfiguration = .notification
   ) async throws(AttoError) -> ReceivedValues {
     let values = try await values(of: value)
     try await write(
-      [UInt8(kind.rawValue & 0xFF), UInt8(kind.rawValue >> 8)], to: configuration)
+      [UInt8(kind.rawValue & 0xFF), UInt8(kind.rawValue >> 8)], to: cccd)
     return values
   }
 
@@ -125,16 +125,16 @@ extension Connection {
     if characteristic.properties.contains(.notify) { offered.insert(.notification) }
     if characteristic.properties.contains(.indicate) { offered.insert(.indication) }
     let chosen = kind ?? (offered.contains(.notification) ? .notification : offered)
-    guard !chosen.isEmpty, chosen.isSubset(of: offered), let configuration = characteristic.cccd
+    guard !chosen.isEmpty, chosen.isSubset(of: offered), let cccd = characteristic.cccd
     else { throw .misuse(.cannotSubscribe(characteristic.valueHandle)) }
     return try await subscribe(
-      to: characteristic.valueHandle, configuration: configuration.handle, as: chosen)
+      to: characteristic.valueHandle, cccd: cccd.handle, as: chosen)
   }
 
   /// Ends a subscription at the peer, by the handle of the Client Characteristic Configuration.
   ///
   /// - Throws: what `write(_:to:)` throws.
-  public func unsubscribe(configuration: AttributeHandle) async throws(AttoError) {
-    try await write([0, 0], to: configuration)
+  public func unsubscribe(cccd: AttributeHandle) async throws(AttoError) {
+    try await write([0, 0], to: cccd)
   }
 }

@@ -178,7 +178,7 @@ public final class Connection: Sendable {
   /// Waits for the end of the connection, for whatever reason.
   ///
   /// - Throws: `cancelled`, and nothing else. ``endReason`` has the reason.
-  public func closed() async throws(AttoError) {
+  public func waitUntilClosed() async throws(AttoError) {
     try await withWaiter { core, waiter in core.awaitClose(waiter) }
   }
 

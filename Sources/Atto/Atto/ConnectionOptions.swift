@@ -60,7 +60,7 @@ public struct ConnectionOptions: Sendable {
   ///
   /// A server accepts this many from each client, and says so in Server Supported Features if its
   /// database has that characteristic: see `Database(name:appearance:serverFeatures:)`. If its kernel
-  /// has no enhanced bearers, ``ServerListener/bearerObstacle`` says so, and clients have the unenhanced one.
+  /// has no enhanced bearers, ``ServerListener/bearerFailure`` says so, and clients have the unenhanced one.
   public var enhancedBearers = 0
   /// The most enhanced bearers: as many as one request of L2CAP opens (Vol 3, Part A, 4.25).
   public static let maximumEnhancedBearers = 5

@@ -6,7 +6,7 @@ import Synchronization
 extension LinkReception {
   /// Keeps the kernel's socket for enhanced bearers open while a listener listens, so that the first
   /// client finds it. If it cannot be opened, clients have the unenhanced bearer only, and
-  /// ``ServerListener/bearerObstacle`` gives the reason.
+  /// ``ServerListener/bearerFailure`` gives the reason.
   func holdingBearers(
     _ listener: ServerListener, of source: L2CAPSource
   ) async throws(AttoError) -> ServerListener {
@@ -25,7 +25,7 @@ extension LinkReception {
     let held = Mutex(try? result.get())
     return ServerListener(
       endpoint: listener.endpoint, notice: listener.notice, isAdvertised: listener.isAdvertised,
-      bearerObstacle: obstacle
+      bearerFailure: obstacle
     ) {
       listener.stop()
       held.withLock { $0 = nil }

@@ -56,7 +56,7 @@ extension LocalServer {
   /// ``value(of:)`` on the loop, without waiting: for handlers and observers.
   ///
   /// Traps off the loop's thread.
-  public func keptValue(of handle: AttributeHandle) -> [UInt8]? {
+  public func valueNow(of handle: AttributeHandle) -> [UInt8]? {
     core.value(in: #function).server.database.value(of: handle)
   }
 

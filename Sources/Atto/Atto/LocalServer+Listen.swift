@@ -11,17 +11,17 @@ public final class ServerListener: Sendable {
   public let isAdvertised: Bool
   /// Why clients have the unenhanced bearer only, although ``ConnectionOptions/enhancedBearers`` asks
   /// for more; nil if nothing prevents them.
-  public let bearerObstacle: RadioError?
+  public let bearerFailure: RadioError?
   private let stopper: @Sendable () -> Void
 
   init(
     endpoint: String, notice: String? = nil, isAdvertised: Bool = true,
-    bearerObstacle: RadioError? = nil, stopper: @escaping @Sendable () -> Void
+    bearerFailure: RadioError? = nil, stopper: @escaping @Sendable () -> Void
   ) {
     self.endpoint = endpoint
     self.notice = notice
     self.isAdvertised = isAdvertised
-    self.bearerObstacle = bearerObstacle
+    self.bearerFailure = bearerFailure
     self.stopper = stopper
   }
 

@@ -107,7 +107,7 @@ struct BTPProcedure: Sendable {
       return .list(try await connection.perform(procedure).map(\.btp))
     case .descriptors:
       return .list(try await connection.perform(DiscoverDescriptors(in: range)).map(\.btp))
-    case .read: return .value(try await connection.read(handle))
+    case .read: return .value(try await connection.readOnce(handle))
     case .readByUUID:
       let output = try await connection.perform(ReadUsingUUID(uuid, in: range))
       return .values(output.values.map { ($0.handle, $0.octets) })

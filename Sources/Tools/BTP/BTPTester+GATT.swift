@@ -137,7 +137,7 @@ extension BTPTester {
     }
     var values: [(handle: AttributeHandle, value: [UInt8])] = []
     for handle in handles.map(gatt.valueHandle) {
-      guard let value = server.keptValue(of: handle) else { throw .fail }
+      guard let value = server.valueNow(of: handle) else { throw .fail }
       values.append((handle, value))
     }
     let (server, wanted) = (server, values)

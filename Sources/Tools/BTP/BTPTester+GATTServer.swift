@@ -40,7 +40,7 @@ extension BTPTester {
     case .disconnected(let client, _):
       if let peer = clients.removeValue(forKey: client) { configurations[peer.value] = nil }
     case .server(.valueWritten(let handle, let client)):
-      guard let value = server.keptValue(of: handle) else { return }
+      guard let value = server.valueNow(of: handle) else { return }
       valueChanged(handle, value, by: client)
     case .server(.configured(let value, let configuration, let client)):
       guard let handle = gatt.configuration(of: value) else { return }

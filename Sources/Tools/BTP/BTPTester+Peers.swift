@@ -56,7 +56,7 @@ extension BTPTester {
           }
         } catch {}
       }
-      try? await connection.closed()
+      try? await connection.waitUntilClosed()
       await self.ended(address, id)
     }
   }

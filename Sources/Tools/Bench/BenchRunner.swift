@@ -52,7 +52,7 @@ package final class BenchRunner {
     try await timeStages()
     let connection = connection
     switch test {
-    case .read: try await repeated { _ in try await connection.read(handle).count }
+    case .read: try await repeated { _ in try await connection.readOnce(handle).count }
     case .longRead: try await repeated { _ in try await connection.readLong(handle).count }
     case .ping:
       let ping = Ping(range: try await connection.perform(Ping()))
@@ -169,7 +169,7 @@ package final class BenchRunner {
   private var peerProcessTime: UInt64? {
     get async throws {
       guard let handle = target?.processTime else { return nil }
-      let value = try await connection.read(handle)
+      let value = try await connection.readOnce(handle)
       return value.count == 8 ? value.reversed().reduce(0) { $0 << 8 | UInt64($1) } : nil
     }
   }
@@ -266,7 +266,7 @@ package final class BenchRunner {
     defer { connection.observeValues(nil) }
     let loop = loop
     let watching = Task(executorPreference: loop.tasks) {
-      try await connection.closed()
+      try await connection.waitUntilClosed()
       done.continuation.finish()
     }
     defer { watching.cancel() }
@@ -287,7 +287,7 @@ package final class BenchRunner {
     measurement.value.end(pdus: (try? await pdus) ?? 0)
     if let reason = await connection.endReason { throw reason }
     try await endPeerProcessTime(since: peerTime)
-    try? await connection.unsubscribe(configuration: configuration)
+    try? await connection.unsubscribe(cccd: configuration)
     try Task.checkCancellation()
   }
 

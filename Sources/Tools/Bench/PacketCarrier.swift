@@ -81,7 +81,7 @@ final class GATTClientCarrier: PacketCarrier {
       if value == handle { receiver.value(octets) }
     }
     watch = Task(executorPreference: loop.tasks) { [connection] in
-      try await connection.closed()
+      try await connection.waitUntilClosed()
       receiver.value(nil)
     }
     try await connection.write([1, 0], to: configuration.handle)

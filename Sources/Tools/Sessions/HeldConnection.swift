@@ -36,7 +36,7 @@ struct HeldConnection: Sendable {
       defer { continuation.finish() }
       try await connecting.use(on: loop) { connection, store in
         continuation.yield((connection, store))
-        try await connection.closed()
+        try await connection.waitUntilClosed()
         if let reason = await connection.endReason, reason != .closed { throw reason }
       }
     }

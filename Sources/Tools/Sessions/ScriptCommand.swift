@@ -171,7 +171,7 @@ extension TextSession {
     case "read":
       let pattern = try Self.pattern(arguments)
       let handle = try await handle(arguments.word(1, "HANDLE"))
-      let value = try await session.currentConnection.connection.read(handle)
+      let value = try await session.currentConnection.connection.readOnce(handle)
       try Self.check(value, pattern, "\(handle)")
     case "silence":
       let time = try Self.seconds(arguments.word(1, "SECONDS"))
@@ -181,7 +181,7 @@ extension TextSession {
     case "disconnect":
       guard let connection = try await session.expectEnd() else { return }
       let alarm = session.loop.after(within) { connection.close() }
-      try await connection.closed()
+      try await connection.waitUntilClosed()
       alarm.cancel()
       if await connection.endReason == .closed {
         throw CheckFailure(message: "the peer did not disconnect within \(within)")

@@ -18,7 +18,7 @@ struct AirTests {
     let endpoint = try Endpoint("air:Strap")
     let connection = try await Connection.connect(
       to: endpoint, adapter: try air.adapter(loop: clock.loop))
-    #expect(try await connection.read(thermometer.name) == Array("attic".utf8))
+    #expect(try await connection.readOnce(thermometer.name) == Array("attic".utf8))
 
     let stranger = try other.adapter(loop: clock.loop)
     let late = Task(executorPreference: clock.loop.tasks) {

@@ -46,7 +46,7 @@ struct ClockTests {
     let connection = try await Connection.pair(server: thermometer.server)
     let events = Log()
     let reading = Task(executorPreference: clock.loop.tasks) {
-      for _ in 0..<100 { _ = try await connection.read(thermometer.name) }
+      for _ in 0..<100 { _ = try await connection.readOnce(thermometer.name) }
       events.append("read")
     }
     await clock.advance(by: .zero)
@@ -65,7 +65,7 @@ struct ClockTests {
     }
     let connection = try await Connection.pair(server: thermometer.server)
     let reading = Task(executorPreference: loop.tasks) {
-      await failure { try await connection.read(thermometer.unit) }
+      await failure { try await connection.readOnce(thermometer.unit) }
     }
     await clock.advance(by: .seconds(29))
     #expect(try await connection.awaitedRequest?.left == .seconds(1))

@@ -8,7 +8,7 @@ func keepConnected(to endpoint: Endpoint, _ adapter: Adapter) async throws {
   while true {
     do {
       let connection = try await Connection.connect(to: endpoint, adapter: adapter)
-      try await connection.closed()
+      try await connection.waitUntilClosed()
     } catch AttoError.cancelled {
       return
     } catch {
@@ -65,7 +65,7 @@ struct MyTests {
     let server = LocalServer(loop: clock.loop)
     let setting = try await addSetting(to: server)
     let client = try await Connection.pair(server: server)
-    #expect(try await client.read(setting) == [1])
+    #expect(try await client.readOnce(setting) == [1])
     try await client.write([1, 2, 3, 4], to: setting)
     await #expect(throws: AttoError.self) {
       try await client.write([1, 2, 3, 4, 5], to: setting)
@@ -79,7 +79,7 @@ struct MyTests {
         > 0a 03 00
         silence 29s
         """, loop: clock.loop)
-    let reading = Task(executorPreference: clock.loop.tasks) { try await client.read(0x0003) }
+    let reading = Task(executorPreference: clock.loop.tasks) { try await client.readOnce(0x0003) }
     await clock.advance(by: .seconds(30))
     await #expect(throws: AttoError.bearer(.transactionTimeout(.readRequest))) {
       try await reading.value

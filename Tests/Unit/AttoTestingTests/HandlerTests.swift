@@ -27,8 +27,8 @@ struct HandlerTests {
     }
     let connection = try await Connection.pair(server: server)
     let control = layout[.heartRateControlPoint].valueHandle
-    #expect(try await connection.read(layout[.bodySensorLocation].valueHandle) == [3])
-    #expect(try await connection.read(control) == [4])
+    #expect(try await connection.readOnce(layout[.bodySensorLocation].valueHandle) == [3])
+    #expect(try await connection.readOnce(control) == [4])
     try await connection.write([1], to: control)
     let refusal = await failure { try await connection.write([2], to: control) }
     #expect(
@@ -65,7 +65,7 @@ struct HandlerTests {
       #expect(await failure { try await connection.writeReliably(gap) } == .refused(refused))
     }
     // A read comes after the handlers of earlier writes.
-    #expect(try await connection.read(control) == [4])
+    #expect(try await connection.readOnce(control) == [4])
     #expect(written.all == [[], long, [1, 2, 3, 7], [9]].map { "\($0)" })
   }
 
@@ -86,7 +86,7 @@ struct HandlerTests {
   @Test("A server has Generic Access and Generic Attribute unless it is given a database")
   func genericServices() async throws {
     let connection = try await Connection.pair(server: LocalServer(Database(name: "Hub")))
-    #expect(try await connection.read(0x0003) == Array("Hub".utf8))
+    #expect(try await connection.readOnce(0x0003) == Array("Hub".utf8))
     #expect(try await connection.discover().services.map(\.uuid) == [0x1800, 0x1801])
     let empty = try await Connection.pair(server: LocalServer(Database()))
     #expect(try await empty.discover().services.isEmpty)
@@ -108,9 +108,9 @@ struct HandlerTests {
     }
     let slow = try await Connection.pair(server: server)
     let other = try await Connection.pair(server: server)
-    async let value = slow.read(layout[.bodySensorLocation].valueHandle)
+    async let value = slow.readOnce(layout[.bodySensorLocation].valueHandle)
     for await _ in asked {}
-    #expect(try await other.read(layout[.heartRateControlPoint].valueHandle) == [4])
+    #expect(try await other.readOnce(layout[.heartRateControlPoint].valueHandle) == [4])
     #expect(try await server.counters == ServerCounters(clients: 2, handlers: 1))
     release.finish()
     #expect(try await value == [3])
@@ -127,7 +127,7 @@ struct HandlerTests {
       handlers.onWriteInline(of: .heartRateControlPoint) { _, _ in .accepted }
     }
     let connection = try await Connection.pair(server: server)
-    #expect(try await connection.read(layout[.bodySensorLocation].valueHandle) == [0])
-    #expect(try await connection.read(layout[.heartRateControlPoint].valueHandle) == [1])
+    #expect(try await connection.readOnce(layout[.bodySensorLocation].valueHandle) == [0])
+    #expect(try await connection.readOnce(layout[.heartRateControlPoint].valueHandle) == [1])
   }
 }

@@ -9,12 +9,12 @@ struct PairTests {
   func works() async throws {
     let thermometer = try await Thermometer()
     let connection = try await Connection.pair(server: thermometer.server)
-    #expect(try await connection.read(thermometer.name) == Array("attic".utf8))
+    #expect(try await connection.readOnce(thermometer.name) == Array("attic".utf8))
     try await connection.write([1, 2, 3], to: thermometer.name)
     #expect(try await thermometer.server.value(of: thermometer.name) == [1, 2, 3])
     let values = try await connection.subscribe(
       to: thermometer.temperature.valueHandle,
-      configuration: try #require(thermometer.temperature.configurationHandle))
+      cccd: try #require(thermometer.temperature.configurationHandle))
     #expect(
       try await thermometer.server.notify([21], of: thermometer.temperature.valueHandle).count == 1)
     var iterator = values.makeAsyncIterator()
@@ -46,8 +46,8 @@ struct PairTests {
       await failure { try await Connection.pair(server: thermometer.server) }
         == .tooManyClients(limit: 2))
     first.close()
-    try await first.closed()
-    #expect(try await second.read(thermometer.name) == Array("attic".utf8))
+    try await first.waitUntilClosed()
+    #expect(try await second.readOnce(thermometer.name) == Array("attic".utf8))
     _ = try await Connection.pair(server: thermometer.server)
   }
 
@@ -56,7 +56,7 @@ struct PairTests {
     let thermometer = try await Thermometer()
     let connection = try await Connection.pair(server: thermometer.server)
     thermometer.server.disconnect()
-    try await connection.closed()
+    try await connection.waitUntilClosed()
     guard case .disconnected = await connection.endReason else {
       Issue.record("\(String(describing: await connection.endReason))")
       return

@@ -29,9 +29,9 @@ struct ScriptTests {
         < 1d 07 00 01
         > 1e
         """)
-    #expect(try await connection.read(3) == [42])
+    #expect(try await connection.readOnce(3) == [42])
     #expect(
-      await failure { try await connection.read(4) }
+      await failure { try await connection.readOnce(4) }
         == .refused(
           ErrorResponse(request: .readRequest, handle: 4, code: .attributeNotFound)))
     try await peer.finished()
@@ -62,7 +62,7 @@ struct ScriptTests {
         > 0a 03 00
         < 0b 2a
         """)
-    guard case .disconnected = await failure({ try await connection.read(4) }) else {
+    guard case .disconnected = await failure({ try await connection.readOnce(4) }) else {
       Issue.record("the read did not end with the link")
       return
     }
@@ -86,7 +86,7 @@ struct ScriptTests {
     #expect(
       await error(of: patient)
         == .deviation(line: 4, expected: "> 0a 03 00", found: "nothing within 10.0 seconds"))
-    try await second.closed()
+    try await second.waitUntilClosed()
 
     let (third, short) = try await Connection.pair(script: "# e\n> 52 03 00 01", loop: clock.loop)
     for _ in 0..<2 { _ = try await third.writeWithoutResponse([1], to: 3) }
@@ -108,7 +108,7 @@ struct ScriptTests {
     await clock.advance(by: .zero)
     #expect(try await connection.security.level == .high)
     await clock.advance(by: .seconds(1))
-    try await connection.closed()
+    try await connection.waitUntilClosed()
     try await peer.finished()
   }
 

@@ -48,7 +48,7 @@ import Testing
       let connection = try await Connection.connect(
         to: .air("Strap"), options: Self.onDemand, adapter: central)
       #expect(
-        await failure { try await connection.read(handle) }
+        await failure { try await connection.readOnce(handle) }
           == .pairing(peer: "air:Strap", .disagreement(.entered)))
     }
   }
@@ -63,7 +63,7 @@ import Testing
       let response = ErrorResponse(
         request: .readRequest, handle: handle, code: .insufficientAuthentication)
       #expect(
-        await failure { try await connection.read(handle) }
+        await failure { try await connection.readOnce(handle) }
           == .insufficientSecurity(response, .noDisplayOrKeyboard))
       #expect(try await connection.security.level == .medium)
     }
@@ -79,7 +79,7 @@ import Testing
       let error = await failure {
         let connection = try await Connection.connect(
           to: .air("Strap"), options: Self.onDemand, adapter: central)
-        _ = try await connection.read(handle)
+        _ = try await connection.readOnce(handle)
       }
       #expect(error == .pairing(peer: "air:Strap", .keyMissing))
       #expect(error?.description.contains("forgotten the bond") == true)

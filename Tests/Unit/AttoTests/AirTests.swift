@@ -21,13 +21,13 @@ import Testing
       let connection = try await Connection.connect(to: .air("Strap"), adapter: central)
       let encrypted = layout.characteristics[5].valueHandle
       #expect(
-        await failure { try await connection.read(encrypted) }
+        await failure { try await connection.readOnce(encrypted) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: encrypted, code: .insufficientEncryption)))
       try await connection.raiseSecurity(to: .medium)
       #expect(try await connection.security.level == .medium)
-      #expect(try await connection.read(encrypted) == [5])
+      #expect(try await connection.readOnce(encrypted) == [5])
 
       // From the beginning, by options.
       connection.close()
@@ -37,16 +37,16 @@ import Testing
       options.exchangesMTU = true
       let other = try await Connection.connect(
         to: .air("Strap"), options: options, adapter: central)
-      #expect(try await other.read(encrypted) == [5])
+      #expect(try await other.readOnce(encrypted) == [5])
       #expect(try await other.mtu == 517)
       let values = try await other.subscribe(
         to: layout.characteristics[2].valueHandle,
-        configuration: try #require(layout.characteristics[2].configurationHandle))
+        cccd: try #require(layout.characteristics[2].configurationHandle))
       try await server.notify([1, 2, 3], of: layout.characteristics[2].valueHandle)
       var iterator = values.makeAsyncIterator()
       #expect(try await iterator.next()?.value == [1, 2, 3])
       server.disconnect()
-      try await other.closed()
+      try await other.waitUntilClosed()
       #expect(isDisconnected(await other.endReason))
       // The other end has closed.
       listener.stop()
@@ -97,7 +97,7 @@ import Testing
             for _ in 0..<5 {
               let connection = try await Connection.connect(to: .air("Strap"), adapter: central)
               #expect(
-                try await connection.read(layout.characteristics[0].valueHandle) == Bench.hello)
+                try await connection.readOnce(layout.characteristics[0].valueHandle) == Bench.hello)
               connection.close()
             }
           }

@@ -25,7 +25,7 @@ import Testing
     try await withDeadline {
       let bench = try await Bench()
       let connection = try await bench.connect()
-      #expect(try await connection.read(bench.greeting) == Bench.hello)
+      #expect(try await connection.readOnce(bench.greeting) == Bench.hello)
       #expect(try await connection.counters == ConnectionCounters(sent: 1, received: 1))
     }
   }
@@ -54,8 +54,8 @@ import Testing
     try await withDeadline {
       let bench = try await Bench()
       let connection = try await bench.connect()
-      #expect(try await connection.read(bench.greeting) == Bench.hello)
-      #expect(try await connection.read(bench.long) == Array(Bench.long[..<22]))
+      #expect(try await connection.readOnce(bench.greeting) == Bench.hello)
+      #expect(try await connection.readOnce(bench.long) == Array(Bench.long[..<22]))
       #expect(try await connection.readLong(bench.long) == Bench.long)
       #expect(try await connection.readLong(bench.long, offset: 500) == Array(Bench.long[500...]))
       let multiple = try await connection.read([bench.greeting, bench.greeting])
@@ -133,7 +133,7 @@ import Testing
         #expect(value.isIndication == (kind == .indication))
         #expect(value.missed == 0)
       }
-      try await connection.unsubscribe(configuration: bench.configuration)
+      try await connection.unsubscribe(cccd: bench.configuration)
       #expect(try await !bench.server.hasSubscribers(to: bench.values))
     }
   }

@@ -285,7 +285,7 @@ private func result<Value: Sendable>(
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for handle in handles {
         group.addTask {
-          try await connection.read(handle) == [UInt8(truncatingIfNeeded: handle.rawValue)]
+          try await connection.readOnce(handle) == [UInt8(truncatingIfNeeded: handle.rawValue)]
         }
       }
       // All four are at the server before any is answered.
@@ -302,9 +302,9 @@ private func result<Value: Sendable>(
     let (gate, started) = bench.holdReads([7])
     let connection = bench.connection
     let (one, other) = (bench.handles[0], bench.handles[1])
-    async let first = result { () throws(AttoError) in try await connection.read(one) }
+    async let first = result { () throws(AttoError) in try await connection.readOnce(one) }
     await started.wait(count: 1)
-    async let second = result { () throws(AttoError) in try await connection.read(other) }
+    async let second = result { () throws(AttoError) in try await connection.readOnce(other) }
     await started.wait(count: 2)
     let channels = bench.channels
     try await connection.onLoop { _ in channels.opened[0].close() }
@@ -314,7 +314,7 @@ private func result<Value: Sendable>(
     #expect(succeeded == .success([7]))
     let failed = await first
     #expect(failed == .failure(.enhancedBearer(.channelEnded)))
-    #expect(try await connection.read(bench.handles[2]) == [7])
+    #expect(try await connection.readOnce(bench.handles[2]) == [7])
     #expect(bench.channels.requests == [2])
     #expect(await connection.endReason == nil)
   }
@@ -331,7 +331,7 @@ private func result<Value: Sendable>(
       for _ in 0..<random.below(8) {
         let handle = bench.handles[random.below(4)]
         reads.append(
-          Task { await result { () throws(AttoError) in try await connection.read(handle) } })
+          Task { await result { () throws(AttoError) in try await connection.readOnce(handle) } })
       }
       for _ in 0..<random.below(6) { await Task.yield() }
       try await connection.onLoop { _ in channels.opened[channel].close() }
@@ -342,7 +342,7 @@ private func result<Value: Sendable>(
     }
     try await until { try await connection.bearers.count == 1 }
     #expect(channels.requests == [5])
-    #expect(try await connection.read(bench.handles[0]) == [1])
+    #expect(try await connection.readOnce(bench.handles[0]) == [1])
     #expect(await connection.endReason == nil)
   }
 
@@ -392,14 +392,14 @@ private func result<Value: Sendable>(
     let (gate, started) = bench.holdReads([])
     let connection = bench.connection
     let (one, other) = (bench.handles[0], bench.handles[1])
-    async let first = result { () throws(AttoError) in try await connection.read(one) }
-    async let second = result { () throws(AttoError) in try await connection.read(other) }
+    async let first = result { () throws(AttoError) in try await connection.readOnce(one) }
+    async let second = result { () throws(AttoError) in try await connection.readOnce(other) }
     await started.wait(count: 2)
     bench.server.disconnect()
     let results = await [first, second]
     #expect(results.allSatisfy { (try? $0.get()) == nil })
     #expect(Set(results.map { "\($0)" }).count == 1)
-    try await connection.closed()
+    try await connection.waitUntilClosed()
     #expect(try await connection.bearers.map(\.number) == [0])
     gate.open()
   }

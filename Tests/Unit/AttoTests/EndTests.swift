@@ -53,7 +53,7 @@ import Testing
       case .timeout:
         if [.blocked, .next, .closed].contains(call) {
           #expect(
-            await failure { try await connection.read(7) }
+            await failure { try await connection.readOnce(7) }
               == .bearer(.transactionTimeout(.readRequest)))
         }
       }
@@ -72,7 +72,7 @@ import Testing
         // Other calls are not affected.
         #expect(await connection.endReason == nil)
       } else {
-        try await connection.closed()
+        try await connection.waitUntilClosed()
         #expect(try await server.clients.isEmpty)
         #expect(await connection.endReason != nil)
       }
@@ -85,7 +85,7 @@ import Testing
   ) async -> Outcome {
     do {
       switch call {
-      case .read: _ = try await connection.read(3)
+      case .read: _ = try await connection.readOnce(3)
       case .discover: _ = try await connection.discover()
       case .writeLong: try await connection.writeLong([UInt8](repeating: 1, count: 100), to: 3)
       case .exchange: try await connection.exchangeMTU()
@@ -97,7 +97,7 @@ import Testing
         var iterator = values.makeAsyncIterator()
         let value = try await iterator.next()
         #expect(value == nil)
-      case .closed: try await connection.closed()
+      case .closed: try await connection.waitUntilClosed()
       }
       return .ended
     } catch {
@@ -180,9 +180,9 @@ import Testing
         return [
           await failure { try await server.listen(on: .unix(path: folder.socket())) },
           await failure { try await Connection.connect(to: .unix(path: folder.socket())) },
-          await failure { try await connection.read(3) },
+          await failure { try await connection.readOnce(3) },
           await failure { try await connection.values() },
-          await failure { try await connection.closed() },
+          await failure { try await connection.waitUntilClosed() },
           await failure { try await connection.writeWithoutResponse([], to: 3) },
           await failure { try await server.add(Bench.service) },
           await failure { try await server.notify([], of: 3) },
@@ -214,7 +214,7 @@ import Testing
       try await bench.settle()
       #expect(
         isDisconnected(await failure { try await connection.write([1], to: bench.application) }))
-      try await connection.closed()
+      try await connection.waitUntilClosed()
       // What was sent before the end has arrived.
       var iterator = values.makeAsyncIterator()
       #expect(try await iterator.next()?.value == [1])
@@ -225,7 +225,7 @@ import Testing
       other.observeValues { _, _ in other.close() }
       let unused = try await bench.subscribe(other)
       try await server.notify([2], of: bench.values)
-      try await other.closed()
+      try await other.waitUntilClosed()
       other.observeValues(nil)
       withExtendedLifetime(unused) {}
       await bench.events.wait { events in
@@ -241,7 +241,7 @@ import Testing
       let bench = try await Bench()
       let connection = try await bench.connect()
       let tasks = (0..<200).map { _ in
-        Task { await failure { try await connection.read(bench.greeting) } }
+        Task { await failure { try await connection.readOnce(bench.greeting) } }
       }
       var random = SplitMix64(seed: seed)
       for _ in 0..<100 {
@@ -252,7 +252,7 @@ import Testing
         let error = await task.value
         #expect(error == nil || error == .cancelled, "seed \(seed)")
       }
-      #expect(try await connection.read(bench.greeting) == Bench.hello, "seed \(seed)")
+      #expect(try await connection.readOnce(bench.greeting) == Bench.hello, "seed \(seed)")
     }
   }
 
@@ -273,7 +273,7 @@ import Testing
       peer.send([0x17] + second[1...])
       await peer.expect([0x18, 0])
       peer.send([0x19])
-      async let read = connection.read(5)
+      async let read = connection.readOnce(5)
       await peer.expect([0x0A, 5, 0])
       peer.send([0x0B])
       #expect(try await read == [])

@@ -57,12 +57,12 @@ import Testing
       let connection = try await peer.connect()
       connection.close()
       #expect(await connection.endReason == .closed)
-      #expect(await failure { try await connection.read(3) } == .closed)
+      #expect(await failure { try await connection.readOnce(3) } == .closed)
       #expect(AttoError.closed.description == "the connection was closed")
       let other = try RawPeer()
       let lost = try await other.connect()
       other.close()
-      try await lost.closed()
+      try await lost.waitUntilClosed()
       #expect(await lost.endReason == .disconnected(peer: lost.peerName))
     }
   }

@@ -11,21 +11,21 @@ import Testing
       let bench = try await Bench()
       let connection = try await bench.connect()
       #expect(
-        await failure { try await connection.read(0x0FFF) }
+        await failure { try await connection.readOnce(0x0FFF) }
           == .refused(
             ErrorResponse(request: .readRequest, handle: 0x0FFF, code: .invalidHandle)))
       #expect(
-        await failure { try await connection.read(bench.values) }
+        await failure { try await connection.readOnce(bench.values) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.values, code: .readNotPermitted)))
       #expect(
-        await failure { try await connection.read(bench.encrypted) }
+        await failure { try await connection.readOnce(bench.encrypted) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.encrypted, code: .insufficientEncryption)))
       // The connection still works.
-      #expect(try await connection.read(bench.greeting) == Bench.hello)
+      #expect(try await connection.readOnce(bench.greeting) == Bench.hello)
     }
   }
 
@@ -78,15 +78,15 @@ import Testing
       let connection = try await peer.connect(loop: clock.loop)
       let dead = AttoError.bearer(.transactionTimeout(.readRequest))
       let read = Task(executorPreference: clock.loop.tasks) {
-        await failure { try await connection.read(3) }
+        await failure { try await connection.readOnce(3) }
       }
       await clock.advance(by: .nanoseconds(29_999_999_999))
       #expect(await connection.endReason == nil)
       await clock.advance(by: .nanoseconds(1))
       #expect(await read.value == dead)
-      try await connection.closed()
+      try await connection.waitUntilClosed()
       #expect(await connection.endReason == dead)
-      #expect(await failure { try await connection.read(3) } == dead)
+      #expect(await failure { try await connection.readOnce(3) } == dead)
       #expect(await failure { try await connection.writeWithoutResponse([], to: 3) } == dead)
       await peer.expect([0x0A, 3, 0])
       // The link is closed.
@@ -110,7 +110,7 @@ import Testing
       await clock.advance(by: .seconds(20))
       #expect(await discovery.value == .procedureTimeout(after: .seconds(20)))
       // The connection stays open, and nothing more is sent for the procedure.
-      let read = Task(executorPreference: clock.loop.tasks) { try await connection.read(3) }
+      let read = Task(executorPreference: clock.loop.tasks) { try await connection.readOnce(3) }
       peer.send([0x11, 6, 2, 0, 2, 0, 0, 0x18])
       await peer.expect([0x0A, 3, 0])
       peer.send([0x0B, 5])
@@ -122,7 +122,7 @@ import Testing
     try await withDeadline {
       let peer = try RawPeer()
       let connection = try await peer.connect()
-      async let read = failure { try await connection.read(3) }
+      async let read = failure { try await connection.readOnce(3) }
       await peer.expect([0x0A, 3, 0])
       peer.send([0x13])
       #expect(

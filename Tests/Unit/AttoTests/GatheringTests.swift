@@ -52,7 +52,7 @@ import Testing
     let connection = try await peer.connect { $0.transactionTimeout = .seconds(300) }
     let reading = Task(executorPreference: connection.loop.tasks) {
       try await connection.writeWithoutResponse(counted(0), to: 9)
-      return try await connection.read(3)
+      return try await connection.readOnce(3)
     }
     await peer.expect(command(0))
     await peer.expect([0x0A, 3, 0])

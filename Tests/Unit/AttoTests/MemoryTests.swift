@@ -197,7 +197,7 @@ import Testing
     #expect(memory.records.isEmpty)
     // After it has proved that it has the key, its earlier changes count too.
     try await client.raiseSecurity(to: .medium)
-    _ = try await client.read(bench.value)
+    _ = try await client.readOnce(bench.value)
     try await withDeadline { try await until { !memory.records.isEmpty } }
     #expect(memory.records.last?.configurations == [bench.configuration: .notification])
     client.close()
@@ -244,7 +244,7 @@ import Testing
     memory.bond()
     let bench = try await Bench(memory)
     let client = try await bench.connect()
-    _ = try await client.read(bench.value)
+    _ = try await client.readOnce(bench.value)
     let before = memory.records.count
     let start = ContinuousClock.now
     for number in 0..<101 {
@@ -277,7 +277,7 @@ import Testing
     let grown = try await Bench(
       memory, [ServiceDefinition(0x180F, handle: 0x30, characteristics: [])])
     let second = try await grown.connect()
-    #expect(try await second.read(bench.configuration) == [1, 0])
+    #expect(try await second.readOnce(bench.configuration) == [1, 0])
     // Service Changed is sent and confirmed automatically. Then the client is aware.
     let hash = try await grown.hash
     try await withDeadline {
@@ -316,15 +316,15 @@ import Testing
     let client = try await bench.connect(.low)
     try await client.writeSigned([1], to: bench.value, counter: 4, key: key)
     try await client.writeSigned([2], to: bench.value, counter: 5, key: key)
-    #expect(try await client.read(bench.value) == [2])
+    #expect(try await client.readOnce(bench.value) == [2])
     #expect(memory.counters == [6])
     // A write whose counter cannot be stored has no effect, and may be repeated.
     memory.state.withLock { $0.refusesCounters = true }
     try await client.writeSigned([3], to: bench.value, counter: 6, key: key)
-    #expect(try await client.read(bench.value) == [2])
+    #expect(try await client.readOnce(bench.value) == [2])
     memory.state.withLock { $0.refusesCounters = false }
     try await client.writeSigned([4], to: bench.value, counter: 6, key: key)
-    #expect(try await client.read(bench.value) == [4])
+    #expect(try await client.readOnce(bench.value) == [4])
     #expect(memory.counters == [6, 7])
     client.close()
   }
@@ -337,12 +337,12 @@ import Testing
     let client = try await bench.connect()
     let other = try await bench.connect()
     // The records that changed with the security level have been stored.
-    _ = try await client.read(bench.value)
-    _ = try await other.read(bench.value)
+    _ = try await client.readOnce(bench.value)
+    _ = try await other.readOnce(bench.value)
     memory.slowDown()
     let write = Task { try await client.write([1, 0], to: bench.configuration) }
     try await withDeadline { await memory.completionWaits() }
-    #expect(try await other.read(bench.value) == [0])
+    #expect(try await other.readOnce(bench.value) == [0])
     #expect(try await client.awaitedRequest != nil)
     memory.answer()
     try await withDeadline { try await write.value }
@@ -361,7 +361,7 @@ import Testing
     try await withDeadline { try await until { try await bench.server.clients.isEmpty } }
     memory.slowDown()
     let second = try await bench.connect(.low)
-    let read = Task { try await second.read(bench.configuration) }
+    let read = Task { try await second.readOnce(bench.configuration) }
     for _ in 0..<10 { try await bench.server.loop.turn() }
     #expect(try await bench.server.clients.isEmpty)
     memory.answer()
@@ -398,7 +398,7 @@ import Testing
     let client = try await bench.connect(.low)
     memory.slowDown()
     try await client.writeSigned([2], to: bench.value, counter: 5, key: key)
-    let read = Task { try await client.read(bench.value) }
+    let read = Task { try await client.readOnce(bench.value) }
     try await withDeadline { await memory.completionWaits() }
     memory.answer()
     #expect(try await withDeadline { try await read.value } == [2])
@@ -413,7 +413,7 @@ import Testing
     let events = Log<ServedEvent>()
     let observation = try await bench.server.observe { events.append($0) }
     let client = try await bench.connect()
-    _ = try await client.read(bench.value)
+    _ = try await client.readOnce(bench.value)
     memory.slowDown()
     try await client.writeWithoutResponse([1, 0], to: bench.configuration)
     client.close()

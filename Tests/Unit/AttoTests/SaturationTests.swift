@@ -50,7 +50,7 @@ private final class CountingLink: Link {
       }
       defer { sending.cancel() }
       await seen.wait(count: 1000)
-      for _ in 0..<10 { #expect(try await connection.read(bench.greeting) == Bench.hello) }
+      for _ in 0..<10 { #expect(try await connection.readOnce(bench.greeting) == Bench.hello) }
       try await connection.write([0, 0], to: bench.configuration)
     }
   }

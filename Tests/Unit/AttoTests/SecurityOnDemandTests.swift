@@ -108,7 +108,7 @@ final class GatedLink: Link, LinkObserver {
       let (server, values) = try await Self.server()
       let ends = try await Self.connect(server, ConnectionOptions())
       let error = await #expect(throws: AttoError.self) {
-        _ = try await ends.connection.read(values[1])
+        _ = try await ends.connection.readOnce(values[1])
       }
       guard case .refused(let response)? = error else {
         return #expect(Bool(false), "\(error as Any)")
@@ -141,8 +141,8 @@ final class GatedLink: Link, LinkObserver {
       let ends = try await Self.connect(server, Self.options(.fips), isOpen: false)
       let connection = ends.connection
       try await withThrowingTaskGroup(of: [UInt8].self) { group in
-        for _ in 0..<10 { group.addTask { try await connection.read(values[1]) } }
-        group.addTask { try await connection.read(values[0]) }
+        for _ in 0..<10 { group.addTask { try await connection.readOnce(values[1]) } }
+        group.addTask { try await connection.readOnce(values[0]) }
         try await until { try await connection.onLoop { $0.session.insecureCount } == 10 }
         #expect(try await ends.asked == [.medium])
         let link = ends.link
@@ -159,7 +159,7 @@ final class GatedLink: Link, LinkObserver {
       let (server, values) = try await Self.server(clock.loop)
       let ends = try await Self.connect(server, Self.options(.fips), isOpen: false)
       let read = Task(executorPreference: clock.loop.tasks) {
-        await failure { try await ends.connection.read(values[1]) }
+        await failure { try await ends.connection.readOnce(values[1]) }
       }
       await clock.advance(by: .seconds(30))
       let error = await read.value
@@ -170,7 +170,7 @@ final class GatedLink: Link, LinkObserver {
       #expect(obstacle == .timeout(.medium, after: .seconds(30), hasAgent: false))
       #expect(error?.description.contains("agent") == true)
       // The connection still works.
-      #expect(try await ends.connection.read(values[0]).count == 22)
+      #expect(try await ends.connection.readOnce(values[0]).count == 22)
     }
   }
 
@@ -179,7 +179,7 @@ final class GatedLink: Link, LinkObserver {
       let (server, values) = try await Self.server()
       let ends = try await Self.connect(server, Self.options(.medium))
       let error = await #expect(throws: AttoError.self) {
-        _ = try await ends.connection.read(values[2])
+        _ = try await ends.connection.readOnce(values[2])
       }
       guard case .insufficientSecurity(_, .option(.medium))? = error else {
         return #expect(Bool(false), "\(error as Any)")
@@ -193,7 +193,7 @@ final class GatedLink: Link, LinkObserver {
       let (server, values) = try await Self.server()
       let ends = try await Self.connect(server, Self.options(.fips), maximum: .medium)
       let error = await #expect(throws: AttoError.self) {
-        _ = try await ends.connection.read(values[3])
+        _ = try await ends.connection.readOnce(values[3])
       }
       guard case .insufficientSecurity(_, .link(.medium))? = error else {
         return #expect(Bool(false), "\(error as Any)")
@@ -211,7 +211,7 @@ final class GatedLink: Link, LinkObserver {
       let connection = try await Connection.connect(
         to: .unix(path: folder.socket()), options: Self.options(.fips))
       let error = await #expect(throws: AttoError.self) {
-        _ = try await connection.read(values[1])
+        _ = try await connection.readOnce(values[1])
       }
       guard case .insufficientSecurity(_, .link(.low))? = error else {
         return #expect(Bool(false), "\(error as Any)")
@@ -230,7 +230,7 @@ final class GatedLink: Link, LinkObserver {
       let connection = ends.connection
       async let raised: Void = connection.raiseSecurity(to: .high, within: .seconds(100))
       try await until { try await ends.asked == [.high] }
-      async let value = connection.read(values[1])
+      async let value = connection.readOnce(values[1])
       try await until { try await connection.onLoop { $0.session.insecureCount } == 1 }
       #expect(try await ends.asked == [.high])
       let link = ends.link
@@ -247,7 +247,7 @@ final class GatedLink: Link, LinkObserver {
       var options = Self.options(.fips)
       options.securityTimeout = .seconds(100)
       let ends = try await Self.connect(server, options, isOpen: false)
-      let reading = Task { try await ends.connection.read(values[1]) }
+      let reading = Task { try await ends.connection.readOnce(values[1]) }
       try await until { try await ends.asked == [.medium] }
       server.disconnect()
       await #expect(throws: AttoError.self) { _ = try await reading.value }

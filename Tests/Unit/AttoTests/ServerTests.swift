@@ -11,23 +11,23 @@ import Testing
       let bench = try await Bench()
       let connection = try await bench.connect()
       #expect(
-        await failure { try await connection.read(bench.application) }
+        await failure { try await connection.readOnce(bench.application) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.application, code: .readNotPermitted)))
       bench.server.onReadInline(of: bench.application) { .value([1, UInt8($0.offset)]) }
       try await bench.settle()
-      #expect(try await connection.read(bench.application) == [1, 0])
+      #expect(try await connection.readOnce(bench.application) == [1, 0])
       bench.server.onRead(of: bench.application) { _ in
         await Task.yield()
         return [2]
       }
       try await bench.settle()
-      #expect(try await connection.read(bench.application) == [2])
+      #expect(try await connection.readOnce(bench.application) == [2])
       bench.server.onRead(of: bench.application) { (_) throws(ErrorCode) in throw ErrorCode(0x80) }
       try await bench.settle()
       #expect(
-        await failure { try await connection.read(bench.application) }
+        await failure { try await connection.readOnce(bench.application) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.application, code: ErrorCode(0x80))))
@@ -58,9 +58,9 @@ import Testing
       try await bench.settle()
       let slow = try await bench.connect()
       let other = try await bench.connect()
-      async let value = slow.read(bench.application)
+      async let value = slow.readOnce(bench.application)
       await asked.pass()
-      for _ in 0..<20 { #expect(try await other.read(bench.greeting) == Bench.hello) }
+      for _ in 0..<20 { #expect(try await other.readOnce(bench.greeting) == Bench.hello) }
       #expect(try await slow.counters.received == 0)
       gate.open()
       #expect(try await value == [1])
@@ -80,7 +80,7 @@ import Testing
       }
       try await bench.settle()
       let leaving = try await bench.connect()
-      let read = Task { await failure { try await leaving.read(bench.application) } }
+      let read = Task { await failure { try await leaving.readOnce(bench.application) } }
       await asked.wait(count: 1)
       leaving.close()
       #expect(await read.value == .closed)
@@ -92,7 +92,7 @@ import Testing
       raw.close()
       gate.open()
       let next = try await bench.connect()
-      #expect(try await next.read(bench.application) == [1])
+      #expect(try await next.readOnce(bench.application) == [1])
     }
   }
 
@@ -115,7 +115,7 @@ import Testing
       try await bench.settle()
       for number in 1...2 {
         let leaving = try await bench.connect()
-        let read = Task { await failure { try await leaving.read(bench.application) } }
+        let read = Task { await failure { try await leaving.readOnce(bench.application) } }
         await asked.wait(count: number)
         leaving.close()
         #expect(await read.value == .closed)
@@ -123,19 +123,19 @@ import Testing
       try await until { try await bench.server.clients.isEmpty }
       let next = try await bench.connect()
       #expect(
-        await failure { try await next.read(bench.application) }
+        await failure { try await next.readOnce(bench.application) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.application, code: .insufficientResources)))
       // A command is dropped and counted.
       try await next.writeWithoutResponse([1], to: bench.application)
-      #expect(try await next.read(bench.greeting) == Bench.hello)
+      #expect(try await next.readOnce(bench.greeting) == Bench.hello)
       #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 1)
       gate.open()
       await ended.wait(count: 2)
       #expect(ended.all == [true, true])
       try await until { try await bench.server.onLoop { $0.handlers.runningCount } == 0 }
-      #expect(try await next.read(bench.application) == [1])
+      #expect(try await next.readOnce(bench.application) == [1])
     }
   }
 
@@ -156,7 +156,7 @@ import Testing
       for number in 0..<(kept + 10) {
         try await connection.writeWithoutResponse(counted(number), to: bench.application)
       }
-      #expect(try await connection.read(bench.greeting) == Bench.hello)
+      #expect(try await connection.readOnce(bench.greeting) == Bench.hello)
       #expect(try await bench.server.onLoop { $0.handlers.droppedCommands } == 10)
       gate.open()
       await written.wait(count: kept)
@@ -209,14 +209,14 @@ import Testing
       let bench = try await Bench()
       let connection = try await bench.connect()
       #expect(
-        await failure { try await connection.read(bench.authorized) }
+        await failure { try await connection.readOnce(bench.authorized) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.authorized,
               code: .insufficientAuthorization)))
       bench.server.onAuthorizeInline { $0.handle == bench.authorized && !$0.isWrite }
       try await bench.settle()
-      #expect(try await connection.read(bench.authorized) == [6])
+      #expect(try await connection.readOnce(bench.authorized) == [6])
     }
   }
 
@@ -254,9 +254,9 @@ import Testing
       try await connection.writeWithoutResponse([3], to: bench.application)
       gate.open()
       try await write
-      #expect(try await connection.read(bench.authorized) == [6])
+      #expect(try await connection.readOnce(bench.authorized) == [6])
       #expect(
-        await failure { try await connection.read(protected) }
+        await failure { try await connection.readOnce(protected) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: protected, code: .insufficientAuthorization)))
@@ -266,7 +266,7 @@ import Testing
       bench.server.onAuthorizeInline { _ in true }
       try await bench.settle()
       try await connection.writeWithoutResponse([4], to: protected)
-      #expect(try await connection.read(protected) == [1])
+      #expect(try await connection.readOnce(protected) == [1])
       #expect(done.all.last == "protected [4]")
     }
   }
@@ -320,7 +320,7 @@ import Testing
         return .value([])
       }
       try await bench.settle()
-      _ = try await connection.read(bench.application)
+      _ = try await connection.readOnce(bench.application)
       let client = try #require(try await bench.server.clients.first)
       let peer = try #require(try await bench.server.peer(of: client))
       #expect(peer.process?.number == getpid())
@@ -381,7 +381,7 @@ import Testing
         case 2: try await connection.writeLong(counted(sent), to: bench.second)
         default:
           // A read sees all that was written before it.
-          #expect(try await connection.read(bench.application) == counted(sent))
+          #expect(try await connection.readOnce(bench.application) == counted(sent))
           continue
         }
         sent += 1
@@ -487,7 +487,7 @@ import Testing
       var iterator = values.makeAsyncIterator()
       #expect(try await iterator.next()?.isIndication == true)
       // The server handles a request after the confirmation before it.
-      _ = try await connection.read(bench.greeting)
+      _ = try await connection.readOnce(bench.greeting)
       await clock.advance(by: .seconds(30))
       #expect(try await indicated.value == Delivered(count: 1, failures: 1))
       #expect(try await mute.receive(within: .seconds(10))?.first == 0x1D)
@@ -505,7 +505,7 @@ import Testing
       let connection = try await bench.connect()
       let changed = try await connection.subscribe(
         to: bench.gatt.characteristics[0].valueHandle,
-        configuration: try #require(bench.gatt.characteristics[0].configurationHandle),
+        cccd: try #require(bench.gatt.characteristics[0].configurationHandle),
         as: .indication)
       let added = try await bench.server.add(
         ServiceDefinition(
@@ -517,13 +517,13 @@ import Testing
       var iterator = changed.makeAsyncIterator()
       let first = try #require(try await iterator.next())
       #expect(first.value == octets(of: added.range))
-      #expect(try await connection.read(added.characteristics[0].valueHandle) == [99])
+      #expect(try await connection.readOnce(added.characteristics[0].valueHandle) == [99])
       let removed = try await bench.server.remove(service: added.range.start)
       #expect(removed == added.range)
       let second = try #require(try await iterator.next())
       #expect(second.value == octets(of: removed))
       #expect(
-        await failure { try await connection.read(added.characteristics[0].valueHandle) }
+        await failure { try await connection.readOnce(added.characteristics[0].valueHandle) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: added.characteristics[0].valueHandle,
@@ -562,20 +562,20 @@ import Testing
         bench.server.onReadInline(of: bench.application) { _ in .value([2]) }
       }
       let connection = try await bench.connect()
-      #expect(try await connection.read(handle) == [1])
+      #expect(try await connection.readOnce(handle) == [1])
       try await connection.write([9], to: handle)
       _ = try await bench.server.remove(service: added.range.start)
       #expect(held == nil)
       added = try await bench.server.add(definition)
       #expect(added.characteristics[0].valueHandle == handle)
-      let refusal = await failure { try await connection.read(handle) }
+      let refusal = await failure { try await connection.readOnce(handle) }
       #expect(
         refusal
           == .refused(
             ErrorResponse(request: .readRequest, handle: handle, code: .readNotPermitted)))
       #expect(await failure { try await connection.write([9], to: handle) } != nil)
       // Those of other services stay.
-      #expect(try await connection.read(bench.application) == [2])
+      #expect(try await connection.readOnce(bench.application) == [2])
     }
   }
 
@@ -586,16 +586,16 @@ import Testing
       let bench = try await Bench(limits: limits)
       let first = try await bench.connect()
       let second = try await bench.connect()
-      #expect(try await first.read(bench.greeting) == Bench.hello)
-      #expect(try await second.read(bench.greeting) == Bench.hello)
+      #expect(try await first.readOnce(bench.greeting) == Bench.hello)
+      #expect(try await second.readOnce(bench.greeting) == Bench.hello)
       let third = try await bench.connect()
-      try await third.closed()
+      try await third.waitUntilClosed()
       await bench.failures.wait(count: 1)
       #expect(bench.failures.all == [.tooManyClients(limit: 2)])
       first.close()
       try await until { try await bench.server.clients.count == 1 }
       let fourth = try await bench.connect()
-      #expect(try await fourth.read(bench.greeting) == Bench.hello)
+      #expect(try await fourth.readOnce(bench.greeting) == Bench.hello)
     }
   }
 
@@ -604,16 +604,16 @@ import Testing
     try await withDeadline {
       let bench = try await Bench(limits: ServerLimits(clients: 1))
       let first = try await bench.connect()
-      #expect(try await first.read(bench.greeting) == Bench.hello)
+      #expect(try await first.readOnce(bench.greeting) == Bench.hello)
       let second = try await bench.connect()
       #expect(
-        await failure { try await second.read(bench.greeting) }
+        await failure { try await second.readOnce(bench.greeting) }
           == .refused(
             ErrorResponse(
               request: .readRequest, handle: bench.greeting, code: .insufficientResources)))
-      try await second.closed()
+      try await second.waitUntilClosed()
       #expect(bench.failures.all == [.tooManyClients(limit: 1)])
-      #expect(try await first.read(bench.greeting) == Bench.hello)
+      #expect(try await first.readOnce(bench.greeting) == Bench.hello)
     }
   }
 
@@ -633,12 +633,12 @@ import Testing
     try await withDeadline {
       let bench = try await Bench(limits: ServerLimits(clients: 1))
       let first = try await bench.connect()
-      #expect(try await first.read(bench.greeting) == Bench.hello)
+      #expect(try await first.readOnce(bench.greeting) == Bench.hello)
       var refused: [Connection] = []
       for _ in 0..<RefusedClient.limit + 8 { refused.append(try await bench.connect()) }
       await bench.failures.wait(count: refused.count)
-      for connection in refused { try await connection.closed() }
-      #expect(try await first.read(bench.greeting) == Bench.hello)
+      for connection in refused { try await connection.waitUntilClosed() }
+      #expect(try await first.readOnce(bench.greeting) == Bench.hello)
     }
   }
 
@@ -647,12 +647,12 @@ import Testing
     try await withDeadline {
       let bench = try await Bench(limits: ServerLimits(clients: 2))
       let first = try await bench.connect()
-      #expect(try await first.read(bench.greeting) == Bench.hello)
+      #expect(try await first.readOnce(bench.greeting) == Bench.hello)
       let silent = try await bench.connect()
       try await until { try await bench.server.clients.count == 2 }
       let third = try await bench.connect()
-      #expect(try await third.read(bench.greeting) == Bench.hello)
-      try await silent.closed()
+      #expect(try await third.readOnce(bench.greeting) == Bench.hello)
+      try await silent.waitUntilClosed()
       #expect(isDisconnected(await silent.endReason))
       await bench.events.wait { events in
         events.contains {
@@ -660,7 +660,7 @@ import Testing
         }
       }
       #expect(bench.failures.all.isEmpty)
-      #expect(try await first.read(bench.greeting) == Bench.hello)
+      #expect(try await first.readOnce(bench.greeting) == Bench.hello)
     }
   }
 
@@ -675,17 +675,17 @@ import Testing
       let values = try await bench.subscribe(subscriber)
       let idle = try await bench.connect()
       await clock.advance(by: .seconds(299))
-      #expect(try await idle.read(bench.greeting) == Bench.hello)
+      #expect(try await idle.readOnce(bench.greeting) == Bench.hello)
       await clock.advance(by: .seconds(299))
       #expect(try await bench.server.clients.count == 2)
       await clock.advance(by: .seconds(1))
-      try await idle.closed()
+      try await idle.waitUntilClosed()
       await bench.events.wait { events in
         events.contains {
           if case .evicted(_, _, .idle(for: .seconds(300))) = $0 { true } else { false }
         }
       }
-      #expect(try await subscriber.read(bench.greeting) == Bench.hello)
+      #expect(try await subscriber.readOnce(bench.greeting) == Bench.hello)
       withExtendedLifetime((clock, values)) {}
     }
   }
@@ -716,12 +716,12 @@ import Testing
               let connection = try await bench.connect()
               cores.add(try await connection.onLoop { WeakBox($0) })
               switch (turn + central) % 4 {
-              case 0: #expect(try await connection.read(bench.greeting) == Bench.hello)
+              case 0: #expect(try await connection.readOnce(bench.greeting) == Bench.hello)
               case 1: _ = try await bench.subscribe(connection)
               case 2:
                 // One that leaves without a word may never have been accepted.
                 _ = try await connection.exchangeMTU()
-                let pending = Task { try? await connection.read(bench.greeting) }
+                let pending = Task { try? await connection.readOnce(bench.greeting) }
                 await Task.yield()
                 connection.close()
                 _ = await pending.value

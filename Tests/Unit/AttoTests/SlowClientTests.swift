@@ -39,7 +39,7 @@ private struct SlowBench {
     sent = filled
     listener = try await server.listen(on: .unix(path: folder.socket()))
     let other = try await Connection.connect(to: .unix(path: folder.socket()))
-    values = try await other.subscribe(to: value, configuration: configuration)
+    values = try await other.subscribe(to: value, cccd: configuration)
   }
 
   /// The number of values that the slow client was sent before the other one came.

@@ -161,7 +161,7 @@ import Testing
       case .longWrite: try await connection.writeLong(Bench.long, to: long)
       case .notifications, .indications:
         let received = try await connection.subscribe(
-          to: values.valueHandle, configuration: try #require(values.configurationHandle),
+          to: values.valueHandle, cccd: try #require(values.configurationHandle),
           as: use == .indications ? .indication : .notification)
         witness.note(received, "\(use): values")
         if use == .indications {
@@ -177,9 +177,9 @@ import Testing
         for number in 0..<20 {
           try await connection.writeWithoutResponse(counted(number), to: quick)
         }
-        #expect(try await connection.read(quick) == [1])
+        #expect(try await connection.readOnce(quick) == [1])
       case .ownClose, .serverCloses, .timeout:
-        async let first = failure { try await connection.read(slow) }
+        async let first = failure { try await connection.readOnce(slow) }
         async let second = failure { try await connection.readLong(long) }
         try await until { try await connection.counters.sent >= 1 }
         if use == .ownClose { connection.close() }
@@ -189,10 +189,10 @@ import Testing
         _ = await second
       case .cancelledUse:
         let received = try await connection.subscribe(
-          to: values.valueHandle, configuration: try #require(values.configurationHandle))
+          to: values.valueHandle, cccd: try #require(values.configurationHandle))
         _ = try await connection.readLong(long)
         try await connection.writeLong(Bench.long, to: long)
-        _ = try await connection.read(slow)
+        _ = try await connection.readOnce(slow)
         for try await _ in received {}
       }
     }

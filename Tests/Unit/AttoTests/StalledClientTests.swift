@@ -28,7 +28,7 @@ import Testing
       let folder = TemporaryFolder()
       let listener = try await server.listen(on: .unix(path: folder.socket()))
       let two = try await Connection.connect(to: .unix(path: folder.socket()))
-      let values = try await two.subscribe(to: value, configuration: configuration)
+      let values = try await two.subscribe(to: value, cccd: configuration)
       var iterator = values.makeAsyncIterator()
       for number in 0..<1000 {
         let delivered = try await server.notifyIfRoom(counted(number), of: value)

@@ -285,7 +285,7 @@ final class Bench: Sendable {
   func subscribe(
     _ connection: Connection, as kind: ClientCharacteristicConfiguration = .notification
   ) async throws -> ReceivedValues {
-    try await connection.subscribe(to: values, configuration: configuration, as: kind)
+    try await connection.subscribe(to: values, cccd: configuration, as: kind)
   }
 }
 

@@ -12,7 +12,7 @@ import Testing
       let connection = try await peer.connect()
       let results = Log<AttoError?>()
       for _ in 0..<1000 {
-        Task { results.append(await failure { try await connection.read(3) }) }
+        Task { results.append(await failure { try await connection.readOnce(3) }) }
       }
       // One is in flight and 256 wait.
       await results.wait(count: 1000 - 257)
@@ -35,7 +35,7 @@ import Testing
         for _ in 0..<200 {
           group.addTask {
             for _ in 0..<5 {
-              let value = try await connection.read(bench.greeting)
+              let value = try await connection.readOnce(bench.greeting)
               #expect(value == Bench.hello)
             }
           }
@@ -65,8 +65,8 @@ import Testing
             await failure {
               while true {
                 switch worker % 8 {
-                case 0: _ = try await connection.read(bench.greeting)
-                case 1: _ = try await connection.read(bench.application)
+                case 0: _ = try await connection.readOnce(bench.greeting)
+                case 1: _ = try await connection.readOnce(bench.application)
                 case 2: try await connection.write([1], to: bench.application)
                 case 3: try await connection.writeWithoutResponse([2], to: bench.application)
                 case 4: _ = try await connection.readLong(bench.long)

@@ -13,7 +13,7 @@ import Testing
     try await withDeadline {
       let peer = try RawPeer()
       let connection = try await peer.connect()
-      async let subscription = connection.subscribe(to: 3, configuration: 4)
+      async let subscription = connection.subscribe(to: 3, cccd: 4)
       await peer.expect([0x12, 4, 0, 1, 0])
       peer.send(notification(3, 1))
       peer.send([0x13])
@@ -34,7 +34,7 @@ import Testing
       peer.send([0x03, 0xFF, 0xFF])
       #expect(try await exchange == 65_535)
       let values = try await connection.values(of: 3)
-      async let read = connection.read(3)
+      async let read = connection.readOnce(3)
       await peer.expect([0x0A, 3, 0])
       for count in [65_524, 65_520] {
         peer.send([0x1B, 3, 0] + [UInt8](repeating: 7, count: count))
@@ -95,7 +95,7 @@ import Testing
         $0.valueOctetLimit = octets
       }
       let values = try await connection.values()
-      async let read = connection.read(9)
+      async let read = connection.readOnce(9)
       await peer.expect([0x0A, 9, 0])
       for number in 0..<100 { peer.send(notification(3, number)) }
       peer.send([0x0B, 1])
@@ -235,7 +235,7 @@ import Testing
       try await until {
         try await bench.server.onLoop { $0.connections.first?.session.bearer.isCongested == true }
       }
-      #expect(try await connection.read(bench.greeting) == Bench.hello)
+      #expect(try await connection.readOnce(bench.greeting) == Bench.hello)
       sender.cancel()
       withExtendedLifetime(values) {}
     }
@@ -303,7 +303,7 @@ import Testing
       for number in 0..<100 { peer.send(notification(3, number)) }
       try await until { try await connection.counters.received >= 8 }
       peer.close()
-      try await connection.closed()
+      try await connection.waitUntilClosed()
       #expect(isDisconnected(await connection.endReason))
       var iterator = values.makeAsyncIterator()
       for expected in 0..<100 {
@@ -329,7 +329,7 @@ import Testing
         return core.writeWithoutResponse(3, ([1] as [UInt8]).span.bytes)
       }
       _ = result
-      try await connection.closed()
+      try await connection.waitUntilClosed()
       #expect(isDisconnected(await connection.endReason))
       var iterator = values.makeAsyncIterator()
       for expected in 0..<100 {

@@ -11,7 +11,7 @@ import Testing
       let (value, connection) = try await Connection.withConnection(to: bench.endpoint) {
         connection in
         #expect(await connection.endReason == nil)
-        return (try await connection.read(bench.greeting), connection)
+        return (try await connection.readOnce(bench.greeting), connection)
       }
       #expect(value == Bench.hello)
       #expect(await connection.endReason == .closed)
@@ -42,7 +42,7 @@ import Testing
         await failure {
           try await Connection.withConnection(to: bench.endpoint) { connection in
             connections.append(connection)
-            try await connection.closed()
+            try await connection.waitUntilClosed()
           }
         }
       }
@@ -59,7 +59,7 @@ import Testing
       let bench = try await Bench()
       do throws(AttoError) {
         try await Connection.withConnection(to: bench.endpoint) {
-          connection throws(AttoError) in _ = try await connection.read(bench.greeting)
+          connection throws(AttoError) in _ = try await connection.readOnce(bench.greeting)
         }
       } catch {
         Issue.record("\(error.description)")
@@ -67,7 +67,7 @@ import Testing
       struct Ended: Error {}
       await #expect(throws: Ended.self) {
         try await Connection.withConnection(to: bench.endpoint) { connection in
-          _ = try await connection.read(bench.greeting)
+          _ = try await connection.readOnce(bench.greeting)
           throw Ended()
         }
       }

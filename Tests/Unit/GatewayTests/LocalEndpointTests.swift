@@ -30,7 +30,7 @@ struct LocalEndpointTests {
     let wanted = try await use.database()
     #expect(database.services == wanted.services)
     try await a.write([1, 2, 3], to: strap.point)
-    #expect(try await b.read(strap.point) == [1, 2, 3])
+    #expect(try await b.readOnce(strap.point) == [1, 2, 3])
     let long = [UInt8](repeating: 5, count: 300)
     try await b.writeLong(long, to: strap.point)
     #expect(try await a.readLong(strap.point) == long)
@@ -47,8 +47,8 @@ struct LocalEndpointTests {
 
     // Without a link there is no socket.
     strap.leave()
-    try await a.closed()
-    try await b.closed()
+    try await a.waitUntilClosed()
+    try await b.waitUntilClosed()
     await gateway.stop()
     #expect(access(path, F_OK) != 0)
   }

@@ -50,7 +50,8 @@ import Synchronization
   private func pump() {
     while !isBusy, let next = entries.first {
       if next.isIndication
-        || server.notifyNow(next.value.span.bytes, of: next.handle, to: client) == .blocked
+        || server.sendNotificationNow(next.value.span.bytes, of: next.handle, to: client)
+          == .blocked
       {
         wait(for: next)
       } else {
@@ -64,7 +65,7 @@ import Synchronization
     isBusy = true
     Task { @RadioLoop [weak self, server, client] in
       if entry.isIndication {
-        try? await server.indicate(entry.value, of: entry.handle, confirmedBy: client)
+        try? await server.sendIndication(entry.value, of: entry.handle, to: client)
       } else {
         try? await server.awaitRoom(of: client)
       }

@@ -150,7 +150,7 @@ import Foundation
       RadioLoop.assumeIsolated { bound.value.object?.receive(handle, octets) }
     }
     Task { @RadioLoop [weak self, peer, adapter] in
-      try? await connection.closed()
+      try? await connection.waitUntilClosed()
       let reason = await connection.endReason
       // Only then: the kernel tells it late.
       let isRefused = if case .link(let error) = reason { error.errno == EACCES } else { false }

@@ -121,7 +121,7 @@ extension Device {
 
   /// Uses a link until its end.
   private func serve(_ connection: Connection) async {
-    try? await connection.closed()
+    try? await connection.waitUntilClosed()
     let reason = await connection.endReason ?? .closed
     connection.close()
     // A link that does not last is followed by a pause, as a failure is.

@@ -129,7 +129,7 @@ package enum ServeCommand: Command {
       application: try application(arguments, for: profile)
     ) { event in
       report.happened(event) { handle in
-        serverBox.server.withLock { $0 }?.keptValue(of: handle)
+        serverBox.server.withLock { $0 }?.valueNow(of: handle)
       }
       if isOnce, case .server(.disconnected) = event { firstClient.continuation.finish() }
     }
@@ -151,7 +151,7 @@ package enum ServeCommand: Command {
       report.end()
     }
     if let notice = listener.notice { Terminal.note("atto serve: warning: \(notice)") }
-    if let obstacle = listener.bearerObstacle {
+    if let obstacle = listener.bearerFailure {
       Terminal.note("atto serve: warning: no enhanced bearers: \(obstacle)")
       Terminal.note(hintsFor: obstacle)
     }

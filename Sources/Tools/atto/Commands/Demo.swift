@@ -142,7 +142,7 @@ private struct DemoTour {
     let start = clock.now
     let sent = try await strap.stream(size: try await connection.mtu - 3, for: time)
     // The response arrives after everything sent before it.
-    _ = try await connection.read(stream.valueHandle)
+    _ = try await connection.readOnce(stream.valueHandle)
     let seconds = start.duration(to: clock.now) / .seconds(1)
     let count = counted.withLock { $0 }
     connection.observeValues(nil)

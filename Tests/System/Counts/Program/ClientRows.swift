@@ -9,7 +9,9 @@ enum ClientRows {
   static let all: [String: Body] = [
     "client-read": { connection, rounds, _ in
       for _ in 0..<rounds.count {
-        guard try await connection.read(Counted.value).count == 20 else { stop("a wrong value") }
+        guard try await connection.readOnce(Counted.value).count == 20 else {
+          stop("a wrong value")
+        }
       }
     },
     "client-write-command": { connection, rounds, _ in
@@ -18,7 +20,7 @@ enum ClientRows {
         for _ in 0..<rounds.burst {
           try await connection.writeWithoutResponse(value, to: Counted.value)
         }
-        _ = try await connection.read(Counted.value)
+        _ = try await connection.readOnce(Counted.value)
       }
     },
     "client-observed": { connection, rounds, gate in
@@ -27,7 +29,7 @@ enum ClientRows {
       connection.observeValues { _, value in seen.add(value.byteCount) }
       for _ in 0..<rounds.count {
         gate.pass(asking: true)
-        _ = try await connection.read(Counted.value)
+        _ = try await connection.readOnce(Counted.value)
       }
       guard seen.octets == rounds.count * rounds.burst * 20 else {
         stop("\(seen.octets) octets were seen")
@@ -42,7 +44,7 @@ enum ClientRows {
           guard let value = try await iterator.next(), value.value.count == 20, value.missed == 0
           else { stop("a wrong value") }
         }
-        _ = try await connection.read(Counted.value)
+        _ = try await connection.readOnce(Counted.value)
       }
     },
   ]

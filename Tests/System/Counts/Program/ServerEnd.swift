@@ -31,7 +31,7 @@ struct ServerEnd {
       let connection = try await Connection.adopt(
         { () throws(LinkError) in try SocketLink.adopt(descriptor) }, server: server,
         loop: server.loop)
-      try await connection.closed()
+      try await connection.waitUntilClosed()
     }
   }
 }

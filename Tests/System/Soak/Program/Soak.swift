@@ -79,11 +79,11 @@ import Glibc
   private func use(
     _ connection: Connection, _ echoes: inout Echoes, rounds: Int
   ) async throws {
-    _ = try await connection.read(Echoes.plain)
+    _ = try await connection.readOnce(Echoes.plain)
     for way in Echoes.ways {
       guard rounds != .max || way.kind == .notification else { continue }
       let values = try await connection.subscribe(
-        to: way.value, configuration: way.configuration, as: way.kind)
+        to: way.value, cccd: way.configuration, as: way.kind)
       var iterator = values.makeAsyncIterator()
       var round = 0
       while round < rounds, !Task.isCancelled {
@@ -107,7 +107,7 @@ import Glibc
         round += 1
         if rounds == .max { try await connection.loop.sleep(for: .milliseconds(20)) }
       }
-      try await connection.unsubscribe(configuration: way.configuration)
+      try await connection.unsubscribe(cccd: way.configuration)
     }
   }
 
