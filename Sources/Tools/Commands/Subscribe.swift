@@ -111,21 +111,20 @@ package struct SubscribeCommand: ConnectionCommand {
       } else {
         try await connection.values(of: types.count == 1 ? subscriptions[0].value : nil)
       }
-    var written: [(AttributeHandle, ClientCharacteristicConfiguration)] = []
+    let user = UInt64.random(in: .min ... .max)
     do {
       for subscription in subscriptions {
         guard let configuration = subscription.configuration else { continue }
-        let all = peer.subscriptions.begin(configuration, subscription.kind)
-        do {
-          try await connection.write(all.octets, to: configuration)
+        do throws(AttoError) {
+          // Also if another command has told the peer: who types this may have written something else.
+          try await peer.subscriptions.set(
+            subscription.kind, of: configuration, at: configuration, for: user, isRepeated: true)
         } catch {
-          _ = peer.subscriptions.end(configuration, subscription.kind)
           throw subscription.hinted(error)
         }
-        written.append((configuration, subscription.kind))
       }
     } catch {
-      await unsubscribe(peer, written)
+      await unsubscribe(peer, user)
       throw error
     }
     await peer.begun()
@@ -145,7 +144,7 @@ package struct SubscribeCommand: ConnectionCommand {
     let alarm = loop.after(time) { reading.cancel() }
     defer { alarm.cancel() }
     let count = try await reading.valueOrCancel
-    await unsubscribe(peer, written)
+    await unsubscribe(peer, user)
     if let limit, count < limit {
       throw CheckFailure(message: "received \(count) of \(limit) values")
     }
@@ -228,23 +227,10 @@ package struct SubscribeCommand: ConnectionCommand {
 
   /// Ends the subscriptions, also when the caller is cancelled. An error is ignored, and a server that
   /// does not respond is given one second.
-  private func unsubscribe(
-    _ peer: ConnectedPeer, _ written: [(AttributeHandle, ClientCharacteristicConfiguration)]
-  ) async {
+  private func unsubscribe(_ peer: ConnectedPeer, _ user: UInt64) async {
+    let alarm = peer.loop.after(.seconds(1)) { peer.connection.close() }
     // What other commands of a session have subscribed to stays.
-    let ended = written.compactMap { configuration, kind in
-      peer.subscriptions.end(configuration, kind).map { (configuration, $0.octets) }
-    }
-    guard !ended.isEmpty else { return }
-    let connection = peer.connection
-    let alarm = peer.loop.after(.seconds(1)) { connection.close() }
-    await Task(executorPreference: peer.loop.tasks) {
-      for (configuration, rest) in ended { try? await connection.write(rest, to: configuration) }
-    }.value
+    await peer.subscriptions.leave(user).value
     alarm.cancel()
   }
-}
-
-extension ClientCharacteristicConfiguration {
-  fileprivate var octets: [UInt8] { rawValue.octets(2) }
 }

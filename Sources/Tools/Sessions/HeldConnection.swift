@@ -12,16 +12,17 @@ struct HeldConnection: Sendable {
   private let link: LinkReport?
   /// Whether it was opened with enhanced bearers, so that requests can run side by side.
   let hasSeveralBearers: Bool
-  private let subscriptions = Subscriptions()
+  private let subscriptions: SharedSubscriptions<UInt64>
   /// Ends with the connection: with an error if something else than ``close()`` has ended it.
   let holder: Task<Void, any Error>
 
   private init(
     _ endpoint: Endpoint, _ connection: Connection, _ store: StoreFile?, _ link: LinkReport?,
-    hasSeveralBearers: Bool, _ holder: Task<Void, any Error>
+    hasSeveralBearers: Bool, _ holder: Task<Void, any Error>, on loop: Loop
   ) {
     (self.endpoint, self.connection, self.store, self.link) = (endpoint, connection, store, link)
     self.hasSeveralBearers = hasSeveralBearers
+    subscriptions = SharedSubscriptions(on: loop, connection)
     self.holder = holder
   }
 
@@ -44,7 +45,7 @@ struct HeldConnection: Sendable {
       for await (connection, store) in opened {
         return HeldConnection(
           connecting.endpoint, connection, store, link,
-          hasSeveralBearers: try await connection.bearers.count > 1, holder)
+          hasSeveralBearers: try await connection.bearers.count > 1, holder, on: loop)
       }
       try await holder.value
       throw CancellationError()

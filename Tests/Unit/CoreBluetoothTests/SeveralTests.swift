@@ -123,6 +123,40 @@ import Testing
     try await watch.log.next("value 2A37 [0, 62]")
     #expect(await monitor.rates == [61])
   }
+
+  /// Two managers share a link and a configuration. One ends its subscription while the other begins:
+  /// the peripheral has to send in the end, in whatever order the calls are carried out.
+  @Test func oneEndsAsTheOtherBegins() async throws {
+    let radio = Sandbox.radio()
+    let (first, second) = (Watch(radio, for: name), Watch(radio, for: name))
+    try await first.getReady()
+    try await second.getReady()
+    try first.peripheral.setNotifyValue(true, for: first.characteristic("2A37"))
+    try await first.log.next("notifying 2A37 true well")
+    var (ending, beginning) = (first, second)
+    for round in 0..<20 as Range<UInt8> {
+      try ending.peripheral.setNotifyValue(false, for: ending.characteristic("2A37"))
+      try beginning.peripheral.setNotifyValue(true, for: beginning.characteristic("2A37"))
+      try await beginning.log.next("notifying 2A37 true well")
+      try await ending.log.next("notifying 2A37 false well")
+      strap.manager.updateValue(Data([0, round]), for: strap.rate, onSubscribedCentrals: nil)
+      try await beginning.log.next("value 2A37 [0, \(round)]")
+      swap(&ending, &beginning)
+    }
+  }
+
+  /// A manager that leaves a shared link does not leave the peripheral sending for nobody.
+  @Test func theOneThatLeavesEndsItsSubscriptions() async throws {
+    let radio = Sandbox.radio()
+    let (first, second) = (Watch(radio, for: name), Watch(radio, for: name))
+    try await first.getReady()
+    try await second.getReady()
+    try first.peripheral.setNotifyValue(true, for: first.characteristic("2A37"))
+    try await first.log.next("notifying 2A37 true well")
+    try first.manager.cancelPeripheralConnection(first.peripheral)
+    try await strap.log.next("unsubscribed 2A37")
+    #expect(try second.peripheral.state == .connected)
+  }
 }
 
 /// A client in Swift 6 as apps write it: its state belongs to the main actor, and so do its callbacks,

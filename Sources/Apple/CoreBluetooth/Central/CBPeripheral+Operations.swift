@@ -113,37 +113,36 @@ extension CBPeripheral {
     }
   }
 
+  /// Other managers of this process keep their subscriptions.
   @RadioLoop static func subscribe(
     _ enabled: Bool, _ found: Characteristic, _ connection: Connection, _ remote: RemotePeripheral
   ) async throws(AttoError) {
-    let value: [UInt8]
+    let kind: ClientCharacteristicConfiguration
     if found.properties.contains(.notify) {
-      value = [1, 0]
+      kind = .notification
     } else if found.properties.contains(.indicate) {
-      value = [2, 0]
+      kind = .indication
     } else {
       throw .refused(
         ErrorResponse(
           request: .writeRequest, handle: found.valueHandle, code: .requestNotSupported))
     }
-    // Other managers of this process keep their subscriptions.
-    if !enabled, remote.link?.unsubscribe(remote, found.valueHandle) == false { return }
-    if enabled { remote.link?.subscribe(remote, found.valueHandle) }
-    do throws(AttoError) {
-      guard let range = found.descriptorRange,
-        let configuration = try await connection.perform(DiscoverDescriptors(in: range))
-          .first(where: { $0.uuid == .clientCharacteristicConfiguration })
-      else { throw .misuse(.cannotSubscribe(found.valueHandle)) }
-      try await remote.performLast(
-        WriteValue(configuration.handle, value: enabled ? value : [0, 0]), on: connection)
-    } catch {
-      // The peer's configuration is unchanged.
-      if enabled {
-        remote.link?.unsubscribe(remote, found.valueHandle)
-      } else {
-        remote.link?.subscribe(remote, found.valueHandle)
-      }
-      throw error
+    guard let range = found.descriptorRange,
+      let configuration = try await connection.perform(DiscoverDescriptors(in: range))
+        .first(where: { $0.uuid == .clientCharacteristicConfiguration })
+    else { throw .misuse(.cannotSubscribe(found.valueHandle)) }
+    // A link that has ended has no subscriptions.
+    guard let link = remote.link, link.connection === connection else { throw .closed }
+    let user = ObjectIdentifier(remote)
+    // The only manager has the peer told anyway: a bonded peer may remember something else.
+    let isAlone = link.subscriptions.here { $0.users(of: found.valueHandle).keys }
+      .allSatisfy { $0 == user }
+    try await link.subscriptions.set(
+      enabled ? kind : [], of: found.valueHandle, at: configuration.handle, for: user,
+      isRepeated: isAlone
+    ) { [weak remote] (connection, wanted, handle) async throws(AttoError) in
+      try await remote?.performLast(
+        WriteValue(handle, value: [UInt8(wanted.rawValue), 0]), on: connection)
     }
   }
 

@@ -43,8 +43,7 @@ import Foundation
   private var users: [any LinkUser] = []
   private var waiting: [any LinkUser] = []
   private var attempt: Task<Void, Never>?
-  /// The subscribed users of each value.
-  private var subscribers: [AttributeHandle: [ObjectIdentifier]] = [:]
+  let subscriptions = SharedSubscriptions<ObjectIdentifier>(on: RadioLoop.loop)
   private var serviceChanged: AttributeHandle?
   /// The number of values on their way to apps.
   let undelivered = Locked(0)
@@ -73,7 +72,8 @@ import Foundation
   func leave(_ user: any LinkUser) {
     waiting.removeAll { $0 === user }
     users.removeAll { $0 === user }
-    for handle in subscribers.keys { unsubscribe(user, handle) }
+    let id = ObjectIdentifier(user)
+    subscriptions.here { _ = $0.leave(id) }
     if users.isEmpty, waiting.isEmpty {
       attempt?.cancel()
       attempt = nil
@@ -144,6 +144,7 @@ import Foundation
   private func opened(_ connection: Connection) {
     if let end = connection.endReasonNow { return failWaiting(ErrorMapping.disconnection(end)) }
     self.connection = connection
+    subscriptions.here { $0.begin(connection) }
     let bound = LoopBound(WeakReference(self), RadioLoop.loop)
     connection.observeValues { handle, value in
       let octets = Data(value.owned)
@@ -184,7 +185,7 @@ import Foundation
     attempt = nil
     let (left, failed) = (users, waiting)
     (users, waiting) = ([], [])
-    subscribers = [:]
+    subscriptions.here { $0.end(forgetting: true) }
     serviceChanged = nil
     isHeldBack = false
     let ended = connection
@@ -203,28 +204,15 @@ import Foundation
 
   // MARK: Values
 
-  func subscribe(_ user: any LinkUser, _ handle: AttributeHandle) {
-    unsubscribe(user, handle)
-    subscribers[handle, default: []].append(ObjectIdentifier(user))
-  }
-
-  /// - Returns: whether no other user is subscribed.
-  @discardableResult
-  func unsubscribe(_ user: any LinkUser, _ handle: AttributeHandle) -> Bool {
-    subscribers[handle]?.removeAll { $0 == ObjectIdentifier(user) }
-    guard subscribers[handle]?.isEmpty ?? true else { return false }
-    subscribers[handle] = nil
-    return true
-  }
-
   func isSubscribed(_ user: any LinkUser, _ handle: AttributeHandle) -> Bool {
-    subscribers[handle]?.contains(ObjectIdentifier(user)) ?? false
+    let id = ObjectIdentifier(user)
+    return subscriptions.here { $0.users(of: handle)[id] != nil }
   }
 
   private func receive(_ handle: AttributeHandle, _ value: Data) {
     if handle == serviceChanged { return servicesChanged(value) }
-    guard let ids = subscribers[handle] else { return }
-    for user in users where ids.contains(ObjectIdentifier(user)) {
+    let ids = subscriptions.here { $0.users(of: handle) }
+    for user in users where ids[ObjectIdentifier(user)] != nil {
       // A peer that is held back cannot reach four times the limit on a link with flow control.
       guard undelivered.add(1) <= Self.valueLimit * 4 else {
         undelivered.add(-1)
@@ -265,7 +253,9 @@ import Foundation
     {
       guard self.connection === connection else { return }
       serviceChanged = changed.valueHandle
-      try? await connection.write([2, 0], to: configuration.handle)
+      try? await subscriptions.set(
+        .indication, of: changed.valueHandle, at: configuration.handle,
+        for: ObjectIdentifier(self))
     }
     let names = try? await connection.read(uuid: 0x2A00)
     guard self.connection === connection, let name = names?.values.first?.octets, !name.isEmpty

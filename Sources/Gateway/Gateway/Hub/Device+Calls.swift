@@ -28,7 +28,7 @@ extension Device {
 
   func read(_ handle: AttributeHandle, for id: UInt64) async throws(GatewayError) -> [UInt8] {
     if let characteristic = characteristic(configuredBy: handle), users[id] != nil {
-      let kind = subscriptions[characteristic.valueHandle]?.users[id] ?? []
+      let kind = subscriptions.here { $0.users(of: characteristic.valueHandle)[id] ?? [] }
       return [UInt8(kind.rawValue & 0xFF), 0]
     }
     return try await request(for: id) { (connection) throws(AttoError) in
@@ -90,6 +90,7 @@ extension Device {
   /// Has the device tell when its services change.
   private func followChanges(of found: RemoteDatabase) {
     guard let changed = found.characteristic(.serviceChanged), changed.cccd != nil else { return }
+    serviceChanged = changed.valueHandle
     Task(executorPreference: loop.tasks) {
       try? await self.subscribe(changed.valueHandle, nil, for: Self.gatewayUser)
     }

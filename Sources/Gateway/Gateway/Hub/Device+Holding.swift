@@ -112,7 +112,7 @@ extension Device {
     linkedSince = loop.now
     lastError = nil
     counted.links += 1
-    await configureAgain()
+    await configureAgain(connection)
     hub.log(.info, "\(label): connected, ATT_MTU \(mtu)")
     tell(.connected(mtu: mtu))
     linkWaiters.resumeAll(.success(mtu))
@@ -134,7 +134,7 @@ extension Device {
     known = nil
     discovery?.cancel()
     discovery = nil
-    for handle in subscriptions.keys { subscriptions[handle]?.written = [] }
+    subscriptions.here { $0.end() }
     lastError = reason
     hub.log(.info, "\(label): \(reason)")
     tell(.disconnected(reason))
@@ -148,10 +148,9 @@ extension Device {
   /// A value from the device.
   func received(_ handle: AttributeHandle, _ octets: [UInt8]) {
     counted.values += 1
-    if handle == serviceChangedHandle { databaseChanged() }
+    if handle == serviceChanged { databaseChanged() }
     if !refreshes.isEmpty { refreshes = refreshes.filter { $0.handle != handle } }
-    guard let subscription = subscriptions[handle] else { return }
-    for id in subscription.users.keys {
+    for id in subscriptions.here({ $0.users(of: handle) }).keys {
       guard let user = users[id] else { continue }
       user.events.add(.value(handle, octets))
       if user.holdsBack, !isHeldBack, user.events.count >= Self.holdLimit {
@@ -168,10 +167,6 @@ extension Device {
     connection?.holdBack(false)
   }
 
-  private var serviceChangedHandle: AttributeHandle? {
-    subscriptions.first { $0.value.isServiceChanged }?.key
-  }
-
   private func databaseChanged() {
     known = nil
     discovery?.cancel()
@@ -181,11 +176,11 @@ extension Device {
 
   /// Waits until there is a link.
   func link(for id: UInt64, within time: Duration) async throws(GatewayError) -> Int {
-    if case .connected(let mtu) = state { return mtu }
-    guard users[id] != nil else { throw .released }
     let label = label
     do throws(GatewayError) {
       return try await loop.withLocalWaiter { (waiter: Waiter<Int, GatewayError>) in
+        if case .connected(let mtu) = state { return waiter.resume(.success(mtu)) }
+        guard users[id] != nil else { return waiter.resume(.failure(.released)) }
         linkWaiters.append(waiter, for: id)
         waiter.resume(.failure(.connectTimeout(device: label, after: time)), after: time)
       }

@@ -12,8 +12,8 @@ import AttoStore
 /// of the link. When the link is no longer wanted the task is cancelled, which ends what it waits for
 /// and closes the link.
 ///
-/// Users share the link. `Connection` alternates their requests. A Client Characteristic Configuration
-/// holds the union of what users want; each user sees its own part of it.
+/// Users share the link. `Connection` alternates their requests. Their subscriptions are
+/// ``SharedSubscriptions``, and each user sees its own part of them.
 ///
 /// Runs on the hub's loop.
 package actor Device {
@@ -57,7 +57,9 @@ package actor Device {
   var failures = 0
   var users: [UInt64: DeviceUser] = [:]
   var lastUser: UInt64 = 0
-  var subscriptions: [AttributeHandle: Subscription] = [:]
+  nonisolated let subscriptions: SharedSubscriptions<UInt64>
+  /// The handle of the value Service Changed.
+  var serviceChanged: AttributeHandle?
   /// Reads under way, as long as the device has not sent the value.
   var refreshes: Set<Refresh> = []
   /// The discovery of the present link, for all that ask for its result.
@@ -73,6 +75,7 @@ package actor Device {
   init(_ hub: Hub, configured: DeviceConfiguration) {
     self.hub = hub
     loop = hub.loop
+    subscriptions = SharedSubscriptions(on: hub.loop)
     name = configured.name
     configuration = configured
     address = configured.match.address
@@ -81,6 +84,7 @@ package actor Device {
   init(_ hub: Hub, at address: BluetoothAddress) {
     self.hub = hub
     loop = hub.loop
+    subscriptions = SharedSubscriptions(on: hub.loop)
     name = nil
     self.address = address
   }
@@ -131,10 +135,7 @@ package actor Device {
     counted.dropped += UInt64(user.events.dropped)
     user.events.end()
     linkWaiters.resume(.failure(.released)) { $0 == id }
-    for handle in subscriptions.keys where subscriptions[handle]?.users[id] != nil {
-      subscriptions[handle]?.users[id] = nil
-      Task(executorPreference: loop.tasks) { try? await self.configure(handle) }
-    }
+    subscriptions.here { _ = $0.leave(id) }
     wantChanged()
     hub.here { $0.used(self) }
   }

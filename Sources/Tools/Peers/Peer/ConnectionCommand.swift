@@ -51,8 +51,8 @@ package struct ConnectedPeer: Sendable {
   package let store: StoreFile?
   package let results: Results
   package let loop: Loop
-  /// What has been subscribed to on this connection.
-  package var subscriptions = Subscriptions()
+  /// What the commands on this connection have subscribed to, by the handle of the configuration.
+  package let subscriptions: SharedSubscriptions<UInt64>
   /// The session that holds the connection; nil if the command has opened it.
   package var place: (any SessionPlace)?
   /// The parameters of the link that a session holds; nil where it has none.
@@ -60,12 +60,12 @@ package struct ConnectedPeer: Sendable {
 
   package init(
     connection: Connection, endpoint: Endpoint, store: StoreFile?, results: Results, loop: Loop,
-    subscriptions: Subscriptions = Subscriptions(), place: (any SessionPlace)? = nil,
+    subscriptions: SharedSubscriptions<UInt64>? = nil, place: (any SessionPlace)? = nil,
     link: LinkReport? = nil
   ) {
     (self.connection, self.endpoint, self.store) = (connection, endpoint, store)
-    (self.results, self.loop, self.subscriptions) = (results, loop, subscriptions)
-    (self.place, self.link) = (place, link)
+    (self.results, self.loop, self.place, self.link) = (results, loop, place, link)
+    self.subscriptions = subscriptions ?? SharedSubscriptions(on: loop, connection)
   }
 
   /// Notes that the command has done its work but to deliver values.
