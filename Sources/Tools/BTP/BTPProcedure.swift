@@ -18,6 +18,40 @@ struct BTPProcedure: Sendable {
     var gattOpcode: UInt8 { self == .readMultipleVariable ? 0x20 : 0x0A + rawValue }
     var clientOpcode: UInt8 { 0x02 + rawValue }
 
+    var name: String {
+      switch self {
+      case .exchangeMTU: "Exchange MTU"
+      case .primaryServices: "Discover All Primary Services"
+      case .primaryServicesByUUID: "Discover Primary Service by UUID"
+      case .includes: "Find Included Services"
+      case .characteristics: "Discover All Characteristics of a Service"
+      case .characteristicsByUUID: "Discover Characteristics by UUID"
+      case .descriptors: "Discover All Characteristic Descriptors"
+      case .read: "Read Characteristic Value/Descriptor"
+      case .readByUUID: "Read Using Characteristic UUID"
+      case .readLong: "Read Long Characteristic Value/Descriptor"
+      case .readMultiple: "Read Multiple Characteristic Values"
+      case .writeCommand: "Write Without Response"
+      case .signedWrite: "Signed Write Without Response"
+      case .write: "Write Characteristic Value/Descriptor"
+      case .writeLong: "Write Long Characteristic Value/Descriptor"
+      case .reliableWrite: "Reliable Write"
+      case .notifications: "Configure Notifications"
+      case .indications: "Configure Indications"
+      case .readMultipleVariable: "Read Multiple Variable Characteristic Values"
+      }
+    }
+
+    /// What this end does otherwise; empty if nothing.
+    var exception: String {
+      switch self {
+      case .primaryServices, .characteristics, .descriptors: "the first 255"
+      case .includes: "without the octet Type, as testers expect it"
+      case .signedWrite: "with a saved bond on le:; a Write Command on an encrypted link"
+      default: ""
+      }
+    }
+
     /// The event of the GATT Client service with the result; nil if it has none.
     var event: UInt8? {
       switch self {
@@ -38,14 +72,8 @@ struct BTPProcedure: Sendable {
   private var offset: UInt16 = 0
   private var value: [UInt8] = []
 
-  /// Reads the parameters of a command; nil if it is for no procedure.
-  init?(
-    _ opcode: UInt8, of service: BTPService, _ parameters: inout BTPParameters
-  ) throws(BTPStatus) {
-    let kind = Kind.allCases.first {
-      opcode == (service == .gatt ? $0.gattOpcode : $0.clientOpcode)
-    }
-    guard let kind else { return nil }
+  /// Reads the parameters of a command.
+  init(_ kind: Kind, _ parameters: inout BTPParameters) throws(BTPStatus) {
     self.kind = kind
     peer = try parameters.address()
     switch kind {

@@ -19,7 +19,7 @@ package enum BTPService: UInt8, CaseIterable, Sendable {
   }
 
   /// All commands of the protocol's documents, by opcode.
-  package var commands: [BTPCommandSupport] {
+  package var commands: [BTPServiceCommand] {
     switch self {
     case .core: Self.coreCommands
     case .gap: Self.gapCommands
@@ -30,13 +30,19 @@ package enum BTPService: UInt8, CaseIterable, Sendable {
     }
   }
 
-  func supports(_ opcode: UInt8) -> Bool {
-    commands.contains { $0.opcode == opcode && $0.isSupported }
+  func command(_ opcode: UInt8) -> BTPServiceCommand? { commands.first { $0.opcode == opcode } }
+
+  /// The command that each service has: one bit for each supported command, bit 0 of the first octet
+  /// for opcode 0.
+  var readSupportedCommands: BTPServiceCommand {
+    BTPServiceCommand(0x01, "Read Supported Commands") {
+      try $2.end()
+      return supportedCommands
+    }
   }
 
-  /// One bit for each supported command, bit 0 of the first octet for opcode 0.
   var supportedCommands: [UInt8] {
-    Self.bits(commands.filter(\.isSupported).map { Int($0.opcode) })
+    Self.bits(commands.filter { $0.handler != nil }.map { Int($0.opcode) })
   }
 
   /// One bit for each service.
@@ -49,34 +55,32 @@ package enum BTPService: UInt8, CaseIterable, Sendable {
   }
 }
 
-/// A command of the protocol, and how much of it this end supports.
-package struct BTPCommandSupport: Sendable {
+/// A command of the protocol: how much of it this end supports, and what carries it out.
+package struct BTPServiceCommand: Sendable {
+  /// Carries the command out. Returns the parameters of the response; nil if it comes later.
+  ///
+  /// - Throws: the `BTPStatus` of the response. Any other error is explained on standard error, and
+  ///   the status is Fail.
+  typealias Handler =
+    @Sendable (isolated BTPTester, BTPFrame, inout BTPParameters) async throws -> [UInt8]?
+
   package let opcode: UInt8
   package let name: String
-  let support: Support
+  /// What this end does otherwise, or why it does not support the command; empty if there is nothing
+  /// to say.
+  package let note: String
+  /// nil: not supported.
+  let handler: Handler?
 
-  enum Support: Sendable {
-    case full
-    /// Supported except for this.
-    case partly(String)
-    /// Not supported, for this reason.
-    case none(String)
+  init(_ opcode: UInt8, _ name: String, except note: String = "", _ handler: @escaping Handler) {
+    (self.opcode, self.name, self.note, self.handler) = (opcode, name, note, handler)
   }
 
-  init(_ opcode: UInt8, _ name: String, _ support: Support = .full) {
-    self.opcode = opcode
-    self.name = name
-    self.support = support
+  /// A command that is not supported.
+  init(_ opcode: UInt8, _ name: String, missing note: String) {
+    (self.opcode, self.name, self.note, handler) = (opcode, name, note, nil)
   }
 
-  var isSupported: Bool { if case .none = support { false } else { true } }
-
-  /// `yes`, `partly` or `no`, and the reason.
-  package var text: (word: String, note: String) {
-    switch support {
-    case .full: ("yes", "")
-    case .partly(let note): ("partly", note)
-    case .none(let note): ("no", note)
-    }
-  }
+  /// `yes`, `partly` or `no`.
+  package var support: String { handler == nil ? "no" : note.isEmpty ? "yes" : "partly" }
 }

@@ -5,7 +5,7 @@ import AttoRadio
 extension BTPTester {
   private static let forever = UInt32.max
 
-  func startAdvertising(_ parameters: inout BTPParameters) async throws(BTPStatus) {
+  func startAdvertising(_ parameters: inout BTPParameters) async throws -> [UInt8] {
     let length = Int(try parameters.number(UInt8.self))
     let responseLength = Int(try parameters.number(UInt8.self))
     let advertisement = try Self.structures(try parameters.octets(length))
@@ -16,32 +16,33 @@ extension BTPTester {
     guard gap.advertisement == nil,
       let octets = LegacyAdvertisement(
         advertisement: withFlags(advertisement), scanResponse: response)
-    else { throw .fail }
+    else { throw BTPStatus.fail }
     var advertising = AdvertisingParameters(octets: octets)
     advertising.isConnectable = gap.isConnectable
-    let started: Advertisement
-    do throws(RadioError) {
-      started = try await adapter.advertise(advertising)
-    } catch {
-      note("advertising", error)
-      throw .fail
-    }
+    let started = try await adapter.advertise(advertising)
     gap.advertisement = started
     gap.advertising.append(
       start { for await link in started.links { await self.adopt(link) } })
-    guard duration != Self.forever else { return }
+    guard duration != Self.forever else { return await settings() }
     let loop = loop
     gap.advertising.append(
       start {
         guard (try? await loop.sleep(for: .seconds(Int64(duration)))) != nil else { return }
         await self.advertisingIsOver(started)
       })
+    return await settings()
   }
 
   private func advertisingIsOver(_ advertisement: Advertisement) async {
     guard gap.advertisement === advertisement else { return }
     stopAdvertising()
     await sendSettings()
+  }
+
+  func stopAdvertising(_ parameters: inout BTPParameters) async throws(BTPStatus) -> [UInt8] {
+    try parameters.end()
+    stopAdvertising()
+    return await settings()
   }
 
   func stopAdvertising() {
@@ -89,14 +90,7 @@ extension BTPTester {
     static let acceptList = DiscoveryFlags(rawValue: 1 << 6)
   }
 
-  func handleDiscovery(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) throws(BTPStatus) -> [UInt8] {
-    guard command.opcode == 0x0C else {
-      try parameters.end()
-      stopDiscovery()
-      return []
-    }
+  func startDiscovery(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
     let flags = DiscoveryFlags(rawValue: try parameters.number())
     try parameters.end()
     var options = ScanOptions()
@@ -132,6 +126,12 @@ extension BTPTester {
       0x81, of: .gap,
       device.address.btp + [UInt8(bitPattern: device.rssi), content]
         + (device.advertisement + device.scanResponse).btpValue)
+  }
+
+  func stopDiscovery(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    try parameters.end()
+    stopDiscovery()
+    return []
   }
 
   func stopDiscovery() {

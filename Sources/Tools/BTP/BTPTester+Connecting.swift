@@ -6,30 +6,31 @@ extension BTPTester {
   /// The time limit of an attempt to connect, which the tester can cancel.
   private static let patience: Duration = .seconds(60)
 
-  func handleConnecting(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8]? {
-    switch command.opcode {
-    case 0x0E:
-      let address = try parameters.address()
-      _ = try parameters.number(UInt8.self)
-      try parameters.end()
-      try connect(to: address)
-    case 0x0F:
-      let address = try parameters.address()
-      try parameters.end()
-      if let attempt = gap.attempts.removeValue(forKey: address.value) {
-        attempt.cancel()
-      } else {
-        await disconnect(try peer(address))
-      }
-    case 0x16: try await updateParameters(&parameters)
-    default:
-      var list: [BluetoothAddress] = []
-      for _ in 0..<(try parameters.number(UInt8.self)) { list.append(try parameters.address()) }
-      try parameters.end()
-      gap.acceptList = list
+  func connect(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let address = try parameters.address()
+    // The type of the tester's own address.
+    _ = try parameters.number(UInt8.self)
+    try parameters.end()
+    try connect(to: address)
+    return []
+  }
+
+  func disconnect(_ parameters: inout BTPParameters) async throws(BTPStatus) -> [UInt8] {
+    let address = try parameters.address()
+    try parameters.end()
+    if let attempt = gap.attempts.removeValue(forKey: address.value) {
+      attempt.cancel()
+    } else {
+      await disconnect(try peer(address))
     }
+    return []
+  }
+
+  func setAcceptList(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    var list: [BluetoothAddress] = []
+    for _ in 0..<(try parameters.number(UInt8.self)) { list.append(try parameters.address()) }
+    try parameters.end()
+    gap.acceptList = list
     return []
   }
 
@@ -75,22 +76,18 @@ extension BTPTester {
     return nil
   }
 
-  private func updateParameters(_ parameters: inout BTPParameters) async throws(BTPStatus) {
+  func updateParameters(_ parameters: inout BTPParameters) async throws -> [UInt8] {
     let peer = try peer(try parameters.address())
     let lowest = try parameters.number(UInt16.self)
     let highest = try parameters.number(UInt16.self)
     let latency = try parameters.number(UInt16.self)
     let timeout = try parameters.number(UInt16.self)
     try parameters.end()
-    guard lowest <= highest, adapter.index != nil else { throw .fail }
-    do throws(RadioError) {
-      try await adapter.loadConnectionParameters([
-        peer.address: PreferredConnectionParameters(
-          interval: lowest...highest, latency: latency, supervisionTimeout: timeout)
-      ])
-    } catch {
-      note("connection parameters", error)
-      throw .fail
-    }
+    guard lowest <= highest, adapter.index != nil else { throw BTPStatus.fail }
+    try await adapter.loadConnectionParameters([
+      peer.address: PreferredConnectionParameters(
+        interval: lowest...highest, latency: latency, supervisionTimeout: timeout)
+    ])
+    return []
   }
 }

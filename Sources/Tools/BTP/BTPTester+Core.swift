@@ -4,50 +4,35 @@ import AttoRadio
 extension BTPService {
   /// auto-pts, doc/btp_core.txt.
   static let coreCommands = [
-    BTPCommandSupport(0x01, "Read Supported Commands"),
-    BTPCommandSupport(0x02, "Read Supported Services"),
-    BTPCommandSupport(0x03, "Register Service"),
-    BTPCommandSupport(0x04, "Unregister Service"),
-    BTPCommandSupport(0x05, "Log Message"),
-    BTPCommandSupport(0x06, "Read BTP MTU"),
+    core.readSupportedCommands,
+    BTPServiceCommand(0x02, "Read Supported Services") {
+      try $2.end()
+      return supportedServices
+    },
+    BTPServiceCommand(0x03, "Register Service") { try $0.register(&$2) },
+    BTPServiceCommand(0x04, "Unregister Service") { try $0.unregister(&$2) },
+    BTPServiceCommand(0x05, "Log Message") { try $0.log(&$2) },
+    BTPServiceCommand(0x06, "Read BTP MTU") {
+      try $2.end()
+      return UInt16(BTPFrame.longest).octets(2)
+    },
   ]
 }
 
 extension BTPTester {
-  /// The Core service.
-  func core(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) throws(BTPStatus) -> [UInt8] {
-    switch command.opcode {
-    case 0x02:
-      try parameters.end()
-      return BTPService.supportedServices
-    case 0x03:
-      let service = BTPService(rawValue: try parameters.number())
-      try parameters.end()
-      guard let service, registered.insert(service).inserted else { throw .fail }
-      return []
-    case 0x04:
-      let service = BTPService(rawValue: try parameters.number())
-      try parameters.end()
-      // Without Core nothing could be registered again.
-      guard let service, service != .core, registered.remove(service) != nil else { throw .fail }
-      unregistered(service)
-      return []
-    case 0x05:
-      let text = try parameters.value()
-      try parameters.end()
-      Terminal.note("tester: \(String(decoding: text, as: UTF8.self))")
-      return []
-    case 0x06:
-      try parameters.end()
-      return UInt16(BTPFrame.longest).octets(2)
-    default: throw .unknownCommand
-    }
+  fileprivate func register(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let service = BTPService(rawValue: try parameters.number())
+    try parameters.end()
+    guard let service, registered.insert(service).inserted else { throw .fail }
+    return []
   }
 
   /// Ends what only this service can end.
-  private func unregistered(_ service: BTPService) {
+  fileprivate func unregister(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let service = BTPService(rawValue: try parameters.number())
+    try parameters.end()
+    // Without Core nothing could be registered again.
+    guard let service, service != .core, registered.remove(service) != nil else { throw .fail }
     switch service {
     case .gap:
       stopAdvertising()
@@ -55,5 +40,13 @@ extension BTPTester {
     case .l2cap: endL2CAP()
     case .core, .gatt, .gattClient, .gattServer: break
     }
+    return []
+  }
+
+  fileprivate func log(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let text = try parameters.value()
+    try parameters.end()
+    Terminal.note("tester: \(String(decoding: text, as: UTF8.self))")
+    return []
   }
 }

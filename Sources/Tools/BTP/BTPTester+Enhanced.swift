@@ -73,7 +73,7 @@ extension BTPTester {
 
   func reconfigure(
     _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) throws(BTPStatus) {
+  ) throws(BTPStatus) -> [UInt8]? {
     let peer = try peer(try parameters.address())
     let mtu = try parameters.number(UInt16.self)
     var channels: [(id: UInt8, channel: BTPEnhancedChannel)] = []
@@ -94,6 +94,7 @@ extension BTPTester {
       }
       return []
     }
+    return nil
   }
 
   private func reconfigured(_ id: UInt8, to mtu: UInt16) async {

@@ -3,79 +3,103 @@ import AttoATT
 import AttoRadio
 
 extension BTPService {
-  private static let periodic = BTPCommandSupport.Support.none(
-    "periodic advertising is not part of Atto")
-  private static let isochronous = BTPCommandSupport.Support.none(
-    "isochronous channels are not part of Atto")
-  private static let kernelSetting = BTPCommandSupport.Support.none(
-    "a setting of the kernel's adapter: use btmgmt")
-  private static let outOfBand = BTPCommandSupport.Support.none(
-    "Atto does not pair out of band")
+  private static let periodic = "periodic advertising is not part of Atto"
+  private static let isochronous = "isochronous channels are not part of Atto"
+  private static let kernelSetting = "a setting of the kernel's adapter: use btmgmt"
+  private static let outOfBand = "Atto does not pair out of band"
 
   /// auto-pts, doc/btp_gap.txt.
   static let gapCommands = [
-    BTPCommandSupport(0x01, "Read Supported Commands"),
-    BTPCommandSupport(0x02, "Read Controller Index List"),
-    BTPCommandSupport(0x03, "Read Controller Information"),
-    BTPCommandSupport(0x04, "Reset", .partly("removes the bonds of this run only")),
-    BTPCommandSupport(0x05, "Set Powered", .partly("a simulated radio cannot be switched off")),
-    BTPCommandSupport(0x06, "Set Connectable"),
-    BTPCommandSupport(0x07, "Set Fast Connectable", .none("BR/EDR")),
-    BTPCommandSupport(0x08, "Set Discoverable"),
-    BTPCommandSupport(
-      0x09, "Set Bondable", .partly("off is reported, but pairing still makes a bond")),
-    BTPCommandSupport(
+    gap.readSupportedCommands,
+    BTPServiceCommand(0x02, "Read Controller Index List") {
+      try $2.end()
+      return [1, $0.index]
+    },
+    BTPServiceCommand(0x03, "Read Controller Information") {
+      try await $0.controllerInformation(&$2)
+    },
+    BTPServiceCommand(0x04, "Reset", except: "removes the bonds of this run only") {
+      try await $0.reset(&$2)
+    },
+    BTPServiceCommand(0x05, "Set Powered", except: "a simulated radio cannot be switched off") {
+      try await $0.setPowered(&$2)
+    },
+    BTPServiceCommand(0x06, "Set Connectable") { try await $0.setConnectable(&$2) },
+    BTPServiceCommand(0x07, "Set Fast Connectable", missing: "BR/EDR"),
+    BTPServiceCommand(0x08, "Set Discoverable") { try await $0.setDiscoverable(&$2) },
+    BTPServiceCommand(
+      0x09, "Set Bondable", except: "off is reported, but pairing still makes a bond"
+    ) {
+      try await $0.setBondable(&$2)
+    },
+    BTPServiceCommand(
       0x0A, "Start Advertising",
-      .partly("31 octets each, with the identity address; the duration is in seconds")),
-    BTPCommandSupport(0x0B, "Stop Advertising"),
-    BTPCommandSupport(0x0C, "Start Discovery", .partly("no BR/EDR")),
-    BTPCommandSupport(0x0D, "Stop Discovery"),
-    BTPCommandSupport(0x0E, "Connect", .partly("with the identity address")),
-    BTPCommandSupport(0x0F, "Disconnect"),
-    BTPCommandSupport(0x10, "Set IO Capability"),
-    BTPCommandSupport(0x11, "Pair"),
-    BTPCommandSupport(0x12, "Unpair"),
-    BTPCommandSupport(0x13, "Passkey Entry Response"),
-    BTPCommandSupport(0x14, "Passkey Confirmation Response"),
-    BTPCommandSupport(
-      0x15, "Start Directed Advertising", .none("the kernel has no interface for it")),
-    BTPCommandSupport(
+      except: "31 octets each, with the identity address; the duration is in seconds"
+    ) {
+      try await $0.startAdvertising(&$2)
+    },
+    BTPServiceCommand(0x0B, "Stop Advertising") { try await $0.stopAdvertising(&$2) },
+    BTPServiceCommand(0x0C, "Start Discovery", except: "no BR/EDR") { try $0.startDiscovery(&$2) },
+    BTPServiceCommand(0x0D, "Stop Discovery") { try $0.stopDiscovery(&$2) },
+    BTPServiceCommand(0x0E, "Connect", except: "with the identity address") {
+      try $0.connect(&$2)
+    },
+    BTPServiceCommand(0x0F, "Disconnect") { try await $0.disconnect(&$2) },
+    BTPServiceCommand(0x10, "Set IO Capability") { try await $0.setCapability(&$2) },
+    BTPServiceCommand(0x11, "Pair") { try $0.pair(&$2) },
+    BTPServiceCommand(0x12, "Unpair") { try await $0.unpair(&$2) },
+    BTPServiceCommand(0x13, "Passkey Entry Response") { try $0.enterPasskey(&$2) },
+    BTPServiceCommand(0x14, "Passkey Confirmation Response") { try $0.confirmPasskey(&$2) },
+    BTPServiceCommand(
+      0x15, "Start Directed Advertising", missing: "the kernel has no interface for it"),
+    BTPServiceCommand(
       0x16, "Connection Parameters Update",
-      .partly("sets what the kernel prefers for the peer; fails on simulated radios")),
-    BTPCommandSupport(
-      0x17, "Pairing Consent Response", .none("every peer may pair, so there is no such event")),
-    BTPCommandSupport(0x18, "OOB Legacy Set Data", outOfBand),
-    BTPCommandSupport(0x19, "OOB SC Get Local Data", outOfBand),
-    BTPCommandSupport(0x1A, "OOB SC Set Remote Data", outOfBand),
-    BTPCommandSupport(0x1B, "Set MITM", .partly("applies to Pair")),
-    BTPCommandSupport(
-      0x1C, "Set Filter Accept List", .partly("kept here, not in the controller")),
-    BTPCommandSupport(0x1D, "Set Privacy", kernelSetting),
-    BTPCommandSupport(0x1E, "Set SC Only", kernelSetting),
-    BTPCommandSupport(0x1F, "Set Secure Connections", kernelSetting),
-    BTPCommandSupport(0x20, "Set Minimum Encryption Key Size", kernelSetting),
-    BTPCommandSupport(0x21, "Set Extended Advertising", .none("Atto advertises 31 octets")),
-    BTPCommandSupport(0x22, "Configure Periodic Advertising", periodic),
-    BTPCommandSupport(0x23, "Periodic Advertising Start", periodic),
-    BTPCommandSupport(0x24, "Periodic Advertising Stop", periodic),
-    BTPCommandSupport(0x25, "Periodic Advertising Set Advertising Data", periodic),
-    BTPCommandSupport(0x26, "Create Periodic Advertising Sync", periodic),
-    BTPCommandSupport(0x27, "Periodic Advertising Set Transfer Info", periodic),
-    BTPCommandSupport(0x28, "Periodic Advertising Transfer Start", periodic),
-    BTPCommandSupport(0x29, "Periodic Advertising Transfer Receive", periodic),
-    BTPCommandSupport(0x2A, "Pair V2", .partly("mode 1 only; cannot force another pairing")),
-    BTPCommandSupport(
+      except: "sets what the kernel prefers for the peer; fails on simulated radios"
+    ) {
+      try await $0.updateParameters(&$2)
+    },
+    BTPServiceCommand(
+      0x17, "Pairing Consent Response",
+      missing: "every peer may pair, so there is no such event"),
+    BTPServiceCommand(0x18, "OOB Legacy Set Data", missing: outOfBand),
+    BTPServiceCommand(0x19, "OOB SC Get Local Data", missing: outOfBand),
+    BTPServiceCommand(0x1A, "OOB SC Set Remote Data", missing: outOfBand),
+    BTPServiceCommand(0x1B, "Set MITM", except: "applies to Pair") { try $0.setMITM(&$2) },
+    BTPServiceCommand(
+      0x1C, "Set Filter Accept List", except: "kept here, not in the controller"
+    ) {
+      try $0.setAcceptList(&$2)
+    },
+    BTPServiceCommand(0x1D, "Set Privacy", missing: kernelSetting),
+    BTPServiceCommand(0x1E, "Set SC Only", missing: kernelSetting),
+    BTPServiceCommand(0x1F, "Set Secure Connections", missing: kernelSetting),
+    BTPServiceCommand(0x20, "Set Minimum Encryption Key Size", missing: kernelSetting),
+    BTPServiceCommand(0x21, "Set Extended Advertising", missing: "Atto advertises 31 octets"),
+    BTPServiceCommand(0x22, "Configure Periodic Advertising", missing: periodic),
+    BTPServiceCommand(0x23, "Periodic Advertising Start", missing: periodic),
+    BTPServiceCommand(0x24, "Periodic Advertising Stop", missing: periodic),
+    BTPServiceCommand(0x25, "Periodic Advertising Set Advertising Data", missing: periodic),
+    BTPServiceCommand(0x26, "Create Periodic Advertising Sync", missing: periodic),
+    BTPServiceCommand(0x27, "Periodic Advertising Set Transfer Info", missing: periodic),
+    BTPServiceCommand(0x28, "Periodic Advertising Transfer Start", missing: periodic),
+    BTPServiceCommand(0x29, "Periodic Advertising Transfer Receive", missing: periodic),
+    BTPServiceCommand(
+      0x2A, "Pair V2", except: "mode 1 only; cannot force another pairing"
+    ) {
+      try $0.pairV2(&$2)
+    },
+    BTPServiceCommand(
       0x2B, "Connection Subrate",
-      .none("Linux does not let the controller's event about the result through")),
-    BTPCommandSupport(0x2C, "Synchronize to a BIG", isochronous),
-    BTPCommandSupport(0x2D, "Create BIG", isochronous),
-    BTPCommandSupport(0x2E, "BIS Broadcast", isochronous),
-    BTPCommandSupport(0x2F, "Set LE Discovery Parameters", kernelSetting),
-    BTPCommandSupport(0x30, "Set RPA Timeout", kernelSetting),
-    BTPCommandSupport(0x31, "Set EAD Key Material"),
-    BTPCommandSupport(0x32, "Encrypt EAD Data"),
-    BTPCommandSupport(0x33, "Decrypt EAD Data"),
-    BTPCommandSupport(0x34, "Configure Periodic Advertising with Responses", periodic),
+      missing: "Linux does not let the controller's event about the result through"),
+    BTPServiceCommand(0x2C, "Synchronize to a BIG", missing: isochronous),
+    BTPServiceCommand(0x2D, "Create BIG", missing: isochronous),
+    BTPServiceCommand(0x2E, "BIS Broadcast", missing: isochronous),
+    BTPServiceCommand(0x2F, "Set LE Discovery Parameters", missing: kernelSetting),
+    BTPServiceCommand(0x30, "Set RPA Timeout", missing: kernelSetting),
+    BTPServiceCommand(0x31, "Set EAD Key Material") { try $0.setKeyMaterial(&$2) },
+    BTPServiceCommand(0x32, "Encrypt EAD Data") { try $0.encryptData(&$2) },
+    BTPServiceCommand(0x33, "Decrypt EAD Data") { try $0.decryptData(&$2) },
+    BTPServiceCommand(0x34, "Configure Periodic Advertising with Responses", missing: periodic),
   ]
 }
 
@@ -143,47 +167,12 @@ extension BTPTester {
     return now.rawValue.octets(4)
   }
 
-  /// The GAP service.
-  func handleGAP(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8]? {
-    switch command.opcode {
-    case 0x02:
-      try parameters.end()
-      return [1, index]
-    case 0x03:
-      try parameters.end()
-      return await controllerInformation()
-    case 0x04:
-      try parameters.end()
-      await reset()
-    case 0x05: try await setPowered(try parameters.flag(), parameters)
-    case 0x06:
-      let isOn = try parameters.flag()
-      try parameters.end()
-      gap.isConnectable = isOn
-    case 0x08:
-      let mode = BTPGAPState.Discoverable(rawValue: try parameters.number())
-      try parameters.end()
-      guard let mode else { throw .fail }
-      gap.discoverable = mode
-    case 0x09:
-      let isOn = try parameters.flag()
-      try parameters.end()
-      gap.isBondable = isOn
-    case 0x0A: try await startAdvertising(&parameters)
-    case 0x0B:
-      try parameters.end()
-      stopAdvertising()
-    case 0x0C...0x0D: return try handleDiscovery(command, &parameters)
-    case 0x31...0x33: return try handleEncrypting(command, &parameters)
-    case 0x0E...0x0F, 0x16, 0x1C: return try await handleConnecting(command, &parameters)
-    default: return try await handlePairing(command, &parameters)
-    }
-    return await settings()
-  }
+  // MARK: Commands
 
-  private func controllerInformation() async -> [UInt8] {
+  fileprivate func controllerInformation(
+    _ parameters: inout BTPParameters
+  ) async throws(BTPStatus) -> [UInt8] {
+    try parameters.end()
     let supported: BTPGAPState.Settings = [
       .powered, .connectable, .discoverable, .bondable, .lowEnergy, .advertising,
       .secureConnections, .staticAddress,
@@ -197,22 +186,49 @@ extension BTPTester {
       + classOfDevice + text(adapter.name, 249) + text("", 11)
   }
 
-  private func setPowered(_ isOn: Bool, _ parameters: BTPParameters) async throws(BTPStatus) {
+  fileprivate func reset(_ parameters: inout BTPParameters) async throws(BTPStatus) -> [UInt8] {
     try parameters.end()
-    do throws(RadioError) {
-      if isOn { try await adapter.powerOn() } else { try await adapter.powerOff() }
-    } catch {
-      note("power", error)
-      throw .fail
-    }
-  }
-
-  private func reset() async {
     endGAP()
     for peer in peers.values { await disconnect(peer) }
     for bond in gap.bonds { try? await adapter.unpair(bond) }
     gap = BTPGAPState()
     try? await adapter.setAgent(BTPAgent(.none, self))
+    return await settings()
+  }
+
+  fileprivate func setPowered(_ parameters: inout BTPParameters) async throws -> [UInt8] {
+    let isOn = try parameters.flag()
+    try parameters.end()
+    if isOn { try await adapter.powerOn() } else { try await adapter.powerOff() }
+    return await settings()
+  }
+
+  fileprivate func setConnectable(
+    _ parameters: inout BTPParameters
+  ) async throws(BTPStatus) -> [UInt8] {
+    let isOn = try parameters.flag()
+    try parameters.end()
+    gap.isConnectable = isOn
+    return await settings()
+  }
+
+  fileprivate func setDiscoverable(
+    _ parameters: inout BTPParameters
+  ) async throws(BTPStatus) -> [UInt8] {
+    let mode = BTPGAPState.Discoverable(rawValue: try parameters.number())
+    try parameters.end()
+    guard let mode else { throw .fail }
+    gap.discoverable = mode
+    return await settings()
+  }
+
+  fileprivate func setBondable(
+    _ parameters: inout BTPParameters
+  ) async throws(BTPStatus) -> [UInt8] {
+    let isOn = try parameters.flag()
+    try parameters.end()
+    gap.isBondable = isOn
+    return await settings()
   }
 
   /// Ends what is under way, but no connection.

@@ -8,124 +8,159 @@ import AttoRadio
 extension BTPService {
   /// auto-pts, doc/btp_gatt.txt.
   static let gattCommands =
-    [
-      BTPCommandSupport(0x01, "Read Supported Commands"),
-      BTPCommandSupport(0x02, "Add Service"),
-      BTPCommandSupport(0x03, "Add Characteristic", .partly("to the last service")),
-      BTPCommandSupport(0x04, "Add Descriptor", .partly("to the last characteristic")),
-      BTPCommandSupport(
-        0x05, "Add Included Service", .partly("before the characteristics of the service")),
-      BTPCommandSupport(
+    ([
+      gatt.readSupportedCommands,
+      BTPServiceCommand(0x02, "Add Service") { try $0.addService(&$2) },
+      BTPServiceCommand(0x03, "Add Characteristic", except: "to the last service") {
+        try $0.addCharacteristic(&$2)
+      },
+      BTPServiceCommand(0x04, "Add Descriptor", except: "to the last characteristic") {
+        try $0.addDescriptor(&$2)
+      },
+      BTPServiceCommand(
+        0x05, "Add Included Service", except: "before the characteristics of the service"
+      ) {
+        try $0.addIncludedService(&$2)
+      },
+      BTPServiceCommand(
         0x06, "Set Characteristic/Descriptor Value",
-        .partly("the length before Start Server is the longest that can be written")),
-      BTPCommandSupport(0x07, "Start Server"),
-      BTPCommandSupport(0x08, "Reset Server"),
-      BTPCommandSupport(
-        0x09, "Set Required Encryption Key Size", .partly("before Start Server")),
-    ] + gattProcedures(from: 0x0A, isOneService: true) + [
-      BTPCommandSupport(0x1C, "Get Attributes", .partly("the first 255")),
-      BTPCommandSupport(0x1D, "Get Attribute Value", .partly("not the Database Hash")),
-      BTPCommandSupport(0x1E, "Change Database"),
-      BTPCommandSupport(0x1F, "Connect EATT Channels", .partly("1 to 5 at a time")),
-      BTPCommandSupport(
-        0x20, "Read Multiple Variable Length Characteristic Values"),
-      BTPCommandSupport(0x21, "Multiple Variable Length Notifications"),
-      BTPCommandSupport(0x22, "Get Attribute Handle by UUID"),
-      BTPCommandSupport(0x23, "Remove Service by Handle"),
-    ]
-}
+        except: "the length before Start Server is the longest that can be written"
+      ) {
+        try await $0.setValue(&$2)
+      },
+      BTPServiceCommand(0x07, "Start Server") { try await $0.startServer(&$2) },
+      BTPServiceCommand(0x08, "Reset Server") { try await $0.resetServer(&$2) },
+      BTPServiceCommand(0x09, "Set Required Encryption Key Size", except: "before Start Server") {
+        try $0.setKeySize(&$2)
+      },
+      BTPServiceCommand(0x1C, "Get Attributes", except: "the first 255") {
+        try $0.attributes(&$2)
+      },
+      BTPServiceCommand(0x1D, "Get Attribute Value", except: "not the Database Hash") {
+        try await $0.attributeValue(&$2)
+      },
+      BTPServiceCommand(0x1E, "Change Database") { try await $0.changeDatabase(&$2) },
+      BTPServiceCommand(0x1F, "Connect EATT Channels", except: "1 to 5 at a time") {
+        try $0.connectBearers($1, &$2)
+      },
+      BTPServiceCommand(0x21, "Multiple Variable Length Notifications") {
+        try $0.notifySeveral($1, &$2)
+      },
+      BTPServiceCommand(0x22, "Get Attribute Handle by UUID") { try $0.attributeHandle(&$2) },
+      BTPServiceCommand(0x23, "Remove Service by Handle") { try await $0.removeService(&$2) },
+    ] + BTPProcedure.Kind.allCases.map(gattCommand)).sorted { $0.opcode < $1.opcode }
 
-extension BTPTester {
-  func handleGATT(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8]? {
-    switch command.opcode {
-    case 0x02:
-      let isSecondary = try parameters.flag()
-      let uuid = try parameters.uuid()
-      try parameters.end()
-      return try gatt.addService(uuid, isPrimary: !isSecondary).btp
-    case 0x03:
-      let service = try parameters.handle()
-      let properties = try parameters.number(UInt8.self)
-      let permissions = try parameters.number(UInt8.self)
-      let uuid = try parameters.uuid()
-      try parameters.end()
-      return try gatt.addCharacteristic(
-        to: service, uuid, properties: properties, permissions: permissions
-      ).btp
-    case 0x04:
-      let characteristic = try parameters.handle()
-      let permissions = try parameters.number(UInt8.self)
-      let uuid = try parameters.uuid()
-      try parameters.end()
-      return try gatt.addDescriptor(to: characteristic, uuid, permissions: permissions).btp
-    case 0x05:
-      let service = try parameters.handle()
-      try parameters.end()
-      return try gatt.addInclude(of: service).btp
-    case 0x06: try await setValue(&parameters)
-    case 0x07:
-      try parameters.end()
-      return try await startServer()
-    case 0x08:
-      try parameters.end()
-      try await resetServer()
-    case 0x09:
-      let handle = try parameters.handle()
-      let size = try parameters.number(UInt8.self)
-      try parameters.end()
-      guard (7...16).contains(size) else { throw .fail }
-      try gatt.setKeySize(of: handle, to: size)
-    case 0x1C: return try attributes(&parameters)
-    case 0x1D: return try await attributeValue(&parameters)
-    case 0x1E:
-      let (start, end) = (try parameters.handle(), try parameters.handle())
-      let change = DatabaseChange(rawValue: try parameters.number())
-      try parameters.end()
-      let range = HandleRange(start, end)
-      guard let change, range != nil || (!start.isValid && !end.isValid) else { throw .fail }
-      try await changeDatabase(range, change)
-    case 0x1F:
-      let peer = try peer(try parameters.address())
-      let count = Int(try parameters.number(UInt8.self))
-      try parameters.end()
-      guard (1...ConnectionOptions.maximumEnhancedBearers).contains(count) else { throw .fail }
-      later(command) {
-        let before = try await peer.connection.bearers.count
-        try await peer.connection.openBearers(count)
-        if let obstacle = try await peer.connection.bearerObstacle { throw obstacle }
-        guard try await peer.connection.bearers.count > before else { throw BTPStatus.fail }
-        return []
-      }
-      return nil
-    case 0x21: return try notifySeveral(command, &parameters)
-    case 0x22:
-      let uuid = try parameters.uuid()
-      try parameters.end()
-      guard let row = gatt.rows.first(where: { $0.type == uuid }) else { throw .fail }
-      return row.handle.btp
-    case 0x23:
-      let handle = try parameters.handle()
-      try parameters.end()
-      guard let service = ownService(containing: handle) else { throw .fail }
-      try await removeService(service)
-    default:
-      guard let procedure = try BTPProcedure(command.opcode, of: .gatt, &parameters) else {
-        throw .unknownCommand
-      }
-      let (peer, store) = (try peer(procedure.peer), store)
-      later(command) {
+  private static func gattCommand(_ kind: BTPProcedure.Kind) -> BTPServiceCommand {
+    let name =
+      kind == .readMultipleVariable
+      ? "Read Multiple Variable Length Characteristic Values" : kind.name
+    return BTPServiceCommand(kind.gattOpcode, name, except: kind.exception) {
+      tester, command, parameters in
+      let procedure = try BTPProcedure(kind, &parameters)
+      let (peer, store) = (try tester.peer(procedure.peer), tester.store)
+      tester.later(command) {
         let outcome = try await procedure.run(on: peer.connection, store: store)
-        if procedure.kind == .exchangeMTU { await self.lookAtMTU(of: peer) }
+        if kind == .exchangeMTU { await tester.lookAtMTU(of: peer) }
         return try outcome.forGATT()
       }
       return nil
     }
+  }
+}
+
+extension BTPTester {
+  fileprivate func addService(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let isSecondary = try parameters.flag()
+    let uuid = try parameters.uuid()
+    try parameters.end()
+    return try gatt.addService(uuid, isPrimary: !isSecondary).btp
+  }
+
+  fileprivate func addCharacteristic(
+    _ parameters: inout BTPParameters
+  ) throws(BTPStatus) -> [UInt8] {
+    let service = try parameters.handle()
+    let properties = try parameters.number(UInt8.self)
+    let permissions = try parameters.number(UInt8.self)
+    let uuid = try parameters.uuid()
+    try parameters.end()
+    return try gatt.addCharacteristic(
+      to: service, uuid, properties: properties, permissions: permissions
+    ).btp
+  }
+
+  fileprivate func addDescriptor(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let characteristic = try parameters.handle()
+    let permissions = try parameters.number(UInt8.self)
+    let uuid = try parameters.uuid()
+    try parameters.end()
+    return try gatt.addDescriptor(to: characteristic, uuid, permissions: permissions).btp
+  }
+
+  fileprivate func addIncludedService(
+    _ parameters: inout BTPParameters
+  ) throws(BTPStatus) -> [UInt8] {
+    let service = try parameters.handle()
+    try parameters.end()
+    return try gatt.addInclude(of: service).btp
+  }
+
+  fileprivate func setKeySize(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let handle = try parameters.handle()
+    let size = try parameters.number(UInt8.self)
+    try parameters.end()
+    guard (7...16).contains(size) else { throw .fail }
+    try gatt.setKeySize(of: handle, to: size)
     return []
   }
 
-  private func notifySeveral(
+  fileprivate func changeDatabase(_ parameters: inout BTPParameters) async throws -> [UInt8] {
+    let (start, end) = (try parameters.handle(), try parameters.handle())
+    let change = DatabaseChange(rawValue: try parameters.number())
+    try parameters.end()
+    let range = HandleRange(start, end)
+    guard let change, range != nil || (!start.isValid && !end.isValid) else {
+      throw BTPStatus.fail
+    }
+    try await changeDatabase(range, change)
+    return []
+  }
+
+  fileprivate func connectBearers(
+    _ command: BTPFrame, _ parameters: inout BTPParameters
+  ) throws(BTPStatus) -> [UInt8]? {
+    let peer = try peer(try parameters.address())
+    let count = Int(try parameters.number(UInt8.self))
+    try parameters.end()
+    guard (1...ConnectionOptions.maximumEnhancedBearers).contains(count) else { throw .fail }
+    later(command) {
+      let before = try await peer.connection.bearers.count
+      try await peer.connection.openBearers(count)
+      if let obstacle = try await peer.connection.bearerObstacle { throw obstacle }
+      guard try await peer.connection.bearers.count > before else { throw BTPStatus.fail }
+      return []
+    }
+    return nil
+  }
+
+  fileprivate func attributeHandle(
+    _ parameters: inout BTPParameters
+  ) throws(BTPStatus) -> [UInt8] {
+    let uuid = try parameters.uuid()
+    try parameters.end()
+    guard let row = gatt.rows.first(where: { $0.type == uuid }) else { throw .fail }
+    return row.handle.btp
+  }
+
+  fileprivate func removeService(_ parameters: inout BTPParameters) async throws -> [UInt8] {
+    let handle = try parameters.handle()
+    try parameters.end()
+    guard let service = ownService(containing: handle) else { throw BTPStatus.fail }
+    try await removeService(service)
+    return []
+  }
+
+  fileprivate func notifySeveral(
     _ command: BTPFrame, _ parameters: inout BTPParameters
   ) throws(BTPStatus) -> [UInt8]? {
     let address = try parameters.address()

@@ -7,13 +7,26 @@ import AttoRadio
 extension BTPService {
   /// auto-pts, doc/btp_gatt_server.txt.
   static let gattServerCommands = [
-    BTPCommandSupport(0x01, "Read Supported Commands"),
-    BTPCommandSupport(
-      0x02, "Initialize GATT Database", .partly("database 0, without services of the tester")),
-    BTPCommandSupport(0x03, "Get Attributes", .partly("the first 255")),
-    BTPCommandSupport(0x04, "Get Attribute Value", .partly("not the Database Hash")),
-    BTPCommandSupport(0x05, "Set Characteristic/Descriptor Value"),
-    BTPCommandSupport(0x06, "Change Database"),
+    gattServer.readSupportedCommands,
+    BTPServiceCommand(
+      0x02, "Initialize GATT Database", except: "database 0, without services of the tester"
+    ) {
+      try await $0.initializeDatabase(&$2)
+    },
+    BTPServiceCommand(0x03, "Get Attributes", except: "the first 255") { try $0.attributes(&$2) },
+    BTPServiceCommand(0x04, "Get Attribute Value", except: "not the Database Hash") {
+      // The same as in the GATT service, without ATT_Response.
+      Array(try await $0.attributeValue(&$2).dropFirst())
+    },
+    BTPServiceCommand(0x05, "Set Characteristic/Descriptor Value") {
+      _ = try $2.address()
+      return try await $0.setValue(&$2)
+    },
+    BTPServiceCommand(0x06, "Change Database") {
+      try $2.end()
+      try await $0.changeDatabase(nil, .any)
+      return []
+    },
   ]
 }
 
@@ -60,78 +73,54 @@ extension BTPTester {
 
   // MARK: Commands
 
-  /// The GATT Server service.
-  func handleGATTServer(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8] {
-    switch command.opcode {
-    case 0x02:
-      let database = try parameters.number(UInt8.self)
-      let flags = try parameters.number(UInt32.self)
-      try parameters.end()
-      guard database == 0, flags == 0 else { throw .fail }
-      try await resetServer()
-    case 0x03: return try attributes(&parameters)
-    case 0x04:
-      // The same without ATT_Response.
-      return Array(try await attributeValue(&parameters).dropFirst())
-    case 0x05:
-      _ = try parameters.address()
-      try await setValue(&parameters)
-    default:
-      try parameters.end()
-      try await changeDatabase(nil, .any)
-    }
-    return []
+  fileprivate func initializeDatabase(
+    _ parameters: inout BTPParameters
+  ) async throws -> [UInt8] {
+    let database = try parameters.number(UInt8.self)
+    let flags = try parameters.number(UInt32.self)
+    guard database == 0, flags == 0 else { throw BTPStatus.fail }
+    return try await resetServer(&parameters)
   }
 
-  func startServer() async throws(BTPStatus) -> [UInt8] {
-    guard let first = gatt.draft.first?.handle else { throw .fail }
+  func startServer(_ parameters: inout BTPParameters) async throws -> [UInt8] {
+    try parameters.end()
+    guard let first = gatt.draft.first?.handle else { throw BTPStatus.fail }
     let count = gatt.rows.count
     var added: [AttributeHandle] = []
-    do throws(AttoError) {
+    do {
       for service in gatt.draft {
         try await server.add(service)
         added.append(service.handle ?? .min)
       }
     } catch {
-      note("Start Server", error)
       for service in added.reversed() { _ = try? await server.remove(service: service) }
       gatt.dropDraft()
-      throw .fail
+      throw error
     }
     gatt.started()
     return first.btp + [UInt8(clamping: gatt.rows.count - count)]
   }
 
-  func resetServer() async throws(BTPStatus) {
+  func resetServer(_ parameters: inout BTPParameters) async throws -> [UInt8] {
+    try parameters.end()
     gatt.dropDraft()
     for service in gatt.services.reversed() { try await removeService(service.start) }
+    return []
   }
 
-  func removeService(_ handle: AttributeHandle) async throws(BTPStatus) {
-    do throws(AttoError) {
-      gatt.removed(try await server.remove(service: handle))
-    } catch {
-      note("database", error)
-      throw .fail
-    }
+  func removeService(_ handle: AttributeHandle) async throws(AttoError) {
+    gatt.removed(try await server.remove(service: handle))
   }
 
   /// Sets a value; clients that have subscribed to it get it.
-  func setValue(_ parameters: inout BTPParameters) async throws(BTPStatus) {
+  func setValue(_ parameters: inout BTPParameters) async throws -> [UInt8] {
     let handle = try parameters.handle()
     let value = try parameters.value()
     try parameters.end()
-    if try gatt.setValue(of: handle, to: value) { return }
-    guard let last = gatt.rows.last?.handle else { throw .fail }
+    if try gatt.setValue(of: handle, to: value) { return [] }
+    guard let last = gatt.rows.last?.handle else { throw BTPStatus.fail }
     let target = gatt.valueHandle(handle.isValid ? handle : last)
-    do throws(AttoError) {
-      try await server.setValue(of: target, to: value)
-    } catch {
-      note("Set Value", error)
-      throw .fail
-    }
+    try await server.setValue(of: target, to: value)
     // In the order of the commands, which do not wait for slow clients.
     let (server, former) = (server, lastDelivery)
     lastDelivery = start {
@@ -139,6 +128,7 @@ extension BTPTester {
       _ = try? await server.notify(value, of: target)
       _ = try? await server.beginIndicating(value, of: target)
     }
+    return []
   }
 
   func attributes(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
@@ -171,13 +161,11 @@ extension BTPTester {
   /// Adds a service, or removes one.
   ///
   /// - Parameter range: nil: this end chooses.
-  func changeDatabase(
-    _ range: HandleRange?, _ change: DatabaseChange
-  ) async throws(BTPStatus) {
-    guard gatt.draft.isEmpty else { throw .fail }
+  func changeDatabase(_ range: HandleRange?, _ change: DatabaseChange) async throws {
+    guard gatt.draft.isEmpty else { throw BTPStatus.fail }
     let service = range.map { ownService(containing: $0.start) } ?? gatt.services.last?.start
     if change == .remove || (change == .any && service != nil) {
-      guard let service else { throw .fail }
+      guard let service else { throw BTPStatus.fail }
       return try await removeService(service)
     }
     var definition = ServiceDefinition(
@@ -185,20 +173,15 @@ extension BTPTester {
     definition.characteristics = [
       CharacteristicDefinition(.btpAddition, properties: .read, value: .constant([0]))
     ]
-    do throws(AttoError) {
-      let layout = try await server.add(definition)
-      let characteristic = layout.characteristics[0]
-      gatt.added(
-        layout,
-        [
-          .init(handle: layout.range.start, permissions: 0x01, type: .primaryService),
-          .init(handle: characteristic.declarationHandle, permissions: 0x01, type: .characteristic),
-          .init(handle: characteristic.valueHandle, permissions: 0x01, type: .btpAddition),
-        ])
-    } catch {
-      note("Change Database", error)
-      throw .fail
-    }
+    let layout = try await server.add(definition)
+    let characteristic = layout.characteristics[0]
+    gatt.added(
+      layout,
+      [
+        .init(handle: layout.range.start, permissions: 0x01, type: .primaryService),
+        .init(handle: characteristic.declarationHandle, permissions: 0x01, type: .characteristic),
+        .init(handle: characteristic.valueHandle, permissions: 0x01, type: .btpAddition),
+      ])
   }
 
   /// The tester's service that contains an attribute.

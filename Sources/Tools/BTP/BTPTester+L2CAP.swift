@@ -3,32 +3,42 @@ import AttoLinks
 import AttoRadio
 
 extension BTPService {
-  private static let classic = BTPCommandSupport.Support.none("BR/EDR")
-  private static let connecting = BTPCommandSupport.Support.partly(
+  private static let connecting =
     "one LE credit-based channel, or 1 to 5 enhanced ones at PSM 0x0027 (EATT); the radio chooses the"
-      + " MTU of the former and returns credits")
-  private static let listening = BTPCommandSupport.Support.partly(
-    "LE only; accepts channels, or refuses them for insufficient encryption")
+    + " MTU of the former and returns credits"
+  private static let listening =
+    "LE only; accepts channels, or refuses them for insufficient encryption"
 
   /// auto-pts, doc/btp_l2cap.txt.
   static let l2capCommands = [
-    BTPCommandSupport(0x01, "Read Supported Commands"),
-    BTPCommandSupport(0x02, "Connect", connecting),
-    BTPCommandSupport(0x03, "Disconnect"),
-    BTPCommandSupport(0x04, "Send Data"),
-    BTPCommandSupport(0x05, "Listen", listening),
-    BTPCommandSupport(
-      0x06, "Accept Connection Request", .none("channels are accepted without a request")),
-    BTPCommandSupport(
+    l2cap.readSupportedCommands,
+    BTPServiceCommand(0x02, "Connect", except: connecting) {
+      try $0.connectChannels(&$2, optionsAt: 0)
+    },
+    BTPServiceCommand(0x03, "Disconnect") { try $0.disconnectChannel(&$2) },
+    BTPServiceCommand(0x04, "Send Data") { try $0.sendData($1, &$2) },
+    BTPServiceCommand(0x05, "Listen", except: listening) {
+      try await $0.listen(&$2, options: 0)
+    },
+    BTPServiceCommand(
+      0x06, "Accept Connection Request", missing: "channels are accepted without a request"),
+    BTPServiceCommand(
       0x07, "Reconfigure Request",
-      .partly(
-        "raises the MTU of enhanced channels, which is never reduced; the kernel keeps the MPS")
-    ),
-    BTPCommandSupport(0x08, "Credits", .none("the kernel returns credits")),
-    BTPCommandSupport(0x0A, "ECHO Request", classic),
-    BTPCommandSupport(0x0B, "Connect V2", connecting),
-    BTPCommandSupport(0x0C, "Listen V2", listening),
-    BTPCommandSupport(0x0D, "Send Connectionless Data", classic),
+      except: "raises the MTU of enhanced channels, which is never reduced; the kernel keeps the"
+        + " MPS"
+    ) {
+      try $0.reconfigure($1, &$2)
+    },
+    BTPServiceCommand(0x08, "Credits", missing: "the kernel returns credits"),
+    BTPServiceCommand(0x0A, "ECHO Request", missing: "BR/EDR"),
+    // After the mode.
+    BTPServiceCommand(0x0B, "Connect V2", except: connecting) {
+      try $0.connectChannels(&$2, optionsAt: 1)
+    },
+    BTPServiceCommand(0x0C, "Listen V2", except: listening) {
+      try await $0.listen(&$2, options: 5)
+    },
+    BTPServiceCommand(0x0D, "Send Connectionless Data", missing: "BR/EDR"),
   ]
 }
 
@@ -39,6 +49,14 @@ struct BTPL2CAPState {
     case opening(Task<Void, Never>)
     case open(BTPChannel)
     case enhanced(BTPEnhancedChannel)
+
+    func end() {
+      switch self {
+      case .opening(let attempt): attempt.cancel()
+      case .open(let channel): channel.close()
+      case .enhanced(let channel): channel.link.close()
+      }
+    }
   }
 
   var channels: [UInt8: Entry] = [:]
@@ -52,63 +70,58 @@ extension BTPTester {
   /// The MTU that the kernel's sockets of channels are given, which the protocol wants told.
   private static let ownMTU: UInt16 = 8192
 
-  /// The L2CAP service.
-  func handleL2CAP(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8]? {
-    switch command.opcode {
-    case 0x02, 0x0B:
-      let address = try parameters.address()
-      let psm = try parameters.number(UInt16.self)
-      let mtu = try parameters.number(UInt16.self)
-      let count = try parameters.number(UInt8.self)
-      // The options; before them, in the second version, the mode.
-      let options = try parameters.octets(command.opcode == 0x0B ? 5 : 1)
-      try parameters.end()
-      // Bit 0 of the options, which follow the mode in the second version.
-      var rest = options
-      rest[command.opcode == 0x0B ? 1 : 0] &= ~1
-      if options != rest, rest.allSatisfy({ $0 == 0 }) {
-        return try connectEnhanced(count, psm: psm, mtu: mtu, to: address)
-      }
-      guard count == 1, options.allSatisfy({ $0 == 0 }), (1...0xFF).contains(psm) else {
-        throw .fail
-      }
-      return [1, try connectChannel(psm, to: address)]
-    case 0x03:
-      let id = try parameters.number(UInt8.self)
-      try parameters.end()
-      switch l2cap.channels[id] {
-      case .opening(let attempt): attempt.cancel()
-      case .open(let channel): channel.close()
-      case .enhanced(let channel): channel.link.close()
-      case nil: throw .fail
-      }
-    case 0x04:
-      let entry = l2cap.channels[try parameters.number()]
-      let data = try parameters.value()
-      try parameters.end()
-      switch entry {
-      case .open(let channel):
-        later(command) {
-          try await channel.send(data)
-          return []
-        }
-      case .enhanced(let channel):
-        later(command) {
-          try await channel.link.send(data)
-          return []
-        }
-      case .opening, nil: throw .fail
-      }
-      return nil
-    case 0x05, 0x0C: try await listen(command, &parameters)
-    case 0x07:
-      try reconfigure(command, &parameters)
-      return nil
-    default: throw .unknownCommand
+  /// - Parameter index: the place of the options in the octets at the end: 0, or, in the second version
+  ///   of the command, 1 of 5.
+  fileprivate func connectChannels(
+    _ parameters: inout BTPParameters, optionsAt index: Int
+  ) throws(BTPStatus) -> [UInt8] {
+    let address = try parameters.address()
+    let psm = try parameters.number(UInt16.self)
+    let mtu = try parameters.number(UInt16.self)
+    let count = try parameters.number(UInt8.self)
+    let options = try parameters.octets(index == 0 ? 1 : 5)
+    try parameters.end()
+    var rest = options
+    rest[index] &= ~1
+    if options != rest, rest.allSatisfy({ $0 == 0 }) {
+      return try connectEnhanced(count, psm: psm, mtu: mtu, to: address)
     }
+    guard count == 1, options.allSatisfy({ $0 == 0 }), (1...0xFF).contains(psm) else {
+      throw .fail
+    }
+    return [1, try connectChannel(psm, to: address)]
+  }
+
+  fileprivate func disconnectChannel(
+    _ parameters: inout BTPParameters
+  ) throws(BTPStatus) -> [UInt8] {
+    let id = try parameters.number(UInt8.self)
+    try parameters.end()
+    guard let entry = l2cap.channels[id] else { throw .fail }
+    entry.end()
     return []
+  }
+
+  fileprivate func sendData(
+    _ command: BTPFrame, _ parameters: inout BTPParameters
+  ) throws(BTPStatus) -> [UInt8]? {
+    let entry = l2cap.channels[try parameters.number()]
+    let data = try parameters.value()
+    try parameters.end()
+    switch entry {
+    case .open(let channel):
+      later(command) {
+        try await channel.send(data)
+        return []
+      }
+    case .enhanced(let channel):
+      later(command) {
+        try await channel.link.send(data)
+        return []
+      }
+    case .opening, nil: throw .fail
+    }
+    return nil
   }
 
   // MARK: Opening
@@ -132,30 +145,27 @@ extension BTPTester {
     return id
   }
 
-  private func listen(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) {
+  /// - Parameter options: their number, in the second version of the command.
+  fileprivate func listen(
+    _ parameters: inout BTPParameters, options: Int
+  ) async throws -> [UInt8] {
     let psm = try parameters.number(UInt16.self)
     let isLE = try parameters.flag()
     _ = try parameters.number(UInt16.self)
-    let options = command.opcode == 0x0C ? 5 : 0
     // Security_Type and Key_Size, which the document has and testers leave out.
     if parameters.count == 4 + options { _ = try parameters.octets(2) }
     let response = try parameters.number(UInt16.self)
-    guard try parameters.octets(options).allSatisfy({ $0 == 0 }) else { throw .fail }
+    let isPlain = try parameters.octets(options).allSatisfy { $0 == 0 }
     try parameters.end()
-    guard isLE, (1...0xFF).contains(psm), response == 0 || response == 4 else { throw .fail }
-    let published: PublishedChannel
-    do throws(RadioError) {
-      published = try await adapter.publishChannel(psm: psm, requiresEncryption: response == 4)
-    } catch {
-      note("PSM \(psm)", error)
-      throw .fail
+    guard isPlain, isLE, (1...0xFF).contains(psm), response == 0 || response == 4 else {
+      throw BTPStatus.fail
     }
+    let published = try await adapter.publishChannel(psm: psm, requiresEncryption: response == 4)
     let task = start {
       for await channel in published.channels { await self.accepted(channel) }
     }
     l2cap.published[psm] = (published, task)
+    return []
   }
 
   private func accepted(_ channel: Channel) {
@@ -192,13 +202,7 @@ extension BTPTester {
       task.cancel()
     }
     l2cap.published = [:]
-    for entry in l2cap.channels.values {
-      switch entry {
-      case .opening(let attempt): attempt.cancel()
-      case .open(let channel): channel.close()
-      case .enhanced(let channel): channel.link.close()
-      }
-    }
+    for entry in l2cap.channels.values { entry.end() }
   }
 }
 

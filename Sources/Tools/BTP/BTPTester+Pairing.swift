@@ -4,50 +4,30 @@ import AttoRadio
 
 // Pairing: the tester is the person at this end.
 extension BTPTester {
-  func handlePairing(
-    _ command: BTPFrame, _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8]? {
-    switch command.opcode {
-    case 0x10:
-      let capability = PairingCapability(rawValue: try parameters.number())
-      try parameters.end()
-      guard let capability else { throw .fail }
-      do throws(RadioError) {
-        try await adapter.setAgent(BTPAgent(capability, self))
-      } catch {
-        note("IO capability", error)
-        throw .fail
-      }
-      gap.capability = capability
-    case 0x11:
-      let peer = try peer(try parameters.address())
-      try parameters.end()
-      pair(peer, to: gap.requiresMITM ? .high : .medium)
-    case 0x12:
-      let address = try parameters.address()
-      try parameters.end()
-      await unpair(address)
-    case 0x13:
-      let address = try parameters.address()
-      let passkey = try parameters.number(UInt32.self)
-      try parameters.end()
-      guard passkey <= 999_999, answer(passkey, to: address) else { throw .fail }
-    case 0x14:
-      let address = try parameters.address()
-      let matches = try parameters.flag()
-      try parameters.end()
-      guard answer(matches ? 1 : 0, to: address) else { throw .fail }
-    case 0x1B:
-      let isOn = try parameters.flag()
-      try parameters.end()
-      gap.requiresMITM = isOn
-    case 0x2A: try pairV2(&parameters)
-    default: throw .unknownCommand
-    }
+  func setCapability(_ parameters: inout BTPParameters) async throws -> [UInt8] {
+    let capability = PairingCapability(rawValue: try parameters.number())
+    try parameters.end()
+    guard let capability else { throw BTPStatus.fail }
+    try await adapter.setAgent(BTPAgent(capability, self))
+    gap.capability = capability
     return []
   }
 
-  private func pairV2(_ parameters: inout BTPParameters) throws(BTPStatus) {
+  func setMITM(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let isOn = try parameters.flag()
+    try parameters.end()
+    gap.requiresMITM = isOn
+    return []
+  }
+
+  func pair(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let peer = try peer(try parameters.address())
+    try parameters.end()
+    pair(peer, to: gap.requiresMITM ? .high : .medium)
+    return []
+  }
+
+  func pairV2(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
     let peer = try peer(try parameters.address())
     let mode = try parameters.number(UInt8.self)
     let level = try parameters.number(UInt8.self)
@@ -59,6 +39,7 @@ extension BTPTester {
       throw .fail
     }
     pair(peer, to: wanted)
+    return []
   }
 
   /// Answers at once: the tester has to take part. Events tell how it ends.
@@ -73,16 +54,35 @@ extension BTPTester {
     }
   }
 
-  private func unpair(_ address: BluetoothAddress) async {
+  func unpair(_ parameters: inout BTPParameters) async throws(BTPStatus) -> [UInt8] {
+    let address = try parameters.address()
+    try parameters.end()
     for address in adapter.index == nil ? [address] : address.kinds {
       // A peer without a bond is what the tester wants.
       try? await adapter.unpair(address)
       gap.bonds.remove(address)
     }
     if let peer = peers[address.value] { await disconnect(peer) }
+    return []
   }
 
   // MARK: The agent
+
+  func enterPasskey(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let address = try parameters.address()
+    let passkey = try parameters.number(UInt32.self)
+    try parameters.end()
+    guard passkey <= 999_999, answer(passkey, to: address) else { throw .fail }
+    return []
+  }
+
+  func confirmPasskey(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
+    let address = try parameters.address()
+    let matches = try parameters.flag()
+    try parameters.end()
+    guard answer(matches ? 1 : 0, to: address) else { throw .fail }
+    return []
+  }
 
   /// Reports a question, and waits for the tester's answer; nil if there is none.
   func ask(_ event: UInt8, _ peer: BluetoothAddress, _ parameters: [UInt8] = []) async

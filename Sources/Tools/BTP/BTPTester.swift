@@ -28,6 +28,7 @@ package actor BTPTester {
 
   private var socket: BTPSocket?
   private let changes = WaiterList<Void, Void, AttoError>()
+  private var changeCount: UInt64 = 0
   private var tasks: [UInt64: Task<Void, Never>] = [:]
   private var lastTask: UInt64 = 0
   private var commands = 0
@@ -113,14 +114,22 @@ package actor BTPTester {
 
   // MARK: Waiting
 
-  func changed() { changes.resumeAll(.success(())) }
+  func changed() {
+    changeCount += 1
+    changes.resumeAll(.success(()))
+  }
 
-  private func change() async throws(AttoError) {
-    try await loop.withLocalWaiter { changes.append($0, for: ()) }
+  /// Waits for a change after the one with this number.
+  private func change(after count: UInt64) async throws(AttoError) {
+    try await loop.withLocalWaiter { (waiter: Waiter<Void, AttoError>) in
+      guard changeCount == count else { return waiter.resume(.success(())) }
+      changes.append(waiter, for: ())
+    }
   }
 
   private func next() async throws -> BTPFrame? {
     while failure == nil, let socket {
+      let count = changeCount
       if socket.hasRoom, commands < Self.commandLimit {
         switch try socket.next() {
         case .frame(let frame): return frame
@@ -128,14 +137,14 @@ package actor BTPTester {
         case .nothing: break
         }
       }
-      try await change()
+      try await change(after: count)
     }
     return nil
   }
 
   /// Waits until the tester has read what was sent, for what a peer or a radio may cause without limit.
   func room() async {
-    while socket?.hasRoom == false, !Task.isCancelled { try? await change() }
+    while socket?.hasRoom == false, !Task.isCancelled { try? await change(after: changeCount) }
   }
 
   /// Ends the command: the adapter is lost.
@@ -148,10 +157,10 @@ package actor BTPTester {
 
   private func handle(_ command: BTPFrame) async {
     if isVerbose { Terminal.note("> \(command.name) \(Shown.hex(command.parameters))") }
-    do throws(BTPStatus) {
+    do {
       if let reply = try await reply(to: command) { respond(command.response(reply)) }
     } catch {
-      respond(command.response(error))
+      respond(response(to: command, error))
     }
   }
 
@@ -170,26 +179,15 @@ package actor BTPTester {
   }
 
   /// Returns the parameters of the response; nil if it comes later.
-  private func reply(to command: BTPFrame) async throws(BTPStatus) -> [UInt8]? {
+  private func reply(to command: BTPFrame) async throws -> [UInt8]? {
     guard let service = BTPService(rawValue: command.service), registered.contains(service),
-      service.supports(command.opcode)
-    else { throw .unknownCommand }
+      let handler = service.command(command.opcode)?.handler
+    else { throw BTPStatus.unknownCommand }
     guard service.accepts(command.index, for: command.opcode, of: index) else {
-      throw .invalidIndex
+      throw BTPStatus.invalidIndex
     }
     var parameters = BTPParameters(command.parameters)
-    if command.opcode == 0x01 {
-      try parameters.end()
-      return service.supportedCommands
-    }
-    switch service {
-    case .core: return try core(command, &parameters)
-    case .gap: return try await handleGAP(command, &parameters)
-    case .gatt: return try await handleGATT(command, &parameters)
-    case .gattServer: return try await handleGATTServer(command, &parameters)
-    case .gattClient: return try handleGATTClient(command, &parameters)
-    case .l2cap: return try await handleL2CAP(command, &parameters)
-    }
+    return try await handler(self, command, &parameters)
   }
 
   // MARK: Tasks
@@ -215,11 +213,8 @@ package actor BTPTester {
     start {
       do {
         await self.answer(command.response(try await body()))
-      } catch let status as BTPStatus {
-        await self.answer(command.response(status))
       } catch {
-        await self.note(command.name, error)
-        await self.answer(command.response(.fail))
+        await self.answer(self.response(to: command, error))
       }
     }
   }
@@ -228,6 +223,12 @@ package actor BTPTester {
     commands -= 1
     respond(response)
     changed()
+  }
+
+  private func response(to command: BTPFrame, _ error: any Error) -> BTPFrame {
+    if let status = error as? BTPStatus { return command.response(status) }
+    note(command.name, error)
+    return command.response(.fail)
   }
 
   /// Says on standard error why something failed, for which the protocol has no words.
@@ -258,7 +259,7 @@ extension BTPFrame {
     guard let known = BTPService(rawValue: service) else { return "service \(service)" }
     if opcode == Self.errorOpcode { return "\(known.name) error" }
     if opcode >= 0x80 { return "\(known.name) event 0x\(Shown.hex([opcode]))" }
-    let name = known.commands.first { $0.opcode == opcode }?.name
+    let name = known.command(opcode)?.name
     return "\(known.name) \(name ?? "command 0x\(Shown.hex([opcode]))")"
   }
 }

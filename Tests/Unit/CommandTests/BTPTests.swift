@@ -92,10 +92,9 @@ import Testing
       let octets = (0..<Int.random(in: 0...24, using: &generator)).map { _ in
         UInt8.random(in: 0...3, using: &generator)
       }
-      for service in [BTPService.gatt, .gattClient] {
+      for kind in BTPProcedure.Kind.allCases {
         var parameters = BTPParameters(octets)
-        let opcode = UInt8.random(in: 0...0x30, using: &generator)
-        _ = try? BTPProcedure(opcode, of: service, &parameters)
+        _ = try? BTPProcedure(kind, &parameters)
       }
     }
   }
@@ -205,8 +204,8 @@ import Testing
     for service in BTPService.allCases {
       let title = "### \(service.name) (\(service.rawValue))"
       let rows = service.commands.map { command in
-        let (word, note) = command.text
-        return "| \(command.name) | \(word)\(note.isEmpty ? "" : ": \(note)") |"
+        let note = command.note.isEmpty ? "" : ": \(command.note)"
+        return "| \(command.name) | \(command.support)\(note) |"
       }
       let table =
         ([title, "", "| Command | Supported |", "|---|---|"] + rows)

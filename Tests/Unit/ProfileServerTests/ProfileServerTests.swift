@@ -47,8 +47,8 @@ import Testing
     let served = try await ProfileServer.serve(Self.profile(#""counter": 1"#), on: place)
     let client = try await Connection.connect(to: place)
     #expect(try await client.exchangeMTU() == 100)
-    #expect(try await client.read(0x0003) == [5, 0])
-    #expect(try await client.read(0x0003) == [6, 0])
+    #expect(try await client.readOnce(0x0003) == [5, 0])
+    #expect(try await client.readOnce(0x0003) == [6, 0])
     client.close()
     withExtendedLifetime(served) {}
   }
@@ -60,7 +60,7 @@ import Testing
       Self.profile(#""readError": "0x80""#), onEvent: { log.note($0) })
     try await served.listen(on: place)
     let client = try await Connection.connect(to: place)
-    await #expect(throws: AttoError.self) { try await client.read(0x0003) }
+    await #expect(throws: AttoError.self) { try await client.readOnce(0x0003) }
     try await client.write([7], to: 0x0003)
     #expect(log.lines.withLock { $0 } == ["written 0x0003 [7]"])
     client.close()
@@ -73,8 +73,8 @@ import Testing
     try await served.add(Self.profile(#""counter": 2"#)) { ranges.append($0) }
     #expect(ranges.map { "\($0)" } == ["0x0005-0x0008"])
     let client = try await Connection.connect(to: place)
-    #expect(try await client.read(0x0007) == [5, 0])
-    #expect(try await client.read(0x0007) == [6, 0])
+    #expect(try await client.readOnce(0x0007) == [5, 0])
+    #expect(try await client.readOnce(0x0007) == [6, 0])
     client.close()
   }
 

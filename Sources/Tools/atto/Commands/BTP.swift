@@ -79,13 +79,13 @@ enum BTPCommand: Command {
     for service in BTPService.allCases {
       if !results.isJSON { Terminal.print("\(service.name) (\(service.rawValue))") }
       for command in service.commands {
-        let (word, note) = command.text
+        let note = command.note
         results.print(
-          "  0x\(Shown.hex([command.opcode]))  \(word.padded(to: 6))  \(command.name)"
+          "  0x\(Shown.hex([command.opcode]))  \(command.support.padded(to: 6))  \(command.name)"
             + (note.isEmpty ? "" : ": \(note)"),
           json: [
             "service": Int(service.rawValue), "serviceName": service.name,
-            "opcode": Int(command.opcode), "command": command.name, "supported": word,
+            "opcode": Int(command.opcode), "command": command.name, "supported": command.support,
             "note": note.isEmpty ? nil : note,
           ])
       }

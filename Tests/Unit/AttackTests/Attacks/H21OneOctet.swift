@@ -90,7 +90,7 @@ import Testing
     for number in UInt8.min...UInt8.max {
       let connection = try await Connection.connect(to: endpoint, options: options)
       let attacker = try #require(try await listener.accept(within: .seconds(300)))
-      let value = Task { try await connection.read(3) }
+      let value = Task { try await connection.readOnce(3) }
       #expect(try await attacker.receive(within: .seconds(300)) == [0x0A, 3, 0])
       try await attacker.send([number])
       // What the opcode of a request or an indication had it say.
