@@ -113,7 +113,11 @@ final class KernelDiscovery {
   /// Returns when the kernel discovers nothing for this process any more. Only if there is no demand.
   nonisolated(nonsending) func ended() async {
     guard demand == .nothing else { return }
-    if state != .idle { await withCheckedContinuation { endWaiters.append($0) } }
+    await withCheckedContinuation { continuation in
+      // Looked at here: the task may have been suspended on the way.
+      guard state != .idle else { return continuation.resume() }
+      endWaiters.append(continuation)
+    }
     await monitor.ended()
   }
 

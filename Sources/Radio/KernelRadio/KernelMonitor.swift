@@ -77,8 +77,11 @@ final class KernelMonitor {
 
   /// Waits until this process has no monitor; returns at once if one is wanted.
   nonisolated(nonsending) func ended() async {
-    guard state != .idle, !isWanted else { return }
-    await withCheckedContinuation { endWaiters.append($0) }
+    await withCheckedContinuation { continuation in
+      // Looked at here: the task may have been suspended on the way.
+      guard state != .idle, !isWanted else { return continuation.resume() }
+      endWaiters.append(continuation)
+    }
   }
 
   /// Another program has removed a monitor.

@@ -88,10 +88,14 @@ extension BTPTester {
   func ask(_ event: UInt8, _ peer: BluetoothAddress, _ parameters: [UInt8] = []) async
     -> UInt32?
   {
-    answer(nil, to: peer)
-    send(event, of: .gap, peer.btp + parameters)
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { gap.questions[peer.value] = $0 }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation {
+        if Task.isCancelled { return $0.resume(returning: nil) }
+        answer(nil, to: peer)
+        gap.questions[peer.value] = $0
+        // Only now: the tester may answer at once.
+        send(event, of: .gap, peer.btp + parameters)
+      }
     } onCancel: {
       Task { await self.answer(nil, to: peer) }
     }
