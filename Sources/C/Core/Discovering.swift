@@ -5,7 +5,7 @@ import CAtto
 @_cdecl("attocore_discover_primary_services")
 func discoverPrimaryServices(
   _ bearer: UnsafeMutableRawPointer, _ first: UInt16, _ last: UInt16, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   guard let range = start.range(first, last) else { return Int32(ATTO_ERR_ARGUMENT) }
@@ -15,7 +15,7 @@ func discoverPrimaryServices(
 @_cdecl("attocore_discover_primary_services_by_uuid")
 func discoverPrimaryServicesByUUID(
   _ bearer: UnsafeMutableRawPointer, _ uuid: atto_uuid, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   return start.run(
@@ -24,7 +24,7 @@ func discoverPrimaryServicesByUUID(
 
 @_cdecl("attocore_discover_secondary_services")
 func discoverSecondaryServices(
-  _ bearer: UnsafeMutableRawPointer, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ bearer: UnsafeMutableRawPointer, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   return start.run(DiscoverSecondaryServices(limits: start.limits), postServices)
@@ -33,7 +33,7 @@ func discoverSecondaryServices(
 @_cdecl("attocore_find_included_services")
 func findIncludedServices(
   _ bearer: UnsafeMutableRawPointer, _ first: UInt16, _ last: UInt16, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   guard let range = start.range(first, last) else { return Int32(ATTO_ERR_ARGUMENT) }
@@ -46,7 +46,7 @@ func findIncludedServices(
 @_cdecl("attocore_discover_characteristics")
 func discoverCharacteristics(
   _ bearer: UnsafeMutableRawPointer, _ first: UInt16, _ last: UInt16, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   guard let range = start.range(first, last) else { return Int32(ATTO_ERR_ARGUMENT) }
@@ -56,7 +56,7 @@ func discoverCharacteristics(
 @_cdecl("attocore_discover_characteristics_by_uuid")
 func discoverCharacteristicsByUUID(
   _ bearer: UnsafeMutableRawPointer, _ uuid: atto_uuid, _ first: UInt16, _ last: UInt16,
-  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   guard let range = start.range(first, last) else { return Int32(ATTO_ERR_ARGUMENT) }
@@ -68,7 +68,7 @@ func discoverCharacteristicsByUUID(
 @_cdecl("attocore_discover_descriptors")
 func discoverDescriptors(
   _ bearer: UnsafeMutableRawPointer, _ first: UInt16, _ last: UInt16, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   guard let range = start.range(first, last) else { return Int32(ATTO_ERR_ARGUMENT) }
@@ -80,7 +80,7 @@ func discoverDescriptors(
 
 @_cdecl("attocore_discover_all")
 func discoverAll(
-  _ bearer: UnsafeMutableRawPointer, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ bearer: UnsafeMutableRawPointer, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   return start.run(DiscoverDatabase(limits: start.limits)) { connection, database in

@@ -102,9 +102,10 @@ extension Connection {
 struct Start {
   let connection: Connection
   let now: Instant
-  let id: UnsafeMutablePointer<UInt64>
+  /// Where the caller wants the number of the procedure.
+  let id: UnsafeMutablePointer<UInt64>?
 
-  init(_ bearer: UnsafeMutableRawPointer, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>) {
+  init(_ bearer: UnsafeMutableRawPointer, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?) {
     connection = Connection.at(bearer)
     self.now = Instant(nanoseconds: now)
     unsafe self.id = id
@@ -125,7 +126,7 @@ struct Start {
       ? session.startExchangeMTU(started, at: now) : session.start(started, at: now)
     if let early = started.early { return Code.of(early) }
     started.id = transaction?.rawValue ?? 0
-    unsafe id.pointee = started.id
+    unsafe id?.pointee = started.id
     return Code.ok
   }
 

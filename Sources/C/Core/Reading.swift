@@ -5,7 +5,7 @@ import CAtto
 @_cdecl("attocore_exchange_mtu")
 func exchangeMTU(
   _ bearer: UnsafeMutableRawPointer, _ mtu: UInt32, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   let most = start.connection.device.configuration.receiveMTU
@@ -17,7 +17,7 @@ func exchangeMTU(
 @_cdecl("attocore_read")
 func read(
   _ bearer: UnsafeMutableRawPointer, _ handle: UInt16, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let handle = AttributeHandle(handle)
   return unsafe Start(bearer, now, id).run(ReadCharacteristicValue(handle)) { connection, value in
@@ -29,7 +29,7 @@ func read(
 @_cdecl("attocore_read_long")
 func readLong(
   _ bearer: UnsafeMutableRawPointer, _ handle: UInt16, _ offset: UInt16, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let handle = AttributeHandle(handle)
   return unsafe Start(bearer, now, id).run(ReadLongValue(handle, offset: offset)) {
@@ -42,7 +42,7 @@ func readLong(
 @_cdecl("attocore_read_blob")
 func readBlob(
   _ bearer: UnsafeMutableRawPointer, _ handle: UInt16, _ offset: UInt16, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let handle = AttributeHandle(handle)
   return unsafe Start(bearer, now, id).run(ReadBlob(handle, offset: offset)) { connection, value in
@@ -54,7 +54,7 @@ func readBlob(
 @_cdecl("attocore_read_by_uuid")
 func readByUUID(
   _ bearer: UnsafeMutableRawPointer, _ uuid: atto_uuid, _ first: UInt16, _ last: UInt16,
-  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let start = unsafe Start(bearer, now, id)
   guard let range = start.range(first, last) else { return Int32(ATTO_ERR_ARGUMENT) }
@@ -68,7 +68,7 @@ func readByUUID(
 @_cdecl("attocore_read_multiple")
 func readMultiple(
   _ bearer: UnsafeMutableRawPointer, _ list: UnsafePointer<UInt16>, _ count: Int, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   unsafe Start(bearer, now, id).run(ReadMultiple(handles(list, count))) { connection, output in
     connection.post(.invalid, value: output.octets)
@@ -79,7 +79,7 @@ func readMultiple(
 @_cdecl("attocore_read_multiple_variable")
 func readMultipleVariable(
   _ bearer: UnsafeMutableRawPointer, _ list: UnsafePointer<UInt16>, _ count: Int, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   unsafe Start(bearer, now, id).run(ReadMultipleVariable(handles(list, count))) {
     connection, values in

@@ -125,7 +125,7 @@ func notifyMultiple(
 @_cdecl("attocore_indicate")
 func indicate(
   _ bearer: UnsafeMutableRawPointer, _ handle: UInt16, _ value: UnsafeRawPointer?,
-  _ length: Int, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ length: Int, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let session = Connection.at(bearer).session
   let handle = AttributeHandle(handle)
@@ -134,7 +134,7 @@ func indicate(
   do throws(ProcedureError) {
     let transaction = try session.indicate(
       handle, unsafe octets(value, length), at: Instant(nanoseconds: now))
-    unsafe id.pointee = transaction.rawValue
+    unsafe id?.pointee = transaction.rawValue
   } catch {
     if case .bearer = error { return Int32(ATTO_ERR_FAILED) }
     return Code.of(error)

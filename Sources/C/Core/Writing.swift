@@ -5,7 +5,7 @@ import CAtto
 @_cdecl("attocore_write")
 func write(
   _ bearer: UnsafeMutableRawPointer, _ handle: UInt16, _ value: UnsafeRawPointer?, _ length: Int,
-  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   unsafe Start(bearer, now, id).run(
     WriteValue(AttributeHandle(handle), value: octets(value, length)))
@@ -14,7 +14,7 @@ func write(
 @_cdecl("attocore_write_long")
 func writeLong(
   _ bearer: UnsafeMutableRawPointer, _ handle: UInt16, _ offset: UInt16,
-  _ value: UnsafeRawPointer?, _ length: Int, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ value: UnsafeRawPointer?, _ length: Int, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   unsafe Start(bearer, now, id).run(
     WriteLongValue(AttributeHandle(handle), offset: offset, value: octets(value, length)))
@@ -23,7 +23,7 @@ func writeLong(
 @_cdecl("attocore_reliable_writes")
 func reliableWrites(
   _ bearer: UnsafeMutableRawPointer, _ values: UnsafePointer<atto_value>, _ count: Int,
-  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   let writes = unsafe UnsafeBufferPointer(start: values, count: count).map {
     LongWrite(AttributeHandle($0.handle), value: unsafe octets($0.value, Int($0.length)))
@@ -34,7 +34,7 @@ func reliableWrites(
 @_cdecl("attocore_prepare_write")
 func prepareWrite(
   _ bearer: UnsafeMutableRawPointer, _ handle: UInt16, _ offset: UInt16,
-  _ part: UnsafeRawPointer?, _ length: Int, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ part: UnsafeRawPointer?, _ length: Int, _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   unsafe Start(bearer, now, id).run(
     PrepareWrite(AttributeHandle(handle), offset: offset, part: octets(part, length)))
@@ -42,10 +42,10 @@ func prepareWrite(
 
 @_cdecl("attocore_execute_write")
 func executeWrite(
-  _ bearer: UnsafeMutableRawPointer, _ executes: Bool, _ now: Int64,
-  _ id: UnsafeMutablePointer<UInt64>
+  _ bearer: UnsafeMutableRawPointer, _ executes: Int32, _ now: Int64,
+  _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
-  unsafe Start(bearer, now, id).run(ExecuteWrite(executes ? .write : .cancel))
+  unsafe Start(bearer, now, id).run(ExecuteWrite(executes != 0 ? .write : .cancel))
 }
 
 @_cdecl("attocore_write_without_response")
@@ -82,11 +82,12 @@ private func command(_ send: () throws(ProcedureError) -> Bool) -> Int32 {
 
 @_cdecl("attocore_subscribe")
 func subscribe(
-  _ bearer: UnsafeMutableRawPointer, _ value: UInt16, _ configuration: UInt16, _ kinds: UInt8,
-  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>
+  _ bearer: UnsafeMutableRawPointer, _ value: UInt16, _ configuration: UInt16, _ kinds: Int32,
+  _ now: Int64, _ id: UnsafeMutablePointer<UInt64>?
 ) -> Int32 {
   unsafe Start(bearer, now, id).run(
-    Subscribe(AttributeHandle(value), AttributeHandle(configuration), kinds))
+    Subscribe(
+      AttributeHandle(value), AttributeHandle(configuration), UInt8(truncatingIfNeeded: kinds)))
 }
 
 /// Finds a Client Characteristic Configuration, unless its handle is known, and writes it.

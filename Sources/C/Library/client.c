@@ -1,197 +1,96 @@
-/* The client's functions: each checks its arguments and enters the Swift part. */
+/* The client's functions. */
 #include "device.h"
 
 /* More handles than a PDU of 65535 octets holds. */
 #define MOST_HANDLES 32768
 
-int atto_exchange_mtu(atto_bearer *bearer, uint32_t mtu, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_exchange_mtu(bearer->core, mtu, now, id != NULL ? id : &unused));
-}
+/* Defines atto_NAME, with these parameters behind the bearer. It checks that its arguments are valid,
+   and passes them to the function of the Swift part with the same name. */
+#define CLIENT_FUNCTION(name, is_valid, arguments, ...)                       \
+  int32_t attocore_##name(void *core, __VA_ARGS__);                           \
+  int atto_##name(atto_bearer *bearer, __VA_ARGS__) {                         \
+    if (!(is_valid)) return ATTO_ERR_ARGUMENT;                                \
+    ENTER(bearer);                                                            \
+    LEAVE(attocore_##name(bearer->core, arguments));                          \
+  }
+#define WITH(...) __VA_ARGS__
 
-int atto_discover_primary_services(
-    atto_bearer *bearer, uint16_t start, uint16_t end, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_discover_primary_services(bearer->core, start, end, now, id != NULL ? id :
-      &unused));
-}
+CLIENT_FUNCTION(exchange_mtu, true, WITH(mtu, now, id), uint32_t mtu, int64_t now, uint64_t *id)
 
-int atto_discover_primary_services_by_uuid(
-    atto_bearer *bearer, atto_uuid uuid, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_discover_primary_services_by_uuid(bearer->core, uuid, now, id != NULL ? id :
-      &unused));
-}
+/* Discovering. */
 
-int atto_discover_secondary_services(atto_bearer *bearer, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_discover_secondary_services(bearer->core, now, id != NULL ? id : &unused));
-}
+CLIENT_FUNCTION(
+    discover_primary_services, true, WITH(start, end, now, id),
+    uint16_t start, uint16_t end, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    discover_primary_services_by_uuid, true, WITH(uuid, now, id),
+    atto_uuid uuid, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(discover_secondary_services, true, WITH(now, id), int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    find_included_services, true, WITH(start, end, now, id),
+    uint16_t start, uint16_t end, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    discover_characteristics, true, WITH(start, end, now, id),
+    uint16_t start, uint16_t end, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    discover_characteristics_by_uuid, true, WITH(uuid, start, end, now, id),
+    atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    discover_descriptors, true, WITH(start, end, now, id),
+    uint16_t start, uint16_t end, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(discover_all, true, WITH(now, id), int64_t now, uint64_t *id)
 
-int atto_find_included_services(
-    atto_bearer *bearer, uint16_t start, uint16_t end, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_find_included_services(bearer->core, start, end, now, id != NULL ? id : &unused));
-}
+/* Reading. */
 
-int atto_discover_characteristics(
-    atto_bearer *bearer, uint16_t start, uint16_t end, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_discover_characteristics(bearer->core, start, end, now, id != NULL ? id :
-      &unused));
-}
+CLIENT_FUNCTION(
+    read, handle != 0, WITH(handle, now, id), uint16_t handle, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    read_long, handle != 0, WITH(handle, offset, now, id),
+    uint16_t handle, uint16_t offset, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    read_blob, handle != 0, WITH(handle, offset, now, id),
+    uint16_t handle, uint16_t offset, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    read_by_uuid, true, WITH(uuid, start, end, now, id),
+    atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    read_multiple, handles != NULL && count <= MOST_HANDLES, WITH(handles, count, now, id),
+    const uint16_t *handles, size_t count, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    read_multiple_variable, handles != NULL && count <= MOST_HANDLES, WITH(handles, count, now, id),
+    const uint16_t *handles, size_t count, int64_t now, uint64_t *id)
 
-int atto_discover_characteristics_by_uuid(
-    atto_bearer *bearer, atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t
-    *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_discover_characteristics_by_uuid(bearer->core, uuid, start, end, now, id != NULL
-      ? id : &unused));
-}
+/* Writing. */
 
-int atto_discover_descriptors(
-    atto_bearer *bearer, uint16_t start, uint16_t end, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_discover_descriptors(bearer->core, start, end, now, id != NULL ? id : &unused));
-}
+CLIENT_FUNCTION(
+    write, handle != 0 && is_value(value, length), WITH(handle, value, length, now, id),
+    uint16_t handle, const void *value, size_t length, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    write_long, handle != 0 && is_value(value, length),
+    WITH(handle, offset, value, length, now, id),
+    uint16_t handle, uint16_t offset, const void *value, size_t length, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    reliable_writes, are_values(values, count), WITH(values, count, now, id),
+    const atto_value *values, size_t count, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    prepare_write, handle != 0 && is_value(part, length),
+    WITH(handle, offset, part, length, now, id),
+    uint16_t handle, uint16_t offset, const void *part, size_t length, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    execute_write, true, WITH(execute, now, id), int execute, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    subscribe, value_handle != 0 && (kinds & ~3) == 0,
+    WITH(value_handle, configuration, kinds, now, id),
+    uint16_t value_handle, uint16_t configuration, int kinds, int64_t now, uint64_t *id)
+CLIENT_FUNCTION(
+    write_without_response, handle != 0 && is_value(value, length), WITH(handle, value, length),
+    uint16_t handle, const void *value, size_t length)
+CLIENT_FUNCTION(
+    signed_write, handle != 0 && is_value(value, length) && key != NULL,
+    WITH(handle, value, length, counter, key),
+    uint16_t handle, const void *value, size_t length, uint32_t counter, const uint8_t key[16])
 
-int atto_discover_all(atto_bearer *bearer, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_discover_all(bearer->core, now, id != NULL ? id : &unused));
-}
-
-int atto_read(atto_bearer *bearer, uint16_t handle, int64_t now, uint64_t *id) {
-  if (handle == 0) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_read(bearer->core, handle, now, id != NULL ? id : &unused));
-}
-
-int atto_read_long(
-    atto_bearer *bearer, uint16_t handle, uint16_t offset, int64_t now, uint64_t *id) {
-  if (handle == 0) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_read_long(bearer->core, handle, offset, now, id != NULL ? id : &unused));
-}
-
-int atto_read_blob(
-    atto_bearer *bearer, uint16_t handle, uint16_t offset, int64_t now, uint64_t *id) {
-  if (handle == 0) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_read_blob(bearer->core, handle, offset, now, id != NULL ? id : &unused));
-}
-
-int atto_read_by_uuid(
-    atto_bearer *bearer, atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t
-    *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_read_by_uuid(bearer->core, uuid, start, end, now, id != NULL ? id : &unused));
-}
-
-int atto_read_multiple(
-    atto_bearer *bearer, const uint16_t *handles, size_t count, int64_t now, uint64_t *id) {
-  if (handles == NULL || count > MOST_HANDLES) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_read_multiple(bearer->core, handles, count, now, id != NULL ? id : &unused));
-}
-
-int atto_read_multiple_variable(
-    atto_bearer *bearer, const uint16_t *handles, size_t count, int64_t now, uint64_t *id) {
-  if (handles == NULL || count > MOST_HANDLES) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_read_multiple_variable(bearer->core, handles, count, now, id != NULL ? id :
-      &unused));
-}
-
-int atto_write(
-    atto_bearer *bearer, uint16_t handle, const void *value, size_t length, int64_t now,
-    uint64_t *id) {
-  if (handle == 0 || !is_value(value, length)) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_write(bearer->core, handle, value, length, now, id != NULL ? id : &unused));
-}
-
-int atto_write_long(
-    atto_bearer *bearer, uint16_t handle, uint16_t offset, const void *value, size_t length,
-    int64_t now, uint64_t *id) {
-  if (handle == 0 || !is_value(value, length)) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_write_long(bearer->core, handle, offset, value, length, now, id != NULL ? id :
-      &unused));
-}
-
-int atto_reliable_writes(
-    atto_bearer *bearer, const atto_value *values, size_t count, int64_t now, uint64_t *id) {
-  if (!are_values(values, count)) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_reliable_writes(bearer->core, values, count, now, id != NULL ? id : &unused));
-}
-
-int atto_prepare_write(
-    atto_bearer *bearer, uint16_t handle, uint16_t offset, const void *part, size_t length,
-    int64_t now, uint64_t *id) {
-  if (handle == 0 || !is_value(part, length)) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_prepare_write(bearer->core, handle, offset, part, length, now, id != NULL ? id :
-      &unused));
-}
-
-int atto_execute_write(atto_bearer *bearer, int execute, int64_t now, uint64_t *id) {
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_execute_write(bearer->core, execute != 0, now, id != NULL ? id : &unused));
-}
-
-int atto_subscribe(
-    atto_bearer *bearer, uint16_t value_handle, uint16_t configuration, int kinds, int64_t now,
-    uint64_t *id) {
-  if (value_handle == 0 || (kinds & ~3) != 0) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  uint64_t unused;
-  LEAVE(
-      attocore_subscribe(bearer->core, value_handle, configuration, (uint8_t)kinds, now, id !=
-      NULL ? id : &unused));
-}
-
-int atto_write_without_response(
-    atto_bearer *bearer, uint16_t handle, const void *value, size_t length) {
-  if (handle == 0 || !is_value(value, length)) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  LEAVE(attocore_write_without_response(bearer->core, handle, value, length));
-}
-
-int atto_signed_write(
-    atto_bearer *bearer, uint16_t handle, const void *value, size_t length, uint32_t counter,
-    const uint8_t key[16]) {
-  if (handle == 0 || !is_value(value, length) || key == NULL) return ATTO_ERR_ARGUMENT;
-  ENTER(bearer);
-  LEAVE(attocore_signed_write(bearer->core, handle, value, length, counter, key));
-}
+/* What is under way. */
 
 int atto_cancel(atto_bearer *bearer, uint64_t id, int64_t now) {
   ENTER(bearer);

@@ -69,7 +69,7 @@ static inline bool are_values(const atto_value *values, size_t count) {
   return true;
 }
 
-/* The functions of the Swift part. */
+/* The functions of the Swift part, but for those that client.c declares. */
 void *attocore_create(const atto_config *config);
 void attocore_destroy(void *core);
 void attocore_begin_service(void *core, const atto_row *row);
@@ -107,48 +107,5 @@ int32_t attocore_set_signing_key(void *core, const uint8_t *key, uint32_t counte
 int32_t attocore_sign_counter(void *core, uint32_t *counter);
 void attocore_cancel(void *core, uint64_t id, int64_t now);
 void attocore_security_raised(void *core, bool raised, int64_t now);
-int32_t attocore_write_without_response(
-    void *core, uint16_t handle, const void *value, size_t length);
-int32_t attocore_signed_write(
-    void *core, uint16_t handle, const void *value, size_t length, uint32_t counter,
-    const uint8_t *key);
-int32_t attocore_exchange_mtu(void *core, uint32_t mtu, int64_t now, uint64_t *id);
-int32_t attocore_discover_primary_services(
-    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
-int32_t attocore_discover_primary_services_by_uuid(
-    void *core, atto_uuid uuid, int64_t now, uint64_t *id);
-int32_t attocore_discover_secondary_services(void *core, int64_t now, uint64_t *id);
-int32_t attocore_find_included_services(
-    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
-int32_t attocore_discover_characteristics(
-    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
-int32_t attocore_discover_characteristics_by_uuid(
-    void *core, atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
-int32_t attocore_discover_descriptors(
-    void *core, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
-int32_t attocore_discover_all(void *core, int64_t now, uint64_t *id);
-int32_t attocore_read(void *core, uint16_t handle, int64_t now, uint64_t *id);
-int32_t attocore_read_long(void *core, uint16_t handle, uint16_t offset, int64_t now, uint64_t *id);
-int32_t attocore_read_blob(void *core, uint16_t handle, uint16_t offset, int64_t now, uint64_t *id);
-int32_t attocore_read_by_uuid(
-    void *core, atto_uuid uuid, uint16_t start, uint16_t end, int64_t now, uint64_t *id);
-int32_t attocore_read_multiple(
-    void *core, const uint16_t *handles, size_t count, int64_t now, uint64_t *id);
-int32_t attocore_read_multiple_variable(
-    void *core, const uint16_t *handles, size_t count, int64_t now, uint64_t *id);
-int32_t attocore_write(
-    void *core, uint16_t handle, const void *value, size_t length, int64_t now, uint64_t *id);
-int32_t attocore_write_long(
-    void *core, uint16_t handle, uint16_t offset, const void *value, size_t length, int64_t now,
-    uint64_t *id);
-int32_t attocore_reliable_writes(
-    void *core, const atto_value *values, size_t count, int64_t now, uint64_t *id);
-int32_t attocore_prepare_write(
-    void *core, uint16_t handle, uint16_t offset, const void *part, size_t length, int64_t now,
-    uint64_t *id);
-int32_t attocore_execute_write(void *core, bool execute, int64_t now, uint64_t *id);
-int32_t attocore_subscribe(
-    void *core, uint16_t value_handle, uint16_t configuration, uint8_t kinds, int64_t now,
-    uint64_t *id);
 
 #endif

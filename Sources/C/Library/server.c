@@ -50,8 +50,7 @@ int atto_indicate(
     uint64_t *id) {
   if (handle == 0 || !is_value(value, length)) return ATTO_ERR_ARGUMENT;
   ENTER(bearer);
-  uint64_t unused;
-  LEAVE(attocore_indicate(bearer->core, handle, value, length, now, id != NULL ? id : &unused));
+  LEAVE(attocore_indicate(bearer->core, handle, value, length, now, id));
 }
 
 int atto_save_state(atto_bearer *bearer, void *state, size_t room, size_t *length) {
