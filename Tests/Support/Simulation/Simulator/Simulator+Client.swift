@@ -4,6 +4,14 @@ import AttoGATT
 // The actions of a device as a client, and on its links.
 
 extension Simulator {
+  private enum Action {
+    case server, cancel, pause, security, raw, loss, burst, bearers, client
+  }
+  private static let actions: KeyValuePairs<Action, Int> = [
+    .server: 7, .cancel: 1, .pause: 1, .security: 1, .raw: 1, .loss: 1, .burst: 1, .bearers: 1,
+    .client: 6,
+  ]
+
   func act(_ device: Device) {
     let ends = device.ends
     if ends.isEmpty || random.chance(0.06) {
@@ -13,29 +21,29 @@ extension Simulator {
     }
     guard !ends.isEmpty else { return }
     let end = ends[random.below(ends.count)]
-    switch random.below(20) {
-    case 0...6: actAsServer(end)
-    case 7:
+    switch random.pick(Self.actions) {
+    case .server: actAsServer(end)
+    case .cancel:
       let operations = end.side.operations
       guard plan.hazards.contains(.cancels), !operations.isEmpty else { break }
       count(.cancels)
       end.cancel(operations[random.below(operations.count)])
-    case 8:
+    case .pause:
       guard plan.hazards.contains(.slowConsumers), !end.isPaused else { break }
       end.isPaused = true
       agenda.add(.resume(end), at: now + someDelay(random.chance(0.05) ? 40_000 : 2000))
-    case 9:
+    case .security:
       guard plan.hazards.contains(.security) else { break }
       raiseSecurity(end.connection)
-    case 10 where device.isRogue: sendRaw(end)
-    case 11:
+    case .raw where device.isRogue: sendRaw(end)
+    case .loss:
       guard plan.hazards.contains(.losses), random.chance(0.4) else { break }
       count(.losses)
       note { "\(end.name) closes" }
       end.end()
-    case 12 where plan.hazards.contains(.tightLimits):
+    case .burst where plan.hazards.contains(.tightLimits):
       for _ in 0..<8 where end.isUsable { startSomething(end) }
-    case 13 where plan.hazards.contains(.enhanced): changeBearers(end)
+    case .bearers where plan.hazards.contains(.enhanced): changeBearers(end)
     default: startSomething(end)
     }
   }
@@ -84,17 +92,29 @@ extension Simulator {
     return HandleRange(AttributeHandle(min(a, b)), AttributeHandle(max(a, b))) ?? .all
   }
 
+  private enum Start {
+    case discovery, exchange, read, readBlob, readLong, readSeveral, readUsingUUID
+    case discoveryOfPart, write, writeLong, reliableWrites, singleStep, command, configuration
+    case features, readThatGoesOn
+  }
+  private static let starts: KeyValuePairs<Start, Int> = [
+    .discovery: 2, .exchange: 1, .read: 2, .readBlob: 1, .readLong: 2, .readSeveral: 1,
+    .readUsingUUID: 1, .discoveryOfPart: 1, .write: 3, .writeLong: 2, .reliableWrites: 1,
+    .singleStep: 1, .command: 2, .configuration: 3, .features: 1, .readThatGoesOn: 2,
+  ]
+
+  /// Starts an operation, each kind as often as its number says.
   func startSomething(_ end: LinkEnd) {
     guard end.isUsable else { return }
-    switch random.below(26) {
-    case 0, 1: discover(end)
-    case 2 where random.chance(0.1):
+    switch random.pick(Self.starts) {
+    case .discovery: discover(end)
+    case .exchange where random.chance(0.1):
       end.start(ExchangeMTU(clientReceiveMTU: 22), "Exchange MTU of 22") { result, watch in
         if case .success = result {
           watch.end.fail("misuse is refused", "an ATT_MTU of 22 was exchanged")
         }
       }
-    case 2:
+    case .exchange:
       end.start(
         ExchangeMTU(clientReceiveMTU: end.device.configuration.receiveMTU), "Exchange MTU",
         isExchange: true
@@ -105,24 +125,24 @@ extension Simulator {
           watch.end.fail("both sides agree on ATT_MTU", "\(mtu)")
         }
       }
-    case 3, 4:
+    case .read:
       end.start(ReadCharacteristicValue(handle(end)), "Read") { result, watch in
         guard case .success(let value) = result else { return }
         watch.expect(value, [UInt8]((watch.exchanges.last?.response ?? []).dropFirst()))
       }
-    case 5:
+    case .readBlob:
       end.start(ReadBlob(handle(end), offset: UInt16(random.below(520))), "Read Blob") {
         result, watch in
         guard case .success(let value) = result else { return }
         watch.expect(value, [UInt8]((watch.exchanges.last?.response ?? []).dropFirst()))
       }
-    case 6, 7:
+    case .readLong:
       let offset = random.chance(0.7) ? 0 : UInt16(random.below(30))
       end.start(ReadLongValue(handle(end), offset: offset), "Read Long") {
         $1.checkLong($0)
       }
-    case 8: readSeveral(end)
-    case 9:
+    case .readSeveral: readSeveral(end)
+    case .readUsingUUID:
       let uuid = random.chance(0.4) ? BluetoothUUID.characteristic : someUUID()
       end.start(
         ReadUsingUUID(
@@ -136,20 +156,20 @@ extension Simulator {
         }
         watch.expect(output.values.flatMap { octets($0.handle.rawValue) + $0.octets }, ought)
       }
-    case 10: discoverPart(end)
-    case 11, 12, 13:
+    case .discoveryOfPart: discoverPart(end)
+    case .write:
       let value = someOctets(512)
       end.start(WriteValue(writable(end), value: value), "Write") { result, watch in
         guard case .success = result else { return }
         watch.expect(watch.exchanges.last?.response ?? [], [0x13])
         watch.expect([UInt8]((watch.exchanges.last?.request ?? []).dropFirst(3)), value)
       }
-    case 14, 15:
+    case .writeLong:
       let writes = [LongWrite(writable(end), value: someOctets(512))]
       end.start(WriteLongValue(writes[0].handle, value: writes[0].value), "Write Long") {
         $1.checkPrepared($0, writes)
       }
-    case 16:
+    case .reliableWrites:
       let writes = (0..<(1 + random.below(3))).map { _ in
         LongWrite(
           writable(end),
@@ -157,8 +177,8 @@ extension Simulator {
           value: someOctets(100))
       }
       end.start(ReliableWrites(writes), "Reliable Writes") { $1.checkPrepared($0, writes) }
-    case 17:
-      // A single step, which leaves the prepared write.
+    case .singleStep:
+      // It leaves the prepared write.
       if random.chance(0.5) {
         end.start(
           PrepareWrite(writable(end), offset: UInt16(random.below(6)), part: someOctets(18)),
@@ -166,10 +186,10 @@ extension Simulator {
       } else {
         end.start(ExecuteWrite(random.chance(0.7) ? .write : .cancel), "Execute Write")
       }
-    case 18, 19: command(end)
-    case 20, 21, 22: configure(end)
-    case 23: announceFeatures(end)
-    default:
+    case .command: command(end)
+    case .configuration: configure(end)
+    case .features: announceFeatures(end)
+    case .readThatGoesOn:
       end.start(ReadCharacteristicValue(handle(end)), "Read") { _, watch in
         // An operation may start another one when it ends.
         if watch.end.isUsable, watch.end.simulator.random.chance(0.3) {

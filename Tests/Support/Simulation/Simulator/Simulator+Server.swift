@@ -4,13 +4,21 @@ import AttoGATT
 // The actions of a device as a server.
 
 extension Simulator {
+  private enum ServerAction {
+    case notification, indication, severalNotifications, cancel, databaseChange, newValue, nothing
+  }
+  private static let serverActions: KeyValuePairs<ServerAction, Int> = [
+    .notification: 4, .indication: 2, .severalNotifications: 1, .cancel: 1, .databaseChange: 2,
+    .newValue: 1, .nothing: 1,
+  ]
+
   func actAsServer(_ end: LinkEnd) {
     guard end.device.server != nil else { return startSomething(end) }
-    switch random.below(12) {
-    case 0...3: notify(end)
-    case 4...5: indicate(end)
-    case 6: notifyMany(end)
-    case 7:
+    switch random.pick(Self.serverActions) {
+    case .notification: notify(end)
+    case .indication: indicate(end)
+    case .severalNotifications: notifyMany(end)
+    case .cancel:
       guard plan.hazards.contains(.cancels), !end.openIndications.isEmpty else { break }
       let id = end.openIndications[random.below(end.openIndications.count)]
       count(.cancels)
@@ -23,15 +31,15 @@ extension Simulator {
         }
         end.session.cancel(indication: id)
       }
-    case 8...9: changeDatabase(end.device)
-    case 10:
+    case .databaseChange: changeDatabase(end.device)
+    case .newValue:
       let stored = end.device.model?.rows.filter {
         if case .stored = $0.kind { true } else { $0.handle == 3 }
       }
       guard let stored, !stored.isEmpty else { break }
       end.device.setValue(stored[random.below(stored.count)].handle, someOctets(512))
       end.device.pump()
-    default: break
+    case .nothing: break
     }
   }
 
