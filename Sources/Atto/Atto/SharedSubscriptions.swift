@@ -28,10 +28,10 @@ package actor SharedSubscriptions<User: Hashable & Sendable> {
       Connection, ClientCharacteristicConfiguration, AttributeHandle
     ) async throws(AttoError) -> Void
 
-  private struct Entry {
+  @usableFromInline struct Entry {
     var configuration: AttributeHandle
     /// What each user wants; nothing, as long as the end of a subscription is being written.
-    var wanted: [User: ClientCharacteristicConfiguration] = [:]
+    @usableFromInline var wanted: [User: ClientCharacteristicConfiguration] = [:]
     /// What the peer was told on this link; nil if it is to be told anyway.
     var written: ClientCharacteristicConfiguration? = []
     /// The write that is under way.
@@ -42,12 +42,21 @@ package actor SharedSubscriptions<User: Hashable & Sendable> {
     }
   }
 
+  @usableFromInline final class Table {
+    @usableFromInline var entries: [AttributeHandle: Entry] = [:]
+  }
+
   private let loop: Loop
+  /// Apart from the actor, so that each value that arrives looks here without a closure.
+  @usableFromInline nonisolated let table: LoopBound<Table>
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     loop.asUnownedSerialExecutor()
   }
   private var connection: Connection?
-  private var entries: [AttributeHandle: Entry] = [:]
+  private var entries: [AttributeHandle: Entry] {
+    get { table.value.entries }
+    set { table.value.entries = newValue }
+  }
   private var lastWrite: UInt64 = 0
   /// The callers that wait for the end of a write, by its number.
   private let ends = WaiterList<UInt64, AttoError?, AttoError>()
@@ -56,14 +65,17 @@ package actor SharedSubscriptions<User: Hashable & Sendable> {
   package init(on loop: Loop, _ connection: Connection? = nil) {
     self.loop = loop
     self.connection = connection
+    table = LoopBound(Table(), loop)
   }
 
   // MARK: Users
 
   /// What each user wants of a value. A user that is ending its subscription wants nothing, and is
-  /// among them until the peer knows.
-  package func users(of value: AttributeHandle) -> [User: ClientCharacteristicConfiguration] {
-    entries[value]?.wanted ?? [:]
+  /// among them until the peer knows. Traps off the loop's thread.
+  @inlinable package nonisolated func users(
+    of value: AttributeHandle
+  ) -> [User: ClientCharacteristicConfiguration] {
+    table.value.entries[value]?.wanted ?? [:]
   }
 
   /// The handle of the Client Characteristic Configuration of a value with users.

@@ -37,7 +37,9 @@ public struct LoopBound<Value>: @unchecked Sendable {
 extension Actor {
   /// Calls `body` at once, for callers on the loop that is this actor's executor. Traps elsewhere.
   /// Unlike `assumeIsolated` it may be called in asynchronous functions.
-  package nonisolated func here<Result: Sendable>(
+  ///
+  /// Inlinable because it is used for each value: unspecialised, it would allocate.
+  @inlinable package nonisolated func here<Result: Sendable>(
     _ body: (isolated Self) -> Result
   ) -> Result {
     assumeIsolated(body)

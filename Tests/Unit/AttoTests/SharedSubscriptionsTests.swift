@@ -52,7 +52,7 @@ import Testing
 
     /// Returns when what this user wants is noted.
     func noted(_ wanted: ClientCharacteristicConfiguration?, _ user: Int) async throws {
-      try await until { await shared.users(of: 3)[user] == wanted }
+      try await until { await shared.wanted(of: 3)[user] == wanted }
     }
   }
 
@@ -106,7 +106,7 @@ import Testing
       bench.accept()
       try await second.value.get()
       try await end.value.get()
-      #expect(await bench.shared.users(of: 3) == [2: .indication])
+      #expect(await bench.shared.wanted(of: 3) == [2: .indication])
       try await bench.expectNothing()
     }
   }
@@ -143,13 +143,13 @@ import Testing
       await bench.expectWrite(3)
       bench.refuse()
       #expect(await second.value.failure == Self.refusal)
-      #expect(await bench.shared.users(of: 3) == [1: .notification])
+      #expect(await bench.shared.wanted(of: 3) == [1: .notification])
       // The end is refused: the peer goes on.
       let end = bench.set([], 1)
       await bench.expectWrite(0)
       bench.refuse()
       #expect(await end.value.failure == Self.refusal)
-      #expect(await bench.shared.users(of: 3) == [1: .notification])
+      #expect(await bench.shared.wanted(of: 3) == [1: .notification])
       try await bench.expectNothing()
     }
   }
@@ -167,7 +167,7 @@ import Testing
       await bench.expectWrite(1)
       bench.accept()
       try await second.value.get()
-      #expect(await bench.shared.users(of: 3) == [2: .notification])
+      #expect(await bench.shared.wanted(of: 3) == [2: .notification])
     }
   }
 
@@ -210,7 +210,7 @@ import Testing
       await bench.expectWrite(1)
       first.cancel()
       #expect(await first.value.failure == .cancelled)
-      #expect(await bench.shared.users(of: 3).isEmpty)
+      #expect(await bench.shared.wanted(of: 3).isEmpty)
       bench.accept()
       await bench.expectWrite(0)
       bench.accept()
@@ -243,7 +243,7 @@ import Testing
         Issue.record("the link has ended")
         return
       }
-      #expect(await bench.shared.users(of: 3).isEmpty)
+      #expect(await bench.shared.wanted(of: 3).isEmpty)
       await bench.shared.end()
       try await bench.set(.indication, 1).value.get()
       try await bench.shared.set(.notification, of: 7, at: 8, for: 2)
@@ -261,9 +261,9 @@ import Testing
       await peer.expect([0x12, 8, 0, 1, 0])
       peer.send([0x13])
       #expect(await refused.value == ["0x0005 1"])
-      #expect(await bench.shared.users(of: 5).isEmpty)
+      #expect(await bench.shared.wanted(of: 5).isEmpty)
       await bench.shared.end(forgetting: true)
-      #expect(await bench.shared.users(of: 3).isEmpty)
+      #expect(await bench.shared.wanted(of: 3).isEmpty)
     }
   }
 
@@ -310,13 +310,20 @@ import Testing
       repeat {
         last = await bench.set(.notification, 99, isRepeated: true).value
       } while last.failure != nil
-      let union = await bench.shared.users(of: 3).values
+      let union = await bench.shared.wanted(of: 3).values
         .reduce(into: ClientCharacteristicConfiguration()) { $0.formUnion($1) }
       #expect(told.all.last == UInt8(union.rawValue), "seed \(seed)")
       bench.connection.close()
       await answering.value
     }
   }
+}
+
+extension SharedSubscriptions {
+  /// On the loop.
+  fileprivate func wanted(
+    of value: AttributeHandle
+  ) -> [User: ClientCharacteristicConfiguration] { users(of: value) }
 }
 
 extension Result {

@@ -135,7 +135,7 @@ extension CBPeripheral {
     guard let link = remote.link, link.connection === connection else { throw .closed }
     let user = ObjectIdentifier(remote)
     // The only manager has the peer told anyway: a bonded peer may remember something else.
-    let isAlone = link.subscriptions.here { $0.users(of: found.valueHandle).keys }
+    let isAlone = link.subscriptions.users(of: found.valueHandle).keys
       .allSatisfy { $0 == user }
     try await link.subscriptions.set(
       enabled ? kind : [], of: found.valueHandle, at: configuration.handle, for: user,

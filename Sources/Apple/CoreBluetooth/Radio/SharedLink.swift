@@ -205,13 +205,12 @@ import Foundation
   // MARK: Values
 
   func isSubscribed(_ user: any LinkUser, _ handle: AttributeHandle) -> Bool {
-    let id = ObjectIdentifier(user)
-    return subscriptions.here { $0.users(of: handle)[id] != nil }
+    subscriptions.users(of: handle)[ObjectIdentifier(user)] != nil
   }
 
   private func receive(_ handle: AttributeHandle, _ value: Data) {
     if handle == serviceChanged { return servicesChanged(value) }
-    let ids = subscriptions.here { $0.users(of: handle) }
+    let ids = subscriptions.users(of: handle)
     for user in users where ids[ObjectIdentifier(user)] != nil {
       // A peer that is held back cannot reach four times the limit on a link with flow control.
       guard undelivered.add(1) <= Self.valueLimit * 4 else {

@@ -28,7 +28,7 @@ extension Device {
 
   func read(_ handle: AttributeHandle, for id: UInt64) async throws(GatewayError) -> [UInt8] {
     if let characteristic = characteristic(configuredBy: handle), users[id] != nil {
-      let kind = subscriptions.here { $0.users(of: characteristic.valueHandle)[id] ?? [] }
+      let kind = subscriptions.users(of: characteristic.valueHandle)[id] ?? []
       return [UInt8(kind.rawValue & 0xFF), 0]
     }
     return try await request(for: id) { (connection) throws(AttoError) in

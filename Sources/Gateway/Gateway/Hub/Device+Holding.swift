@@ -150,7 +150,7 @@ extension Device {
     counted.values += 1
     if handle == serviceChanged { databaseChanged() }
     if !refreshes.isEmpty { refreshes = refreshes.filter { $0.handle != handle } }
-    for id in subscriptions.here({ $0.users(of: handle) }).keys {
+    for id in subscriptions.users(of: handle).keys {
       guard let user = users[id] else { continue }
       user.events.add(.value(handle, octets))
       if user.holdsBack, !isHeldBack, user.events.count >= Self.holdLimit {
