@@ -13,11 +13,12 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
+
+import support
+from support import PATIENCE, Tally, confined, free_port
 
 TYPE = "_esphomelib._tcp.local."
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -62,7 +63,6 @@ class Lines:
         self.seen = []
 
     def until(self, wanted, what: str) -> dict | str:
-        from support import PATIENCE
         limit = time.monotonic() + PATIENCE
         while time.monotonic() < limit:
             while line := self.program.stdout.readline():
@@ -79,13 +79,10 @@ class Lines:
         self.program.wait()
 
 
-class Bench:
+class Bench(support.Bench):
     def __init__(self, programs: pathlib.Path, tally) -> None:
-        self.programs, self.tally = programs, tally
-        self.folder = tempfile.TemporaryDirectory(prefix="atto-")
-        self.path = pathlib.Path(self.folder.name)
-        (self.path / "air").mkdir(mode=0o700)
-        self.running = []
+        super().__init__(programs)
+        self.tally = tally
 
     def namespace(self) -> list:
         """The words that enter a new network namespace."""
@@ -111,41 +108,17 @@ class Bench:
         return first, second
 
     def gateway(self, within: list, name: str, listen: str, **esphome) -> subprocess.Popen:
-        from support import confined
-        file = self.path / f"{name}.json"
-        file.write_text(json.dumps({
-            "name": name, "adapters": ["air"], "esphome": {"listen": listen, "key": KEY} | esphome}))
-        environment = os.environ | {
-            "ATTO_AIR": str(self.path / "air"), "XDG_RUNTIME_DIR": self.folder.name,
-            "XDG_STATE_HOME": self.folder.name}
-        with open(self.path / f"{listen}.log", "wb") as log:
-            gateway = subprocess.Popen(
-                [*within, *confined(self.programs), file, "--control", str(self.path / f"{listen}.control")],
-                env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-        self.running.append(gateway)
-        return gateway
-
-    def log(self, listen: str) -> str:
-        return (self.path / f"{listen}.log").read_text()
-
-    def logged(self, listen: str, text: str) -> None:
-        from support import PATIENCE
-        limit = time.monotonic() + PATIENCE
-        while text not in self.log(listen):
-            if time.monotonic() > limit:
-                raise TimeoutError(f"no \"{text}\" in\n{self.log(listen)}")
-            time.sleep(0.01)
+        file = self.write(f"{name}.json", {
+            "name": name, "adapters": ["air"], "esphome": {"listen": listen, "key": KEY} | esphome})
+        return self.start(
+            *within, *confined(self.programs), file, "--control", self.path / f"{listen}.control",
+            log=f"{listen}.log")
 
     def client(self, within: list, *addresses) -> Lines:
         lines = Lines([*within, sys.executable, __file__, *addresses])
         self.running.append(lines.program)
         return lines
 
-    def end(self) -> None:
-        for program in self.running:
-            program.kill()
-            program.wait()
-        self.folder.cleanup()
 
 
 def found(name: str, change: str = "Added"):
@@ -155,7 +128,6 @@ def found(name: str, change: str = "Added"):
 
 def loopback(bench: Bench) -> None:
     """On this machine only, which has to be asked for."""
-    from support import free_port
     tally = bench.tally
     name, port = f"hall-{os.getpid()}", free_port()
     gateway = bench.gateway([], name, f"127.0.0.1:{port}", mdns=True, friendlyName="Große Halle")
@@ -184,8 +156,8 @@ def network(bench: Bench) -> None:
     tally.equal((service["host"], service["port"]), ("hall.local.", 6053), "host and port")
     tally.check({"192.0.2.1", "2001:db8::1"} <= set(service["addresses"]), "addresses", service)
     texts = service["texts"]
-    bench.logged("[::]:6053", "announced by mDNS as hall.local on near")
-    address = bench.log("[::]:6053").split(" as ")[1].split(",")[0]
+    bench.logged("announced by mDNS as hall.local on near", log="[::]:6053.log")
+    address = bench.log("[::]:6053.log").split(" as ")[1].split(",")[0]
     tally.equal(texts["mac"], address.replace(":", "").lower(), "the address of the gateway")
     tally.equal(
         sorted(texts),
@@ -237,17 +209,17 @@ def names(bench: Bench) -> None:
     bench.gateway(far, "hall", "192.0.2.2:6053")
     client.until(found("hall"), "the first")
     bench.gateway(near, "hall", "192.0.2.1:6054")
-    bench.logged("192.0.2.1:6054", "another host in the network is hall.local")
-    digits = bench.log("192.0.2.1:6054").split(" as ")[1].split(",")[0].replace(":", "").lower()[6:]
+    bench.logged("another host in the network is hall.local", log="192.0.2.1:6054.log")
+    digits = bench.log("192.0.2.1:6054.log").split(" as ")[1].split(",")[0].replace(":", "").lower()[6:]
     service = client.until(found(f"hall-{digits}"), "the second, under another name")
     tally.equal((service["port"], service["addresses"]), (6054, ["192.0.2.1"]), "the second")
     alone = bench.namespace()
     bench.gateway(alone, "alone", "0.0.0.0:6055")
-    bench.logged("0.0.0.0:6055", "no network is up")
+    bench.logged("no network is up", log="0.0.0.0:6055.log")
     for command in ["link add late type veth peer name other", "addr add 203.0.113.1/24 dev late",
                     "link set other up", "link set late up"]:
         subprocess.run([*alone, "ip", *command.split()], check=True)
-    bench.logged("0.0.0.0:6055", "announced by mDNS as alone.local on late")
+    bench.logged("announced by mDNS as alone.local on late", log="0.0.0.0:6055.log")
     taken = bench.namespace()
     holder = Lines([*taken, sys.executable, "-c", (
         "import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
@@ -255,14 +227,13 @@ def names(bench: Bench) -> None:
     bench.running.append(holder.program)
     holder.until(lambda line: "bound" in str(line), "bound")
     bench.gateway(taken, "taken", "127.0.0.1:6056", mdns=True)
-    bench.logged("127.0.0.1:6056", "another program has UDP port 5353 for itself")
+    bench.logged("another program has UDP port 5353 for itself", log="127.0.0.1:6056.log")
 
 
 TESTS = [loopback, network, names]
 
 
 def main(programs: pathlib.Path, names: list) -> tuple:
-    from support import Tally
     tally = Tally("discovery")
     for test in TESTS if os.geteuid() == 0 else [loopback]:
         if names and not any(name in test.__name__ for name in names):

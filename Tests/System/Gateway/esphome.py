@@ -17,13 +17,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 import aioesphomeapi as api
 from aioesphomeapi.core import BluetoothGATTAPIError
 from noise.connection import NoiseConnection
 
+import support
 from support import FIXTURES, PATIENCE, Tally, confined, free_port
 
 KEY = bytes(range(32))
@@ -43,39 +43,20 @@ FLOOD = {
 }
 
 
-class Bench:
-    """A gateway on a virtual air of its own, and devices."""
+class Bench(support.Bench):
+    """A gateway, devices, and clients of Home Assistant."""
 
     def __init__(self, programs: pathlib.Path, tally: Tally) -> None:
-        self.programs = programs
+        super().__init__(programs)
         self.tally = tally
-        self.folder = tempfile.TemporaryDirectory(prefix="atto-")
-        self.path = pathlib.Path(self.folder.name)
-        (self.path / "air").mkdir(mode=0o700)
-        self.environment = os.environ | {
-            "ATTO_AIR": str(self.path / "air"), "XDG_RUNTIME_DIR": self.folder.name,
-            "XDG_STATE_HOME": self.folder.name}
-        self.programs_running = []
         self.clients = []
-
-    def start(self, name: str, *arguments, log: str) -> subprocess.Popen:
-        words = confined(self.programs) if name == "atto-gateway" else [self.programs / name]
-        with open(self.path / log, "wb") as output:
-            program = subprocess.Popen(
-                [*words, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT)
-        self.programs_running.append(program)
-        return program
-
-    def log(self, name: str) -> str:
-        return (self.path / name).read_text(errors="replace")
 
     async def until(self, found, what: str):
         """Waits until `found` returns something, and returns it."""
         limit = time.monotonic() + PATIENCE
         while not (result := found()):
             if time.monotonic() > limit:
-                raise TimeoutError(f"{what}\n{self.log('gateway.log')}")
+                raise TimeoutError(f"{what}\n{self.log()}")
             await asyncio.sleep(0.01)
         return result
 
@@ -84,21 +65,15 @@ class Bench:
         esphome = {"listen": f"127.0.0.1:{self.port}", "clients": clients}
         esphome |= {"key": base64.b64encode(key).decode()} if key else {"encryption": False}
         configuration = {"name": "hall", "adapters": ["air"], "esphome": esphome} | others
-        file = self.path / "gateway.json"
-        file.write_text(json.dumps(configuration))
-        self.process = self.start("atto-gateway", file, log="gateway.log")
+        file = self.write("gateway.json", configuration)
+        self.process = self.start(*confined(self.programs), file, log="gateway.log")
         await self.logged("listening at")
 
     async def logged(self, text: str, count: int = 1) -> None:
-        await self.until(lambda: self.log("gateway.log").count(text) >= count, f"no \"{text}\" logged")
+        await self.until(lambda: self.log().count(text) >= count, f"no \"{text}\" logged")
 
     async def device(self, profile, name: str, *options) -> subprocess.Popen:
-        """A device of its own name. Returns when it advertises."""
-        text = json.loads((FIXTURES / profile).read_text()) if isinstance(profile, str) else profile
-        text["advertising"]["localName"] = text["name"] = name
-        file = self.path / f"{name}.json"
-        file.write_text(json.dumps(text))
-        return self.start("atto", "serve", file, "--listen", "air:", *options, log=f"{name}.log")
+        return super().device(profile, name, *options)
 
     async def client(self, key: bytes | None = KEY, name: str = "test") -> api.APIClient:
         psk = base64.b64encode(key).decode() if key else None
@@ -174,10 +149,7 @@ class Bench:
         for client in self.clients:
             with contextlib.suppress(api.APIConnectionError):
                 await client.disconnect(force=True)
-        for program in self.programs_running:
-            program.kill()
-            program.wait()
-        self.folder.cleanup()
+        super().end()
 
 
 class Peer:
@@ -284,7 +256,7 @@ async def every_call(bench: Bench) -> None:
         bytes(await client.bluetooth_gatt_read_descriptor(peer.address, peer.cccd(RATE))), b"\1\0",
         "the configuration")
     client.bluetooth_gatt_stop_notify(peer.address, peer.handle(RATE))
-    await bench.until(lambda: "unsubscribed" in bench.log("Strap.log"), "the device is told")
+    await bench.until(lambda: "unsubscribed" in bench.log("Strap.device"), "the device is told")
     paired = await client.bluetooth_device_pair(peer.address)
     tally.equal((paired.paired, paired.error), (True, 0), "pairing")
     await client.bluetooth_device_set_connection_params(peer.address, 24, 40, 0, 400)
@@ -320,7 +292,7 @@ async def scanning(bench: Bench) -> None:
     """Passive and active scans: what clients are told, what they hear, and whose wish counts."""
     tally = bench.tally
     # Beside so much data the name is in the scan response.
-    bench.start("atto", "advertise", "air:C0:00:00:00:00:01", "--name", "Strap", "--manufacturer",
+    bench.start(bench.programs / "atto", "advertise", "air:C0:00:00:00:00:01", "--name", "Strap", "--manufacturer",
                 "0059:" + "00" * 20, "--connectable", log="Strap.log")
     await bench.gateway(advertisements={"active": False})
     modes, heard = {}, {}
@@ -381,7 +353,7 @@ async def passkeys(bench: Bench) -> None:
                 ("esphome.atto_pairing", True, "enter"), "the question")
 
     def shown() -> list:
-        return [line for line in bench.log("Strap.log").splitlines() if '"show"' in line]
+        return [line for line in bench.log("Strap.device").splitlines() if '"show"' in line]
     await bench.until(shown, "the device shows nothing")
     passkey = json.loads(shown()[-1])["passkey"]
     asked = event.data["question"]
@@ -420,20 +392,20 @@ async def sharing(bench: Bench) -> None:
         await peer.discover()
         await peer.subscribe(RATE)
     tally.equal([await one.value(), await two.value()], [b"\0\x48"] * 2, "a value for each")
-    tally.equal(bench.log("Strap.log").count(" connected"), 1, "links")
+    tally.equal(bench.log("Strap.device").count(" connected"), 1, "links")
     cut_first()
     while not two.values.empty():
         two.values.get_nowait()
     tally.equal(await two.value(), b"\0\x48", "the other goes on")
     second.bluetooth_gatt_stop_notify(found.address, two.handle(RATE))
-    await bench.until(lambda: "unsubscribed" in bench.log("Strap.log"), "the device is told")
+    await bench.until(lambda: "unsubscribed" in bench.log("Strap.device"), "the device is told")
     # Another device finds no free connection.
     await bench.device("heart-rate.json", "Other")
     other = await bench.find(second, "Other")
     refused = await bench.connect(second, other)
     tally.equal(refused.state, (False, 0, 0x80), "no free connection")
     cut_second()
-    await bench.until(lambda: "disconnected" in bench.log("Strap.log"), "the link ends with its user")
+    await bench.until(lambda: "disconnected" in bench.log("Strap.device"), "the link ends with its user")
     third = await bench.client(name="third")
     peer = await bench.connect(third, other)
     tally.equal(peer.state[0], True, "the connection is free for another")
@@ -609,7 +581,7 @@ async def crowd(bench: Bench) -> None:
     await asyncio.gather(*[peer.subscribe(RATE) for peer in peers])
     values = await asyncio.gather(*[peer.value() for peer in peers])
     tally.equal(set(values), {b"\0\x48"}, "all get a value")
-    tally.equal(bench.log("Strap.log").count(" connected"), 1, "links")
+    tally.equal(bench.log("Strap.device").count(" connected"), 1, "links")
     status = pathlib.Path(f"/proc/{bench.process.pid}/status").read_text()
     resident = int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
     tally.check(resident < 120_000, "memory with 100 clients, in kB", resident)
@@ -769,7 +741,7 @@ async def example(bench: Bench) -> None:
     del configuration["mqtt"]
     (bench.path / "example.json").write_text(json.dumps(configuration))
     await bench.device("heart-rate.json", "Atto Strap")
-    bench.start("atto-gateway", bench.path / "example.json", log="gateway.log")
+    bench.start(*confined(bench.programs), bench.path / "example.json", log="gateway.log")
     await bench.logged("listening at")
     program = await asyncio.create_subprocess_exec(
         sys.executable, EXAMPLES / "proxy.py", address, configuration["esphome"]["key"], "Atto Strap",

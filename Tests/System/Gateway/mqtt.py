@@ -20,14 +20,14 @@ import sqlite3
 import ssl
 import struct
 import subprocess
-import tempfile
 import time
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from support import FIXTURES, PATIENCE, Tally, confined, free_port
+import support
+from support import PATIENCE, Tally, confined, free_port
 
 SEED = int(os.environ.get("ATTO_SEED", "1"))
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
@@ -103,46 +103,14 @@ def state(message) -> str:
     return json.loads(message.payload)["state"] if message.payload else ""
 
 
-class Bench:
-    """A gateway on a virtual air of its own, brokers and devices."""
+class Bench(support.Bench):
+    """A gateway, brokers and devices."""
 
     def __init__(self, programs: pathlib.Path, tally: Tally) -> None:
-        self.programs = programs
+        super().__init__(programs, PATH=PATH)
         self.tally = tally
-        self.folder = tempfile.TemporaryDirectory(prefix="atto-")
-        self.path = pathlib.Path(self.folder.name)
-        (self.path / "air").mkdir(mode=0o700)
-        self.environment = os.environ | {
-            "PATH": PATH, "ATTO_AIR": str(self.path / "air"), "XDG_RUNTIME_DIR": self.folder.name,
-            "XDG_STATE_HOME": self.folder.name}
-        self.running = []
         self.listeners = []
         self.port = free_port()
-
-    def start(self, *command, log: str, **options) -> subprocess.Popen:
-        with open(self.path / log, "ab") as output:
-            program = subprocess.Popen(
-                command, env=self.environment,
-                **{"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT} | options)
-        self.running.append(program)
-        return program
-
-    def log(self, name: str = "gateway.log") -> str:
-        try:
-            return (self.path / name).read_text(errors="replace")
-        except FileNotFoundError:
-            return ""
-
-    def until(self, found, what: str):
-        limit = time.monotonic() + PATIENCE
-        while not (result := found()):
-            if time.monotonic() > limit:
-                raise TimeoutError(what)
-            time.sleep(0.01)
-        return result
-
-    def logged(self, text: str, count: int = 1, log: str = "gateway.log") -> None:
-        self.until(lambda: self.log(log).count(text) >= count, f"no \"{text}\" logged")
 
     def broker(self, *lines: str, port: int | None = None) -> subprocess.Popen:
         """A broker that listens at all its ports."""
@@ -178,21 +146,14 @@ class Bench:
             "mqtt": {"url": f"mqtt://127.0.0.1:{self.port}"} | (broker or {}),
             "devices": [{"name": device, "match": {"localName": device},
                          "subscribe": [subscribe]} for device in devices]} | (others or {})
-        file = self.path / f"{name}.json"
-        file.write_text(json.dumps(configuration))
+        file = self.write(f"{name}.json", configuration)
         log = "gateway.log" if name == "hall" else f"{name}.log"
         return self.start(
             *confined(self.programs), file, "--control", self.path / f"{name}.control", log=log,
             **(options or {}))
 
     def device(self, profile: str | dict, name: str = "strap", *options, **more) -> subprocess.Popen:
-        text = json.loads((FIXTURES / profile).read_text()) if isinstance(profile, str) else profile
-        text = text | {"name": name, "advertising": {"localName": name}}
-        file = self.path / f"{name}.profile.json"
-        file.write_text(json.dumps(text))
-        return self.start(
-            self.programs / "atto", "serve", file, "--listen", "air:", *options, log=f"{name}.device",
-            **more)
+        return super().device(profile, name, *options, **more)
 
     def kill(self, program: subprocess.Popen, number=signal.SIGKILL) -> None:
         program.send_signal(number)
@@ -206,10 +167,7 @@ class Bench:
     def end(self) -> None:
         for listener in self.listeners:
             listener.end()
-        for program in self.running:
-            program.kill()
-            program.wait()
-        self.folder.cleanup()
+        super().end()
 
 
 def numbers(messages: list, topic: str) -> list:

@@ -13,11 +13,11 @@ import signal
 import socket
 import sqlite3
 import subprocess
-import tempfile
 import time
 import urllib.error
 import urllib.request
 
+import support
 from support import FIXTURES, PATIENCE, confined, free_port, listens
 
 COMPLETIONS = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/completions"
@@ -36,74 +36,36 @@ def expect(condition, what) -> None:
         raise Failed(what)
 
 
-class Bench:
-    """A folder with a virtual air, and the programs that were started there."""
+class Bench(support.Bench):
+    """A gateway that reads one file, and its devices."""
 
     def __init__(self, programs: pathlib.Path) -> None:
-        self.programs = programs
-        self.folder = tempfile.TemporaryDirectory(prefix="atto-")
-        self.path = pathlib.Path(self.folder.name)
-        (self.path / "air").mkdir(mode=0o700)
+        super().__init__(programs)
+        self.environment = {name: value for name, value in self.environment.items() if name not in (
+            "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "NOTIFY_SOCKET", "JOURNAL_STREAM", "XDG_RUNTIME_DIR",
+            "XDG_STATE_HOME")}
+        self.environment["ATTO_STORE"] = str(self.path / "store")
         self.file = self.path / "gateway.json"
         self.control = self.path / "control"
-        self.environment = {name: value for name, value in os.environ.items() if name not in (
-            "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "NOTIFY_SOCKET", "JOURNAL_STREAM")}
-        self.environment |= {"ATTO_AIR": str(self.path / "air"), "ATTO_STORE": str(self.path / "store")}
-        self.running = []
-        self.log = self.path / "gateway.log"
-
-    def close(self) -> None:
-        for program in self.running:
-            program.kill()
-            program.wait()
-        self.folder.cleanup()
 
     def run(self, *arguments) -> subprocess.CompletedProcess:
         return subprocess.run(
             [self.programs / "atto-gateway", *arguments], env=self.environment, text=True,
             capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
 
-    def write(self, **configuration) -> None:
-        new = self.file.with_suffix(".new")
-        new.write_text(json.dumps({"name": "hall", "log": "debug"} | configuration))
-        new.rename(self.file)
+    def configure(self, **configuration) -> None:
+        self.write(self.file.name, {"name": "hall", "log": "debug"} | configuration)
 
-    def start(self, log=None, within=(), is_confined=True, **environment) -> subprocess.Popen:
+    def gateway(self, stderr=subprocess.STDOUT, within=(), is_confined=True, **environment) -> subprocess.Popen:
         """Starts the gateway, by the words `within` if there are any."""
         words = confined(self.programs) if is_confined else [self.programs / "atto-gateway"]
-        with open(self.log, "ab") as output:
-            program = subprocess.Popen(
-                [*within, *words, self.file, "--control", self.control],
-                env=self.environment | environment, stdin=subprocess.DEVNULL,
-                stderr=log or output, stdout=output)
-        self.running.append(program)
-        return program
+        return self.start(
+            *within, *words, self.file, "--control", self.control, log="gateway.log", stderr=stderr,
+            environment=environment)
 
-    def device(self, name: str, file: str = "") -> subprocess.Popen:
-        profile = json.loads((FIXTURES / "heart-rate.json").read_text())
-        profile.setdefault("advertising", {})["localName"] = profile["name"] = name
-        radio = f"{file}{len(self.running)}" if file else name
-        file = self.path / f"{radio}.json"
-        file.write_text(json.dumps(profile))
-        program = subprocess.Popen(
-            [self.programs / "atto", "serve", file, "--listen", f"air:{radio}"], env=self.environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.running.append(program)
-        return program
-
-    def until(self, found, what: str):
-        """Waits until `found` returns something, and returns it."""
-        limit = time.monotonic() + PATIENCE
-        while not (result := found()):
-            if time.monotonic() > limit:
-                raise Failed(f"{what}\n{self.log.read_text()}")
-            time.sleep(0.01)
-        return result
-
-    def logged(self, text: str, count: int = 1) -> None:
-        self.until(
-            lambda: self.log.exists() and self.log.read_text().count(text) >= count,
-            f'"{text}" was not logged')
+    def device(self, name: str, radio: str = "") -> subprocess.Popen:
+        radio = f"{radio}{len(self.running)}" if radio else name
+        return super().device("heart-rate.json", name, radio=radio)
 
     def status(self) -> dict:
         ended = self.run("status", "--json", "--control", self.control)
@@ -117,7 +79,7 @@ class Bench:
             return devices if good else None
         return self.until(found, f"{names} are not connected")
 
-    def end(self, program: subprocess.Popen, number=signal.SIGTERM) -> None:
+    def stop(self, program: subprocess.Popen, number=signal.SIGTERM) -> None:
         program.send_signal(number)
         expect(program.wait(PATIENCE) == 0, f"ended with {program.returncode}")
 
@@ -127,7 +89,7 @@ def named(name: str) -> dict:
 
 
 def command_line(bench: Bench) -> None:
-    bench.write(devices=[named("strap")])
+    bench.configure(devices=[named("strap")])
     good = bench.run("--check", bench.file)
     expect(good.returncode == 0 and "devices: 1" in good.stdout, good)
     for words, text in [
@@ -212,8 +174,8 @@ def exchange(port: int, octets: bytes) -> bytes:
 def status_pages(bench: Bench) -> None:
     bench.device("strap")
     port = free_port()
-    bench.write(devices=[named("strap"), named("away")], metrics=f"127.0.0.1:{port}")
-    gateway = bench.start()
+    bench.configure(devices=[named("strap"), named("away")], metrics=f"127.0.0.1:{port}")
+    gateway = bench.gateway()
     devices = bench.connected("strap")
     expect(devices["strap"]["advice"] is None and devices["strap"]["heardBy"] == "air", devices)
     expect(devices["away"]["advice"].startswith("never heard: switch it on"), devices)
@@ -246,7 +208,7 @@ def status_pages(bench: Bench) -> None:
     for client in silent:
         client.close()
     expect(os.stat(bench.control).st_mode & 0o777 == 0o600, "others may ask for the status")
-    bench.end(gateway)
+    bench.stop(gateway)
     expect(not bench.control.exists(), "the status socket was left")
 
 
@@ -255,10 +217,10 @@ def heard_page(bench: Bench) -> None:
     bench.device("strap")
     names = ["other one", "</script><b x=\"'", "\u202egnp"]
     for name in names:
-        bench.device(name, file="heard")
+        bench.device(name, radio="heard")
     port = free_port()
-    bench.write(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
-    gateway = bench.start()
+    bench.configure(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
+    gateway = bench.gateway()
     bench.connected("strap")
     page = bench.until(
         lambda: (text := fetch(port, "/heard")[1]).count('<tr class="heard">') == 3 and text, "3 devices are heard")
@@ -273,7 +235,7 @@ def heard_page(bench: Bench) -> None:
     expect(checked.returncode == 0, checked.stderr)
     gateway.send_signal(signal.SIGHUP)
     bench.connected("strap", *(line["name"] for line in found))
-    bench.end(gateway)
+    bench.stop(gateway)
 
 
 def pair_page(bench: Bench) -> None:
@@ -288,7 +250,7 @@ def pair_page(bench: Bench) -> None:
             [bench.programs / "atto", "serve", bench.path / "lock.json", "--listen", "air:lock", "--io", "display",
              "--json"], env=bench.environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output))
     port, token = free_port(), "correct-horse-battery"
-    bench.write(devices=[named("lock") | {"security": "high"}], metrics=f"127.0.0.1:{port}", askPasskeys=True,
+    bench.configure(devices=[named("lock") | {"security": "high"}], metrics=f"127.0.0.1:{port}", askPasskeys=True,
                 pageToken=token)
     bench.file.chmod(0o644)
     bench.path.chmod(0o755)
@@ -297,7 +259,7 @@ def pair_page(bench: Bench) -> None:
     is_open = all(folder.stat().st_mode & 0o001 for folder in bench.path.resolve().parents)
     expect(("other users of this machine can read its secrets" in checked.stderr) == is_open, checked.stderr)
     expect(checked.returncode == 0 and token not in checked.stdout + checked.stderr, checked)
-    gateway = bench.start()
+    gateway = bench.gateway()
     line = bench.until(lambda: [l for l in shown.read_text().splitlines() if '"show"' in l], "the lock shows nothing")
     passkey = json.loads(line[-1])["passkey"]
 
@@ -335,19 +297,19 @@ def pair_page(bench: Bench) -> None:
     expect(b"Answered." in answered, answered)
     bench.connected("lock")
     expect(b"no device asks" in post(body), "a second answer")
-    expect(token not in bench.log.read_text(), "the token was logged")
-    bench.end(gateway)
-    bench.write(metrics=f"127.0.0.1:{port}")
-    gateway = bench.start()
+    expect(token not in bench.log(), "the token was logged")
+    bench.stop(gateway)
+    bench.configure(metrics=f"127.0.0.1:{port}")
+    gateway = bench.gateway()
     bench.until(bench.status, "no status")
     expect(fetch(port, "/pair", **good)[0] == 404, "a page without a token")
-    bench.end(gateway)
+    bench.stop(gateway)
 
 
 def coming_back(bench: Bench) -> None:
-    bench.write(devices=[named("strap"), named("absent")])
+    bench.configure(devices=[named("strap"), named("absent")])
     strap = bench.device("strap")
-    gateway = bench.start()
+    gateway = bench.gateway()
     bench.connected("strap")
     for links in (2, 3):
         strap.kill()
@@ -357,14 +319,14 @@ def coming_back(bench: Bench) -> None:
                         for d in bench.status().get("devices", [])), "the loss was not noticed")
         strap = bench.device("strap")
         expect(bench.connected("strap")["strap"]["links"] == links, "other links")
-    bench.end(gateway, signal.SIGINT)
+    bench.stop(gateway, signal.SIGINT)
 
 
 def reloading(bench: Bench) -> None:
     bench.device("a")
     bench.device("b")
-    bench.write(devices=[named("a")])
-    gateway = bench.start()
+    bench.configure(devices=[named("a")])
+    gateway = bench.gateway()
     bench.connected("a")
     bench.file.write_text("{")
     gateway.send_signal(signal.SIGHUP)
@@ -375,24 +337,24 @@ def reloading(bench: Bench) -> None:
     gateway.send_signal(signal.SIGHUP)
     bench.logged("not a regular file")
     bench.file.unlink()
-    bench.write(devices=[named("a"), named("b")])
+    bench.configure(devices=[named("a"), named("b")])
     gateway.send_signal(signal.SIGHUP)
     devices = bench.connected("a", "b")
     expect(devices["a"]["links"] == 1, "the link was dropped")
-    bench.write(devices=[named("b")])
+    bench.configure(devices=[named("b")])
     gateway.send_signal(signal.SIGHUP)
     bench.until(
         lambda: [d["name"] for d in bench.status().get("devices", [])] == ["b"], "a was not dropped")
     expect(bench.connected("b")["b"]["links"] == 1, "the link was dropped")
-    bench.end(gateway)
+    bench.stop(gateway)
 
 
 def sharing(bench: Bench) -> None:
     bench.device("strap")
     folder = bench.path / "devices"
     folder.mkdir()
-    bench.write(devices=[named("strap")], endpoints=str(folder))
-    gateway = bench.start()
+    bench.configure(devices=[named("strap")], endpoints=str(folder))
+    gateway = bench.gateway()
     path = folder / "strap.att"
     bench.until(lambda: listens(path), "no socket")
     for _ in range(2):
@@ -407,7 +369,7 @@ def sharing(bench: Bench) -> None:
              f".connect('{path}')"], user=65534, capture_output=True, text=True)
         expect("PermissionError" in refused.stderr, refused)
     expect(bench.connected("strap")["strap"]["links"] == 1, "another link")
-    bench.end(gateway)
+    bench.stop(gateway)
     expect(not path.exists(), "the socket was left")
 
 
@@ -427,11 +389,11 @@ def supervised(bench: Bench, place: str) -> None:
             while not (heard and heard[-1].startswith(text)):
                 heard.append(manager.recv(4096).decode())
 
-        bench.write()
+        bench.configure()
         journal = open(bench.path / "journal", "wb")
         status = os.fstat(journal.fileno())
-        gateway = bench.start(
-            log=journal, NOTIFY_SOCKET=place, WATCHDOG_USEC="100000",
+        gateway = bench.gateway(
+            stderr=journal, NOTIFY_SOCKET=place, WATCHDOG_USEC="100000",
             JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}")
         hear("READY=1")
         for _ in range(3):
@@ -454,15 +416,15 @@ def misfortunes(bench: Bench) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        bench.write(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
-        gateway = bench.start()
+        bench.configure(devices=[named("strap")], metrics=f"127.0.0.1:{port}")
+        gateway = bench.gateway()
         bench.logged("Address already in use")
         bench.connected("strap")
-        bench.end(gateway)
+        bench.stop(gateway)
     # A log that nobody reads stops nothing.
-    bench.write(devices=[named("strap")])
+    bench.configure(devices=[named("strap")])
     reader, writer = os.pipe()
-    gateway = bench.start(log=writer)
+    gateway = bench.gateway(stderr=writer)
     os.close(writer)
     bench.connected("strap")
     bench.file.write_text("x" * 3000)
@@ -474,18 +436,18 @@ def misfortunes(bench: Bench) -> None:
     expect(gateway.wait(PATIENCE) == 0, gateway.returncode)
     os.close(reader)
     # A folder of the air that is unusable.
-    bench.write(devices=[named("strap")])
-    gateway = bench.start(ATTO_AIR="/proc/nothing")
+    bench.configure(devices=[named("strap")])
+    gateway = bench.gateway(ATTO_AIR="/proc/nothing")
     bench.logged("adapter air")
-    bench.end(gateway)
+    bench.stop(gateway)
 
 
 def interrupted(bench: Bench) -> None:
     """Ctrl-C at each phase of the start."""
     bench.device("strap")
-    bench.write(devices=[named("strap")])
+    bench.configure(devices=[named("strap")])
     for step in range(16):
-        gateway = bench.start(is_confined=False)
+        gateway = bench.gateway(is_confined=False)
         time.sleep(step * 0.005)
         gateway.send_signal(signal.SIGINT)
         # Before the signals are watched they have their default action.
@@ -506,9 +468,9 @@ class StoreBench:
 
     def __init__(self, bench: Bench, cause: str, within=(), **configuration) -> None:
         self.bench = bench
-        bench.write(devices=[named("strap")], **configuration)
+        bench.configure(devices=[named("strap")], **configuration)
         bench.device("strap")
-        self.gateway = bench.start(within=within)
+        self.gateway = bench.gateway(within=within)
         bench.connected("strap")
         bench.until(lambda: not self.store()["healthy"], "the store works")
         expect(cause in self.store()["state"], self.store())
@@ -524,13 +486,13 @@ class StoreBench:
 
     def end(self) -> None:
         expect(self.bench.connected("strap")["strap"]["links"] == 1, "the link was dropped")
-        self.bench.end(self.gateway)
-        log = self.bench.log.read_text()
+        self.bench.stop(self.gateway)
+        log = self.bench.log()
         lines = log.split("\n")
         warned = [index for index, line in enumerate(lines) if WITHOUT_STORE in line]
         expect(len(warned) == 1, log)
         expect(lines[warned[0] + 1].startswith("hint: "), log)
-        self.bench.log.unlink()
+        (self.bench.path / "gateway.log").unlink()
         for program in self.bench.running:
             program.kill()
             program.wait()
@@ -544,11 +506,11 @@ def make_store(bench: Bench, file: pathlib.Path) -> None:
             return database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0
         return False
 
-    gateway = bench.start()
+    gateway = bench.gateway()
     bench.logged("configured devices")
     bench.until(has_tables, "no store")
-    bench.end(gateway)
-    bench.log.unlink()
+    bench.stop(gateway)
+    (bench.path / "gateway.log").unlink()
     # Rolls back what the gateway was about when it ended.
     has_tables()
 
@@ -578,7 +540,7 @@ def missing_folder(bench: Bench) -> None:
 def damaged_store(bench: Bench) -> None:
     """Files that are no stores are left as they are."""
     file = bench.path / "store"
-    bench.write()
+    bench.configure()
     make_store(bench, file)
     whole = file.read_bytes()
     for octets, cause in ((os.urandom(5000), "is not an SQLite database"),
@@ -610,14 +572,14 @@ def full_disk(bench: Bench) -> None:
                 file.write(bytes(4096))
         except OSError:
             pass
-    bench.write(devices=[named("strap"), named("other")], state=str(state), endpoints=str(bench.path / "devices"))
+    bench.configure(devices=[named("strap"), named("other")], state=str(state), endpoints=str(bench.path / "devices"))
     started.gateway.send_signal(signal.SIGHUP)
     bench.device("other")
     bench.logged(WITHOUT_STORE, 2)
     bench.until(lambda: listens(bench.path / "devices" / "other.att"), "the device cannot be used")
     (inside / "full").unlink()
     bench.logged("works: bonds and services are kept", 2)
-    bench.end(started.gateway)
+    bench.stop(started.gateway)
 
 
 def read_only_disk(bench: Bench) -> None:
@@ -632,12 +594,12 @@ def read_only_disk(bench: Bench) -> None:
         started.mend()
         started.end()
         # The second time with a store.
-        bench.write(state=str(state))
+        bench.configure(state=str(state))
         make_store(bench, state / "store.sqlite")
 
 
 def without_proc(bench: Bench) -> None:
-    bench.write()
+    bench.configure()
     words = namespace("mount -t tmpfs none /proc")
 
     def run(*arguments) -> tuple:
@@ -673,7 +635,7 @@ def main(programs: pathlib.Path, names: list) -> tuple:
             failed += 1
             print(f"FAILED running {test.__name__}: {type(error).__name__}: {error}")
         finally:
-            bench.close()
+            bench.end()
         if os.environ.get("ATTO_TIMES"):
             print(f"{time.monotonic() - began:6.2f} s  {test.__name__}")
     return passed, failed
