@@ -109,8 +109,7 @@ extension Connection {
     as kind: ClientCharacteristicConfiguration = .notification
   ) async throws(AttoError) -> ReceivedValues {
     let values = try await values(of: value)
-    try await write(
-      [UInt8(kind.rawValue & 0xFF), UInt8(kind.rawValue >> 8)], to: cccd)
+    try await write(kind.octets, to: cccd)
     return values
   }
 

@@ -148,7 +148,7 @@ package actor SharedSubscriptions<User: Hashable & Sendable> {
   /// There is a new link.
   package func begin(_ connection: Connection) { self.connection = connection }
 
-  /// Tells the peer on a new link what is wanted.
+  /// Writes on a new link what users want.
   ///
   /// - Returns: what the peer has refused, which is forgotten.
   package func repeatAll() async -> [(value: AttributeHandle, response: ErrorResponse)] {
@@ -184,11 +184,11 @@ package actor SharedSubscriptions<User: Hashable & Sendable> {
     _ connection: Connection, _ wanted: ClientCharacteristicConfiguration,
     _ handle: AttributeHandle
   ) async throws(AttoError) {
-    try await connection.write(
-      [UInt8(wanted.rawValue & 0xFF), UInt8(wanted.rawValue >> 8)], to: handle)
+    try await connection.write(wanted.octets, to: handle)
   }
 
-  /// Has the peer told what is wanted now. What others want meanwhile is theirs to tell.
+  /// Writes the union, unless the peer knows it. A change that comes during the write is written by
+  /// whoever made it.
   private func tell(_ value: AttributeHandle, _ write: @escaping Write) async throws(AttoError) {
     var isOthers = true
     repeat {

@@ -31,4 +31,7 @@ public struct ClientCharacteristicConfiguration: OptionSet, Hashable, Sendable {
   public static let notification = ClientCharacteristicConfiguration(rawValue: 0x0001)
   /// Values are indicated. 0x0002.
   public static let indication = ClientCharacteristicConfiguration(rawValue: 0x0002)
+
+  /// The value of the attribute.
+  package var octets: [UInt8] { [UInt8(rawValue & 0xFF), UInt8(rawValue >> 8)] }
 }

@@ -9,35 +9,24 @@ actor BTPChannel {
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     channel.loop.asUnownedSerialExecutor()
   }
-  private let changes = WaiterList<Void, Void, AttoError>()
-  private var changeCount: UInt64 = 0
+  private let changes: BTPChanges
   private var isSending = false
   private var isClosed = false
 
   /// On the loop's thread.
   init(_ channel: Channel) {
     self.channel = channel
+    changes = BTPChanges(on: channel.loop)
     channel.whenReady { [weak self] _ in self?.assumeIsolated { $0.changed() } }
   }
 
-  private func changed() {
-    changeCount += 1
-    changes.resumeAll(.success(()))
-  }
-
-  /// Waits for a change after the one with this number.
-  private func change(after count: UInt64) async throws(AttoError) {
-    try await channel.loop.withLocalWaiter { (waiter: Waiter<Void, AttoError>) in
-      guard changeCount == count else { return waiter.resume(.success(())) }
-      changes.append(waiter, for: ())
-    }
-  }
+  private func changed() { changes.changed() }
 
   /// Sends all octets, after those of earlier calls. Waits for the peer's credits.
   ///
   /// - Throws: `LinkError` or `closed` if the channel ends before.
   func send(_ octets: [UInt8]) async throws {
-    while isSending { try await change(after: changeCount) }
+    while isSending { try await changes.next(after: changes.count) }
     isSending = true
     defer {
       isSending = false
@@ -46,10 +35,10 @@ actor BTPChannel {
     var rest = octets[...]
     while !rest.isEmpty {
       if isClosed { throw AttoError.closed }
-      let changes = changeCount
+      let number = changes.count
       let count = try channel.send(Array(rest).span.bytes)
       rest = rest.dropFirst(count)
-      if count == 0 { try await change(after: changes) }
+      if count == 0 { try await changes.next(after: number) }
     }
   }
 
@@ -57,7 +46,7 @@ actor BTPChannel {
   func receive() async -> [UInt8]? {
     var octets = [UInt8](repeating: 0, count: 16_384)
     while !isClosed {
-      let changes = changeCount
+      let number = changes.count
       let receipt = octets.withUnsafeMutableBytes { bytes in
         var buffer = OutputRawSpan(buffer: bytes, initializedCount: 0)
         let receipt = (try? channel.receive(into: &buffer)) ?? .closed
@@ -67,7 +56,7 @@ actor BTPChannel {
       switch receipt {
       case .octets(let count): return Array(octets[..<count])
       case .wouldBlock:
-        guard (try? await change(after: changes)) != nil else { return end() }
+        guard (try? await changes.next(after: number)) != nil else { return end() }
       case .closed: return end()
       }
     }

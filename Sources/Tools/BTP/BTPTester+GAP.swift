@@ -24,13 +24,17 @@ extension BTPService {
     BTPServiceCommand(0x05, "Set Powered", except: "a simulated radio cannot be switched off") {
       try await $0.setPowered(&$2)
     },
-    BTPServiceCommand(0x06, "Set Connectable") { try await $0.setConnectable(&$2) },
+    BTPServiceCommand(0x06, "Set Connectable") {
+      try $0.set(\.isConnectable, &$2)
+      return await $0.settings()
+    },
     BTPServiceCommand(0x07, "Set Fast Connectable", missing: "BR/EDR"),
     BTPServiceCommand(0x08, "Set Discoverable") { try await $0.setDiscoverable(&$2) },
     BTPServiceCommand(
       0x09, "Set Bondable", except: "off is reported, but pairing still makes a bond"
     ) {
-      try await $0.setBondable(&$2)
+      try $0.set(\.isBondable, &$2)
+      return await $0.settings()
     },
     BTPServiceCommand(
       0x0A, "Start Advertising",
@@ -64,7 +68,10 @@ extension BTPService {
     BTPServiceCommand(0x18, "OOB Legacy Set Data", missing: outOfBand),
     BTPServiceCommand(0x19, "OOB SC Get Local Data", missing: outOfBand),
     BTPServiceCommand(0x1A, "OOB SC Set Remote Data", missing: outOfBand),
-    BTPServiceCommand(0x1B, "Set MITM", except: "applies to Pair") { try $0.setMITM(&$2) },
+    BTPServiceCommand(0x1B, "Set MITM", except: "applies to Pair") {
+      try $0.set(\.requiresMITM, &$2)
+      return []
+    },
     BTPServiceCommand(
       0x1C, "Set Filter Accept List", except: "kept here, not in the controller"
     ) {
@@ -203,13 +210,12 @@ extension BTPTester {
     return await settings()
   }
 
-  fileprivate func setConnectable(
-    _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8] {
+  fileprivate func set(
+    _ setting: WritableKeyPath<BTPGAPState, Bool>, _ parameters: inout BTPParameters
+  ) throws(BTPStatus) {
     let isOn = try parameters.flag()
     try parameters.end()
-    gap.isConnectable = isOn
-    return await settings()
+    gap[keyPath: setting] = isOn
   }
 
   fileprivate func setDiscoverable(
@@ -219,15 +225,6 @@ extension BTPTester {
     try parameters.end()
     guard let mode else { throw .fail }
     gap.discoverable = mode
-    return await settings()
-  }
-
-  fileprivate func setBondable(
-    _ parameters: inout BTPParameters
-  ) async throws(BTPStatus) -> [UInt8] {
-    let isOn = try parameters.flag()
-    try parameters.end()
-    gap.isBondable = isOn
     return await settings()
   }
 

@@ -13,13 +13,6 @@ extension BTPTester {
     return []
   }
 
-  func setMITM(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
-    let isOn = try parameters.flag()
-    try parameters.end()
-    gap.requiresMITM = isOn
-    return []
-  }
-
   func pair(_ parameters: inout BTPParameters) throws(BTPStatus) -> [UInt8] {
     let peer = try peer(try parameters.address())
     try parameters.end()

@@ -27,8 +27,7 @@ package actor BTPTester {
   private let isVerbose: Bool
 
   private var socket: BTPSocket?
-  private let changes = WaiterList<Void, Void, AttoError>()
-  private var changeCount: UInt64 = 0
+  private let changes: BTPChanges
   private var tasks: [UInt64: Task<Void, Never>] = [:]
   private var lastTask: UInt64 = 0
   private var commands = 0
@@ -58,6 +57,7 @@ package actor BTPTester {
     self.store = store
     self.isVerbose = isVerbose
     loop = adapter.loop
+    changes = BTPChanges(on: adapter.loop)
     let name = adapter.name.isEmpty ? "Atto" : adapter.name
     server = LocalServer(Database(name: name, serverFeatures: 0), loop: adapter.loop)
     gatt = BTPDatabase()
@@ -114,22 +114,11 @@ package actor BTPTester {
 
   // MARK: Waiting
 
-  func changed() {
-    changeCount += 1
-    changes.resumeAll(.success(()))
-  }
-
-  /// Waits for a change after the one with this number.
-  private func change(after count: UInt64) async throws(AttoError) {
-    try await loop.withLocalWaiter { (waiter: Waiter<Void, AttoError>) in
-      guard changeCount == count else { return waiter.resume(.success(())) }
-      changes.append(waiter, for: ())
-    }
-  }
+  func changed() { changes.changed() }
 
   private func next() async throws -> BTPFrame? {
     while failure == nil, let socket {
-      let count = changeCount
+      let count = changes.count
       if socket.hasRoom, commands < Self.commandLimit {
         switch try socket.next() {
         case .frame(let frame): return frame
@@ -137,14 +126,16 @@ package actor BTPTester {
         case .nothing: break
         }
       }
-      try await change(after: count)
+      try await changes.next(after: count)
     }
     return nil
   }
 
   /// Waits until the tester has read what was sent, for what a peer or a radio may cause without limit.
   func room() async {
-    while socket?.hasRoom == false, !Task.isCancelled { try? await change(after: changeCount) }
+    while socket?.hasRoom == false, !Task.isCancelled {
+      try? await changes.next(after: changes.count)
+    }
   }
 
   /// Ends the command: the adapter is lost.

@@ -120,7 +120,6 @@ class Bench(support.Bench):
         return lines
 
 
-
 def found(name: str, change: str = "Added"):
     return lambda line: isinstance(line, dict) and (
         line.get("name"), line.get("change")) == (f"{name}.{TYPE}", change)

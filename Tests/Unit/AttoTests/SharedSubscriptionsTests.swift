@@ -42,6 +42,17 @@ import Testing
     func accept() { peer.send([0x13]) }
     func refuse() { peer.send([0x01, 0x12, 4, 0, 0x80]) }
 
+    /// Sets what a user wants, and accepts the write of the union.
+    func write(
+      _ wanted: ClientCharacteristicConfiguration, _ user: Int, as union: UInt8,
+      _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+      let call = set(wanted, user)
+      await expectWrite(union, location)
+      accept()
+      try await call.value.get()
+    }
+
     /// Nothing is sent before this request and its response.
     func expectNothing(_ location: SourceLocation = #_sourceLocation) async throws {
       let read = Task { try await connection.readOnce(9) }
@@ -62,23 +73,14 @@ import Testing
   @Test func union() async throws {
     try await withDeadline {
       let bench = try await Bench()
-      let first = bench.set(.notification, 1)
-      await bench.expectWrite(1)
-      bench.accept()
-      try await first.value.get()
+      try await bench.write(.notification, 1, as: 1)
       // The peer knows.
       try await bench.set(.notification, 2).value.get()
       try await bench.expectNothing()
-      let third = bench.set(.indication, 3)
-      await bench.expectWrite(3)
-      bench.accept()
-      try await third.value.get()
+      try await bench.write(.indication, 3, as: 3)
       try await bench.set([], 1).value.get()
       try await bench.expectNothing()
-      let second = bench.set([], 2)
-      await bench.expectWrite(2)
-      bench.accept()
-      try await second.value.get()
+      try await bench.write([], 2, as: 2)
       let left = await bench.shared.leave(3)
       await bench.expectWrite(0)
       bench.accept()
@@ -115,10 +117,7 @@ import Testing
   @Test func lastOneLeavesAsAnotherComes() async throws {
     try await withDeadline {
       let bench = try await Bench()
-      let first = bench.set(.notification, 1)
-      await bench.expectWrite(1)
-      bench.accept()
-      try await first.value.get()
+      try await bench.write(.notification, 1, as: 1)
       let left = await bench.shared.leave(1)
       await bench.expectWrite(0)
       let second = bench.set(.notification, 2)
@@ -135,10 +134,7 @@ import Testing
   @Test func refusals() async throws {
     try await withDeadline {
       let bench = try await Bench()
-      let first = bench.set(.notification, 1)
-      await bench.expectWrite(1)
-      bench.accept()
-      try await first.value.get()
+      try await bench.write(.notification, 1, as: 1)
       let second = bench.set(.indication, 2)
       await bench.expectWrite(3)
       bench.refuse()

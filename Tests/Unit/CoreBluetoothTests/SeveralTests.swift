@@ -124,15 +124,21 @@ import Testing
     #expect(await monitor.rates == [61])
   }
 
-  /// Two managers share a link and a configuration. One ends its subscription while the other begins:
-  /// the peripheral has to send in the end, in whatever order the calls are carried out.
-  @Test func oneEndsAsTheOtherBegins() async throws {
+  /// Two managers that share a link; the first is subscribed.
+  private func twoOnOneLink() async throws -> (Watch, Watch) {
     let radio = Sandbox.radio()
     let (first, second) = (Watch(radio, for: name), Watch(radio, for: name))
     try await first.getReady()
     try await second.getReady()
     try first.peripheral.setNotifyValue(true, for: first.characteristic("2A37"))
     try await first.log.next("notifying 2A37 true well")
+    return (first, second)
+  }
+
+  /// Two managers share a link and a configuration. One ends its subscription while the other begins:
+  /// the peripheral has to send in the end, in whatever order the calls are carried out.
+  @Test func oneEndsAsTheOtherBegins() async throws {
+    let (first, second) = try await twoOnOneLink()
     var (ending, beginning) = (first, second)
     for round in 0..<20 as Range<UInt8> {
       try ending.peripheral.setNotifyValue(false, for: ending.characteristic("2A37"))
@@ -147,12 +153,7 @@ import Testing
 
   /// A manager that leaves a shared link does not leave the peripheral sending for nobody.
   @Test func theOneThatLeavesEndsItsSubscriptions() async throws {
-    let radio = Sandbox.radio()
-    let (first, second) = (Watch(radio, for: name), Watch(radio, for: name))
-    try await first.getReady()
-    try await second.getReady()
-    try first.peripheral.setNotifyValue(true, for: first.characteristic("2A37"))
-    try await first.log.next("notifying 2A37 true well")
+    let (first, second) = try await twoOnOneLink()
     try first.manager.cancelPeripheralConnection(first.peripheral)
     try await strap.log.next("unsubscribed 2A37")
     #expect(try second.peripheral.state == .connected)

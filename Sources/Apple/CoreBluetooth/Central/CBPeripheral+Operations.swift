@@ -141,8 +141,7 @@ extension CBPeripheral {
       enabled ? kind : [], of: found.valueHandle, at: configuration.handle, for: user,
       isRepeated: isAlone
     ) { [weak remote] (connection, wanted, handle) async throws(AttoError) in
-      try await remote?.performLast(
-        WriteValue(handle, value: [UInt8(wanted.rawValue), 0]), on: connection)
+      try await remote?.performLast(WriteValue(handle, value: wanted.octets), on: connection)
     }
   }
 

@@ -28,8 +28,7 @@ extension Device {
 
   func read(_ handle: AttributeHandle, for id: UInt64) async throws(GatewayError) -> [UInt8] {
     if let characteristic = characteristic(configuredBy: handle), users[id] != nil {
-      let kind = subscriptions.users(of: characteristic.valueHandle)[id] ?? []
-      return [UInt8(kind.rawValue & 0xFF), 0]
+      return (subscriptions.users(of: characteristic.valueHandle)[id] ?? []).octets
     }
     return try await request(for: id) { (connection) throws(AttoError) in
       try await connection.readLong(handle)
