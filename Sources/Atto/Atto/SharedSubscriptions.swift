@@ -128,12 +128,12 @@ package actor SharedSubscriptions<User: Hashable & Sendable> {
 
   /// Ends all subscriptions of a user at once.
   ///
-  /// - Returns: the task that tells the peer, as far as that answers.
+  /// - Returns: the task that tells the peer, as far as that answers; also of a subscription that the
+  ///   user gave up as it was being written.
   @discardableResult
   package func leave(_ user: User) -> Task<Void, Never> {
     var changed: [AttributeHandle] = []
-    for (value, entry) in entries {
-      guard entry.wanted[user] != nil else { continue }
+    for value in entries.keys {
       entries[value]?.wanted[user] = nil
       removeUnused(value)
       if let entry = entries[value], entry.union != entry.write?.union ?? entry.written {

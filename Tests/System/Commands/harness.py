@@ -119,6 +119,10 @@ class Running:
             pass  # It was closed: the test is over.
         lines.put(None)
 
+    def last(self):
+        """The last lines that were read, for a message."""
+        return {where: lines[-20:] for where, lines in self.seen.items()}
+
     def line(self, part="", where="out", within=PATIENCE):
         """The next line with a text; skips other lines."""
         lines = self.out if where == "out" else self.err
@@ -127,10 +131,10 @@ class Running:
             try:
                 line = lines.get(timeout=max(0.001, deadline - time.monotonic()))
             except queue.Empty:
-                raise Failed(f"no line with {part!r} came; before: {self.seen}")
+                raise Failed(f"no line with {part!r} came; before: {self.last()}")
             if line is None:
                 lines.put(None)
-                raise Failed(f"the output ended before {part!r}; before: {self.seen}, "
+                raise Failed(f"the output ended before {part!r}; before: {self.last()}, "
                              f"status {self.process.poll()}")
             self.seen[where].append(line)
             if part in line:

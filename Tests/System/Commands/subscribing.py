@@ -47,10 +47,13 @@ def both(b):
         equal(server.event("configured")["indicate"], False)
     # A characteristic that is given by its UUID gets what it has.
     server, at = b.serve({"services": [{"uuid": "180D", "characteristics": [
-        {"uuid": "2A37", "properties": ["notify"]}]}]}, "--json", name="one")
+        {"uuid": "2A37", "properties": ["notify"], "behaviour": {"notifyEveryMilliseconds": 10}}]}]},
+        "--json", name="one")
     running = b.start("subscribe", at, "2A37", "--notify", "--indicate")
     event = server.event("configured")
     equal((event["notify"], event["indicate"]), (True, False))
+    # The server tells before its response has arrived: an interruption of the write ends with 3.
+    running.line("0x0012")
     equal(running.stop().code, 0)
 
 

@@ -215,6 +215,27 @@ import Testing
     }
   }
 
+  /// A command that is interrupted as it subscribes stays until the peer is told.
+  @Test func leavingAfterACancellation() async throws {
+    try await withDeadline {
+      let bench = try await Bench()
+      let first = bench.set(.notification, 1)
+      await bench.expectWrite(1)
+      first.cancel()
+      #expect(await first.value.failure == .cancelled)
+      let left = await bench.shared.leave(1)
+      let isTold = Task {
+        await left.value
+        return await bench.shared.configuration(of: 3) == nil
+      }
+      bench.accept()
+      await bench.expectWrite(0)
+      bench.accept()
+      #expect(await isTold.value)
+      try await bench.expectNothing()
+    }
+  }
+
   @Test func repeated() async throws {
     try await withDeadline {
       let bench = try await Bench()
