@@ -80,17 +80,23 @@ extension CommandSession {
       alarm.cancel()
       questions[number] = nil
     }
-    report(number)
-    // Ends without one also if the client disconnects.
-    for await reply in replies { return try reply.get() }
-    throw .unlikelyError
+    // A client that disconnects ends the question at once, before the program is told of it.
+    let reply = await withTaskCancellationHandler { () -> Reply? in
+      report(number)
+      for await reply in replies { return reply }
+      return nil
+    } onCancel: {
+      continuation.finish()
+    }
+    guard let reply else { throw .unlikelyError }
+    return try reply.get()
   }
 
   /// - Throws: `UsageError` if this question does not wait for a reply.
   func reply(_ reply: Reply, to number: Int) throws(UsageError) {
     let question = questions.removeValue(forKey: number)
     defer { question?.finish() }
-    // A client that has left ends it at once, and ask(within:_:) forgets it a moment later.
+    // A client that has left has ended it, and ask(within:_:) forgets it a moment later.
     guard let question, case .enqueued = question.yield(reply) else {
       throw UsageError("question \(number) does not wait for a reply")
     }
