@@ -51,6 +51,7 @@
 @_exported import struct AttoRadio.ConnectionInformation
 @_exported import struct AttoRadio.Discovery
 @_exported import struct AttoRadio.JustWorksAgent
+@_exported import struct AttoRadio.LinkChange
 @_exported import protocol AttoRadio.PairingAgent
 @_exported import enum AttoRadio.PairingCapability
 @_exported import enum AttoRadio.PairingFailure
@@ -59,6 +60,7 @@
 @_exported import enum AttoRadio.RadioError
 @_exported import enum AttoRadio.ScanEvent
 @_exported import struct AttoRadio.ScanOptions
+@_exported import struct AttoRadio.ScanTiming
 @_exported import struct AttoRadio.SubrateRequest
 // It has members only.
 @_exported import AttoVirtualRadio

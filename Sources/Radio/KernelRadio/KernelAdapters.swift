@@ -146,8 +146,8 @@ extension KernelAdapters {
     package var unconfigured: [UInt16]
     /// The codes of commands that this process may use; nil if the kernel does not report them.
     package var commands: Set<UInt16>?
-    /// The default supervision timeout of adapters, in units of 10 ms, by index.
-    package var supervisionTimeouts: [UInt16: UInt16]
+    /// The default parameters of adapters, by index.
+    package var defaults: [UInt16: AdapterDefaults]
   }
 
   /// Lists adapters that are ready and adapters that are not, and the commands of this process.
@@ -160,12 +160,10 @@ extension KernelAdapters {
     let unconfigured = (try? await channel.command(.readUnconfiguredIndexList)).flatMap {
       ManagementChannel.numbers($0)
     }
-    var timeouts: [UInt16: UInt16] = [:]
-    for adapter in adapters {
-      timeouts[adapter.index] = await channel.supervisionTimeout(adapter.index)
-    }
+    var defaults: [UInt16: AdapterDefaults] = [:]
+    for adapter in adapters { defaults[adapter.index] = await channel.defaults(adapter.index) }
     return Survey(
       adapters: adapters, unconfigured: unconfigured ?? [], commands: try? await channel.commands(),
-      supervisionTimeouts: timeouts)
+      defaults: defaults)
   }
 }

@@ -46,6 +46,13 @@ extension KernelBackend {
     return command.send(to: information.index) == nil
   }
 
+  func watchLinks(_ changed: ((LinkChange) -> Void)?) throws(RadioError) {
+    guard let monitor else {
+      throw .system("see the parameters of links (CAP_NET_RAW is required)", errno: EPERM)
+    }
+    monitor.changed = changed
+  }
+
   nonisolated(nonsending) func prepareSubrating() async throws(RadioError) {
     let monitor = try answering()
     let features = try await monitor.command(.readLocalFeatures, "read the controller's features")

@@ -37,12 +37,15 @@ final class KernelBackend: RadioBackend {
   var information: AdapterInformation
   /// The other end of the management socket, in tests.
   private let socket: Int32?
+  /// The other end of the monitor, in tests.
+  private let monitorSocket: Int32?
   private(set) var channel: ManagementChannel?
   /// nil if this process may not open the monitor.
   private(set) var monitor: LinkMonitor?
   /// The codes of commands that this kernel supports and this process may use.
   private(set) var commands: Set<UInt16> = []
   private var discovery: KernelDiscovery?
+  private var scanTiming: KernelScanTiming?
   var advertisements: [UInt64: KernelAdvertisement] = [:]
   var listener: LinkAcceptor?
   var attemptCount = 0
@@ -52,10 +55,14 @@ final class KernelBackend: RadioBackend {
   var peers: Set<BluetoothAddress> = []
   let pairings: KernelPairings
 
-  /// - Parameter socket: carries management frames, in place of the kernel's socket.
-  init(_ information: AdapterInformation, socket: Int32? = nil, loop: Loop) {
+  /// - Parameters:
+  ///   - socket: carries management frames, in place of the kernel's socket.
+  ///   - monitorSocket: carries the monitor's datagrams then; nil: there is no monitor.
+  init(
+    _ information: AdapterInformation, socket: Int32? = nil, monitorSocket: Int32? = nil, loop: Loop
+  ) {
     self.information = information
-    self.socket = socket
+    (self.socket, self.monitorSocket) = (socket, monitorSocket)
     self.loop = loop
     agents = AgentCalls(on: loop)
     pairings = KernelPairings(agents)
@@ -78,8 +85,11 @@ final class KernelBackend: RadioBackend {
     }
     self.channel = channel
     let index = information.index
-    if socket == nil { monitor = LinkMonitor(index, on: loop) }
+    if socket == nil || monitorSocket != nil {
+      monitor = LinkMonitor(index, socket: monitorSocket, on: loop)
+    }
     let names = socket.map { MonitorName.Place.test("atto-test-\(getpid())-\($0)") } ?? .machine
+    scanTiming = KernelScanTiming(channel, index, host)
     discovery = KernelDiscovery(
       channel, index, host, KernelMonitor(channel, index, host, names: names))
     information = try await channel.information(index)
@@ -99,7 +109,8 @@ final class KernelBackend: RadioBackend {
     monitor = nil
   }
 
-  func scan(_ demand: ScanDemand, isActive: Bool) throws(RadioError) {
+  func scan(_ demand: ScanDemand, isActive: Bool, timing: ScanTiming?) throws(RadioError) {
+    scanTiming?.want(timing)
     discovery?.scan(demand, isActive: isActive)
   }
   nonisolated(nonsending) func scanEnded() async { await discovery?.ended() }

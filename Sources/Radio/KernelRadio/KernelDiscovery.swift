@@ -164,13 +164,9 @@ final class KernelDiscovery {
         state = .idle
         settle()
       }
-    case .failure(.management(_, .invalidIndex, let index?)):
-      // The adapter was there when the scan started. The event of its removal follows.
-      state = .idle
-      host.scanFailed(.unplugged("hci\(index)"))
     case .failure(let error):
       state = .idle
-      host.scanFailed(error)
+      host.scanRefused(error)
     }
     settle()
   }

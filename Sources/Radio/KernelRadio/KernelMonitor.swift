@@ -160,12 +160,7 @@ final class KernelMonitor {
   private func fail(_ error: RadioError) {
     isWanted = false
     state = .idle
-    if case .management(_, .invalidIndex, let index?) = error {
-      // The adapter was there when the scan started. The event of its removal follows.
-      host.scanFailed(.unplugged("hci\(index)"))
-    } else {
-      host.scanFailed(error)
-    }
+    host.scanRefused(error)
   }
 
   // MARK: Removing

@@ -33,14 +33,18 @@ final class LinkMonitor {
   private var socket: WatchedDescriptor?
   /// As of the last ``receive()``.
   var links = LinkTable()
+  /// Called when a link begins, and when its parameters change.
+  var changed: ((LinkChange) -> Void)?
   private let index: UInt16
   private let loop: Loop
   private var waiting: [Waiting] = []
   private var buffer = [UInt8](repeating: 0, count: 512)
 
   /// nil if this process may not open the monitor (CAP_NET_RAW), or that fails.
-  init?(_ index: UInt16, on loop: Loop) {
-    let socket = clinux_monitor_socket(index)
+  ///
+  /// - Parameter socket: carries the monitor's datagrams in place of the kernel's socket, in tests.
+  init?(_ index: UInt16, socket: Int32? = nil, on loop: Loop) {
+    let socket = socket ?? clinux_monitor_socket(index)
     guard socket >= 0 else { return nil }
     (self.index, self.loop) = (index, loop)
     guard
@@ -101,6 +105,7 @@ final class LinkMonitor {
       if let (opcode, status, values) = links.read(Array(buffer.prefix(length))) {
         end(opcode, .answered(status: status, values))
       }
+      if let change = links.change { changed?(change) }
     }
   }
 

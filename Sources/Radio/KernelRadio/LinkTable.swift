@@ -41,6 +41,8 @@ struct LinkTable {
   }
 
   private var entries: [UInt16: Entry] = [:]
+  /// The link that the last datagram has changed or begun.
+  private(set) var change: LinkChange?
   /// Refusals on links whose peers are not known.
   private var unknownPeers: [ChannelRefusal] = []
 
@@ -76,6 +78,7 @@ struct LinkTable {
   mutating func read(_ octets: [UInt8]) -> (
     opcode: UInt16, status: UInt8, values: ArraySlice<UInt8>
   )? {
+    change = nil
     guard octets.count >= Self.headerLength + 2 else { return nil }
     if octets[0] == 5 {
       readData(Array(octets.dropFirst(Self.headerLength)))
@@ -88,42 +91,53 @@ struct LinkTable {
     if case .commandEnded(let opcode, let status, let values) = event {
       return (opcode, status, values)
     }
-    if let event { read(event) }
+    if let handle = event.flatMap({ read($0) }), let entry = entries[handle] {
+      change = LinkChange(peer: entry.peer, parameters: entry.parameters)
+    }
     return nil
   }
 
-  private mutating func read(_ event: HCIEvent) {
+  /// Returns the handle of the link that an event is about; nil if it is about none.
+  private mutating func read(_ event: HCIEvent) -> UInt16? {
     switch event {
-    case .disconnectionComplete(let handle): entries[handle] = nil
+    case .disconnectionComplete(let handle):
+      entries[handle] = nil
+      return handle
     case .connectionComplete(let handle, let peer?, let parameters?):
-      guard entries.count < Self.limit else { return }
+      guard entries.count < Self.limit else { return nil }
       entries[handle] = Entry(
         peer: BluetoothAddress(peer),
         parameters: AgreedParameters(
           interval: parameters.interval, latency: parameters.latency,
           supervisionTimeout: parameters.supervisionTimeout,
           phy: LinkPHY(transmit: .oneMegabit, receive: .oneMegabit)))
+      return handle
     case .connectionUpdateComplete(let handle, let parameters):
       entries[handle]?.parameters.interval = parameters.interval
       entries[handle]?.parameters.latency = parameters.latency
       entries[handle]?.parameters.supervisionTimeout = parameters.supervisionTimeout
+      return handle
     case .dataLengthChange(let handle, let length):
       entries[handle]?.parameters.dataLength = AgreedParameters.DataLength(
         transmit: length.transmit, transmitTime: length.transmitTime, receive: length.receive,
         receiveTime: length.receiveTime)
+      return handle
     case .phyUpdateComplete(let handle, let transmit, let receive):
       guard let transmit = LinkPHY.Kind(rawValue: transmit),
         let receive = LinkPHY.Kind(rawValue: receive)
-      else { return }
+      else { return nil }
       entries[handle]?.parameters.phy = LinkPHY(transmit: transmit, receive: receive)
+      return handle
     case .subrateChange(let handle, let subrate):
       entries[handle]?.parameters.subrate = AgreedParameters.Subrate(
         factor: subrate.factor, continuation: subrate.continuation)
       entries[handle]?.parameters.latency = subrate.latency
       entries[handle]?.parameters.supervisionTimeout = subrate.supervisionTimeout
+      return handle
     case .frameSpaceUpdateComplete(let handle, let space):
       entries[handle]?.parameters.frameSpace = space
-    default: break
+      return handle
+    default: return nil
     }
   }
 

@@ -187,7 +187,9 @@ final class AirBackend: RadioBackend {
     scanner.stop()
   }
 
-  func scan(_ demand: ScanDemand, isActive: Bool) throws(RadioError) { try scanner.scan(demand) }
+  func scan(_ demand: ScanDemand, isActive: Bool, timing: ScanTiming?) throws(RadioError) {
+    try scanner.scan(demand)
+  }
   nonisolated(nonsending) func scanEnded() async {}
 
   // MARK: Advertising

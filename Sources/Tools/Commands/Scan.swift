@@ -1,5 +1,6 @@
 import Atto
 import AttoCommandLine
+import AttoLinkTiming
 import AttoPeers
 import AttoSensors
 
@@ -22,17 +23,29 @@ package enum ScanCommand: Command {
   private static let passive = Option.flag(
     "passive", "Do not request scan responses: le: requires Linux 5.10.")
 
+  private static let window = time(
+    "scan-window", "Listen for this time of each --scan-interval: le: requires Linux 5.9.")
+  private static let interval = time(
+    "scan-interval", "Begin to listen once in this time, with --scan-window.")
+
+  private static func time(_ name: String, _ summary: String) -> Option<Duration?> {
+    .value(name, "TIME", summary, expected: "a time from 2.5ms to 10.24s") { text in
+      LinkParameters.nanoseconds(text).map { .nanoseconds($0) }
+    }
+  }
+
   package static let description = CommandDescription(
     "scan", "Scan for advertising devices.", synopsis: ["[air: | le:[@hciN]] [OPTIONS]"],
     arguments: [.radio], details: Radios.details,
     options: [
-      time, count, service, name, address, rssi, duplicates, passive, decode, SensorOptions.keys,
-      SensorOptions.keyFile, AdvertisingKeyOptions.several, CommonOptions.json,
+      time, count, service, name, address, rssi, duplicates, passive, window, interval, decode,
+      SensorOptions.keys, SensorOptions.keyFile, AdvertisingKeyOptions.several, CommonOptions.json,
     ],
     timeLimit: .open(unless: [time, count]), runsInSession: true,
     examples: [
       "atto scan air: --for 1", "atto scan le:@hci0 --service 180D --count 1 --json",
       "atto scan --decode --for 30",
+      "atto scan le: --passive --scan-window 60ms --scan-interval 60ms",
     ])
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
@@ -50,6 +63,7 @@ package enum ScanCommand: Command {
     options.minimumRSSI = arguments[rssi].map { Int8($0) }
     options.reportsDuplicates = arguments[duplicates]
     options.isActive = !arguments[passive]
+    options.timing = try timing(arguments, at: endpoint)
     let limit = arguments[count]
     let results = Results(arguments)
     if !arguments[decode] { try arguments.forbid(SensorOptions.all, "requires --decode") }
@@ -73,6 +87,25 @@ package enum ScanCommand: Command {
     if let limit, found < limit {
       throw CheckFailure(message: "found \(found) of \(limit) devices")
     }
+  }
+
+  private static func timing(
+    _ arguments: Arguments, at endpoint: Endpoint
+  ) throws(UsageError) -> ScanTiming? {
+    let (window, interval) = (arguments[window], arguments[interval])
+    guard window != nil || interval != nil else { return nil }
+    guard let window, let interval else {
+      throw UsageError("--scan-window and --scan-interval require each other")
+    }
+    if endpoint.isAir {
+      throw UsageError("--scan-window requires an le: adapter: a simulated radio hears everything")
+    }
+    guard let timing = ScanTiming(interval: interval, window: window) else {
+      throw UsageError(
+        "--scan-window and --scan-interval must be from 2.5ms to 10.24s, the window at most the interval"
+      )
+    }
+    return timing
   }
 
   private static func show(

@@ -115,9 +115,11 @@ extension Diagnosis {
     add(
       "bondable", .ok,
       isBondable ? "bonding is on" : "bonding is off; atto serve and atto pair switch it on")
-    if let timeout = evidence.supervisionTimeouts[adapter.index] {
+    let defaults = evidence.defaults[adapter.index]
+    if let timeout = defaults?.supervisionTimeout {
       checks.append(supervision(of: label, timeout))
     }
+    if let timing = defaults?.passiveScans { checks.append(scans(of: label, timing)) }
     return checks
   }
 
@@ -136,6 +138,16 @@ extension Diagnosis {
       "supervision", adapter: label, .ok, text + ": too short for some weak links",
       remedy: "if links are lost, 2 s: echo 200 | sudo tee "
         + "/sys/kernel/debug/bluetooth/\(label)/supervision_timeout")
+  }
+
+  /// Passive scans listen for half of the time by default, and an advertisement in the other half is lost.
+  private static func scans(of label: String, _ timing: ScanTiming) -> Check {
+    let text = "a passive scan listens for \(timing)"
+    guard timing.share < 1 else { return Check("scans", adapter: label, .ok, text) }
+    return Check(
+      "scans", adapter: label, .ok, text,
+      remedy: "to hear more: atto scan --passive --scan-window 60ms --scan-interval 60ms; the keys"
+        + " scanWindowMilliseconds and scanIntervalMilliseconds of a gateway")
   }
 
   /// A check of rfkill entries; nil if they block nothing.

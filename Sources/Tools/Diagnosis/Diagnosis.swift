@@ -49,7 +49,7 @@ public struct Diagnosis: Hashable, Sendable {
   /// power of an adapter if there is none, is left out.
   public static let names = [
     "kernel", "container", "bluetooth", "features", "adapter", "rfkill", "power", "le", "address",
-    "bondable", "supervision",
+    "bondable", "supervision", "scans",
     "capability", "bluetoothd", "programs", "receive-buffer", "air", "sqlite",
   ]
 

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from harness import PATIENCE, Skipped, contains, equal, expect, test
+from harness import FIXTURES, PATIENCE, Skipped, contains, equal, expect, test
 
 ADDRESS = "C0:11:22:33:44:55"
 
@@ -133,6 +133,19 @@ def decrypted(b):
 def timeout(b):
     ended = b.run("scan", "air:", "--for", "0.1")
     equal((ended.code, ended.out, ended.err), (0, "", ""))
+
+
+@test("air: when a scan listens is a matter of the kernel's radios, and has two ends")
+def scan_timing(b):
+    for words, part in ((["--scan-window", "60ms"], "require each other"),
+                        (["--scan-interval", "60ms"], "require each other"),
+                        (["--scan-window", "60ms", "--scan-interval", "60ms"], "requires an le: adapter"),
+                        (["--scan-window", "x", "--scan-interval", "60ms"], "a time from 2.5ms to 10.24s")):
+        b.refuses(2, [part], "scan", "air:", *words)
+    for words in (["60ms", "59ms"], ["2ms", "60ms"], ["60ms", "10.3s"]):
+        b.refuses(2, ["at most the interval"], "scan", "le:@hci9", "--scan-window", words[0], "--scan-interval", words[1])
+    b.refuses(2, ["--link-info requires an le: adapter"], "serve", FIXTURES / "heart-rate.json", "--listen", "air:X",
+              "--link-info")
 
 
 @test("air: a name that does not fit is shortened, with a warning")

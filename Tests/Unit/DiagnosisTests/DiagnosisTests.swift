@@ -157,24 +157,42 @@ private func line(
   }
 
   @Test func shortSupervisionTimeouts() {
-    let usual = line("supervision") { $0.supervisionTimeouts = [0: 42] }
+    let usual = line("supervision") { $0.defaults = [0: AdapterDefaults(supervisionTimeout: 42)] }
     #expect(usual.mark == .ok)
     #expect(usual.text.contains("hci0 a new link ends after 420 ms without a packet"))
     #expect(usual.text.contains("tee /sys/kernel/debug/bluetooth/hci0/supervision_timeout"))
-    let long = line("supervision") { $0.supervisionTimeouts = [0: 72] }
+    let long = line("supervision") { $0.defaults = [0: AdapterDefaults(supervisionTimeout: 72)] }
     #expect(
       long.text == "hci0 a new link ends after 720 ms without a packet (supervision timeout). ")
-    #expect(line("supervision") { $0.supervisionTimeouts = [1: 42] }.mark == nil)
+    let other = line("supervision") { $0.defaults = [1: AdapterDefaults(supervisionTimeout: 42)] }
+    #expect(other.mark == nil)
   }
 
   @Test func theKernelsDefaultParameters() {
     // A scan interval, the timeout, and a parameter of this kernel only.
     let answer: [UInt8] = [0x13, 0, 2, 0x60, 0, 0x1A, 0, 2, 0x2A, 0, 0xFF, 0, 1, 9]
-    #expect(ManagementChannel.supervisionTimeout(answer) == 42)
-    #expect(ManagementChannel.supervisionTimeout([0x1A, 0, 2, 0x2A]) == nil)
-    #expect(ManagementChannel.supervisionTimeout([0x1A, 0, 1, 0x2A]) == nil)
-    #expect(ManagementChannel.supervisionTimeout([0x13, 0]) == nil)
-    #expect(ManagementChannel.supervisionTimeout([]) == nil)
+    #expect(AdapterDefaults(answer) == AdapterDefaults(supervisionTimeout: 42))
+    for malformed: [UInt8] in [[0x1A, 0, 2, 0x2A], [0x1A, 0, 1, 0x2A], [0x13, 0], []] {
+      #expect(AdapterDefaults(malformed) == AdapterDefaults())
+    }
+    let timings = AdapterDefaults(
+      activeScans: ScanTiming(interval: 0x12, window: 0x12),
+      passiveScans: ScanTiming(interval: 0x60, window: 0x30))
+    #expect(
+      timings.scanOctets == [
+        0x11, 0, 2, 0x12, 0, 0x12, 0, 2, 0x12, 0, 0x13, 0, 2, 0x60, 0, 0x14, 0, 2, 0x30, 0,
+      ])
+    #expect(AdapterDefaults(timings.scanOctets) == timings)
+  }
+
+  @Test func partsOfTheTimeInWhichPassiveScansListen() {
+    func scans(_ interval: UInt16, _ window: UInt16) -> String {
+      let timing = ScanTiming(interval: interval, window: window)
+      return line("scans") { $0.defaults = [0: AdapterDefaults(passiveScans: timing)] }.text
+    }
+    #expect(scans(0x60, 0x30).contains("listens for 30 of each 60 ms"))
+    #expect(scans(0x60, 0x30).contains("--scan-window"))
+    #expect(scans(0x12, 0x12) == "hci0 a passive scan listens for 11.25 of each 11.25 ms. ")
   }
 
   @Test func noAdapter() {

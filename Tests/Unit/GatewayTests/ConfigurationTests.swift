@@ -49,6 +49,23 @@ import Testing
     }
   }
 
+  @Test func timesOfScans() throws {
+    func timing(_ keys: String) throws -> ScanTiming? {
+      try Self.read(#"{ "name": "hall", "advertisements": {\#(keys)} }"#).advertisements.timing
+    }
+    #expect(try timing("") == nil)
+    let whole = try timing(#""scanWindowMilliseconds": 60, "scanIntervalMilliseconds": 60"#)
+    #expect(whole == ScanTiming(interval: 0x60, window: 0x60))
+    for wrong in [
+      #""scanWindowMilliseconds": 60"#, #""scanIntervalMilliseconds": 60"#,
+      #""scanWindowMilliseconds": 61, "scanIntervalMilliseconds": 60"#,
+      #""scanWindowMilliseconds": 2, "scanIntervalMilliseconds": 60"#,
+      #""scanWindowMilliseconds": 60, "scanIntervalMilliseconds": 10241"#,
+    ] {
+      #expect(throws: ConfigurationError.self) { _ = try timing(wrong) }
+    }
+  }
+
   @Test func sensors() throws {
     let mqtt = #""name": "hall", "mqtt": {"url": "mqtt://[::1]"}"#
     let address = #""address": "A4:C1:38:11:22:33""#

@@ -165,7 +165,8 @@ extension Configuration.Limits {
 
 extension Configuration.Advertisements {
   static let keys = [
-    "forward", "repeatSeconds", "active", "services", "companies", "minimumRSSI",
+    "forward", "repeatSeconds", "active", "scanWindowMilliseconds", "scanIntervalMilliseconds",
+    "services", "companies", "minimumRSSI",
   ]
 
   fileprivate init(_ field: ProfileField) throws(ProfileError) {
@@ -174,11 +175,32 @@ extension Configuration.Advertisements {
     forward = try object["forward"]?.bool ?? forward
     if let field = object["repeatSeconds"] { repeatTime = try field.seconds(0...3600) }
     active = try object["active"]?.bool ?? active
+    timing = try Self.timing(object)
     for field in try object["services"]?.list ?? [] { services.append(try field.uuid) }
     for field in try object["companies"]?.list ?? [] { companies.append(try field.company) }
     if let rssi = try object["minimumRSSI"]?.integer(-127...20, unit: " of dBm") {
       minimumRSSI = Int8(rssi)
     }
+  }
+
+  private static func timing(_ object: ProfileObject) throws(ProfileError) -> ScanTiming? {
+    func time(_ key: String) throws(ProfileError) -> Duration? {
+      try object[key].map { field throws(ProfileError) in
+        .milliseconds(try field.integer(3...10_240, unit: " of milliseconds"))
+      }
+    }
+    let window = try time("scanWindowMilliseconds")
+    let interval = try time("scanIntervalMilliseconds")
+    guard window != nil || interval != nil else { return nil }
+    guard let window, let interval, let timing = ScanTiming(interval: interval, window: window)
+    else {
+      throw ProfileError(
+        object.path / (window == nil ? "scanIntervalMilliseconds" : "scanWindowMilliseconds"),
+        expected:
+          "both scanWindowMilliseconds and scanIntervalMilliseconds, the window at most the interval",
+        found: window == nil || interval == nil ? "one of them" : "a longer window")
+    }
+    return timing
   }
 }
 

@@ -78,6 +78,8 @@ package struct Configuration: Equatable, Sendable {
     package var repeatTime: Duration = .seconds(10)
     /// Whether scan responses are asked for; nil: ``Configuration/scansActively`` decides.
     package var active: Bool?
+    /// When the adapters of the kernel listen; nil: as the kernel has it.
+    package var timing: ScanTiming?
     /// Forwards only devices that advertise one of these services; empty: all.
     package var services: [BluetoothUUID] = []
     /// Forwards only devices with data of one of these companies; empty: all.

@@ -8,6 +8,7 @@ extension Hub {
     let old = configuration
     configuration = new
     if new.scansActively != old.scansActively { setScanning(active: new.scansActively) }
+    if new.advertisements.timing != old.advertisements.timing { restartScans() }
     for name in old.adapters where !new.adapters.contains(name) {
       let radio = radios.removeValue(forKey: name)
       radio?.task?.cancel()

@@ -81,7 +81,7 @@ extension Hub {
     return best.sorted { $0.key.value < $1.key.value }.map(\.value)
   }
 
-  private func restartScans() {
+  func restartScans() {
     for radio in radios.values { radio.scan?.cancel() }
   }
 
@@ -99,6 +99,7 @@ extension Hub {
       var options = ScanOptions()
       options.isActive = scansActively || radio.cannotScanPassively
       options.reportsDuplicates = !listeners.isEmpty
+      options.timing = radio.cannotTimeScans ? nil : configuration.advertisements.timing
       let events = adapter.scan(options)
       radio.phase = .running
       // A new scan reports everything that is there, and nothing that went before it began.
@@ -119,10 +120,15 @@ extension Hub {
         scan.cancel()
       }
       radio.scan = nil
-      if let failure {
-        guard !options.isActive, failure.concernsPassiveScans else { throw failure }
+      switch failure {
+      case nil: break
+      case .management(.setDefaultConfiguration, let status, _)? where status != .permissionDenied:
+        log(.notice, "adapter \(name): \(failure!): it listens as the kernel has it")
+        radio.cannotTimeScans = true
+      case let failure? where !options.isActive && failure.concernsPassiveScans:
         log(.notice, "adapter \(name): \(failure): it scans actively")
         radio.cannotScanPassively = true
+      case let failure?: throw failure
       }
     }
   }

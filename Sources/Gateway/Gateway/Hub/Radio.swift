@@ -12,6 +12,8 @@ final class Radio {
   var task: Task<Void, Never>?
   /// Whether the adapter has failed to scan passively.
   var cannotScanPassively = false
+  /// Whether the kernel has refused to set when the adapter listens.
+  var cannotTimeScans = false
   /// Consumes the present scan.
   var scan: Task<RadioError?, Never>?
   /// The devices that are on the air.

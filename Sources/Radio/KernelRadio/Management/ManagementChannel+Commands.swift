@@ -52,22 +52,9 @@ extension ManagementChannel {
     return Set((0..<min(Int(count), reader.rest.count / 2)).map { _ in reader.integer() })
   }
 
-  /// The default supervision timeout of an adapter's links, in units of 10 ms; nil if the kernel does not tell.
-  nonisolated(nonsending) func supervisionTimeout(_ index: UInt16) async -> UInt16? {
-    (try? await command(.readDefaultConfiguration, index)).flatMap { Self.supervisionTimeout($0) }
-  }
-
-  /// Reads the default parameters, each a type, a length and a value.
-  static func supervisionTimeout(_ parameters: [UInt8]) -> UInt16? {
-    var reader = ManagementReader(parameters)
-    while !reader.rest.isEmpty {
-      let kind: UInt16 = reader.integer()
-      let length: UInt8 = reader.integer()
-      let value = reader.octets(Int(length))
-      guard !reader.isShort else { return nil }
-      if kind == 0x001A, value.count == 2 { return UInt16(octets: value) }
-    }
-    return nil
+  /// The default parameters of an adapter; nil if the kernel does not tell.
+  nonisolated(nonsending) func defaults(_ index: UInt16) async -> AdapterDefaults? {
+    (try? await command(.readDefaultConfiguration, index)).map { AdapterDefaults($0) }
   }
 
   /// A count and so many numbers of 16 bits; nil if there are fewer.

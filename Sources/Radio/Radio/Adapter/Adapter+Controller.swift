@@ -59,6 +59,23 @@ extension Adapter {
     return backend.controller?.updateConnection(with: peer, parameters) ?? false
   }
 
+  /// The parameters of all links of the adapter that are made from now on, whoever has made them: when they begin and
+  /// each time they change. For one consumer; ends when the adapter is closed. Beyond ``linkChangeLimit`` the oldest
+  /// are dropped.
+  ///
+  /// - Throws: `system` without CAP_NET_RAW, `closed`, `unplugged`, `unsupported` for a radio of the virtual air.
+  public func linkChanges() throws(RadioError) -> AsyncStream<LinkChange> {
+    let controller = try controller("the parameters of links")
+    let (stream, continuation) = AsyncStream<LinkChange>.makeStream(
+      bufferingPolicy: .bufferingNewest(Self.linkChangeLimit))
+    try controller.watchLinks { continuation.yield($0) }
+    continuation.onTermination = { [weak self] _ in
+      self?.later { try? $0.backend.controller?.watchLinks(nil) }
+    }
+    linkWatcher = continuation
+    return stream
+  }
+
   /// Lets the links that are made from now on be subrated, if the peer's host supports it too, until the power of the
   /// adapter is switched. Requires CAP_NET_RAW. Vol 6, Part B, 4.5.1.
   ///

@@ -8,7 +8,8 @@ extension Adapter {
   /// timeout is over, or the adapter is closed.
   ///
   /// Scans of an adapter share what it hears: scan responses are asked for if one of them is active. A
-  /// passive scan of the kernel requires Linux 5.10 and ends with `management` otherwise.
+  /// passive scan of the kernel requires Linux 5.10 and ends with `management` otherwise, as does one with a
+  /// ``ScanOptions/timing`` before Linux 5.9.
   public nonisolated func scan(_ options: ScanOptions = ScanOptions()) -> ScanEvents {
     let id = scanIDs.add(1, ordering: .relaxed).newValue
     let (events, sink) = ScanEvents.make { self.later { $0.endScan(id) } }
@@ -35,7 +36,8 @@ extension Adapter {
     let reportsDuplicates = scans.values.contains(where: \.options.reportsDuplicates)
     try backend.scan(
       scans.isEmpty ? .nothing : reportsDuplicates ? .duplicates : .changes,
-      isActive: scans.values.contains(where: \.options.isActive))
+      isActive: scans.values.contains(where: \.options.isActive),
+      timing: scans.values.compactMap(\.options.timing).max { $0.share < $1.share })
   }
 
   private func endScan(_ id: UInt64) {
@@ -53,7 +55,7 @@ extension Adapter {
     scans = [:]
     for scan in ended.values { scan.end(throwing: error) }
     // To receive nothing does not fail.
-    try? backend.scan(.nothing, isActive: false)
+    try? backend.scan(.nothing, isActive: false, timing: nil)
   }
 
   func saw(_ device: Discovery) {

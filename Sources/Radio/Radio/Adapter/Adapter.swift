@@ -31,6 +31,9 @@ public actor Adapter {
   /// Connections that wait in ``Advertisement/links``. Further centrals wait until there is room.
   public static let queueLimit = 16
 
+  /// Changes that wait in ``linkChanges()``.
+  public static let linkChangeLimit = 256
+
   /// The loop on which everything runs, and to which links belong.
   public nonisolated let loop: Loop
   /// The address that peers see; all zeros for a kernel adapter without a public address.
@@ -61,6 +64,7 @@ public actor Adapter {
   private var operations: [UInt64: (RadioError) -> Void] = [:]
   private var stateWatchers: [UInt64: AsyncStream<AdapterState>.Continuation] = [:]
   private var lastState: AdapterState?
+  var linkWatcher: AsyncStream<LinkChange>.Continuation?
 
   /// An adapter on a backend that nothing else refers to.
   // Kept out of other modules: the optimizer of Swift 6.3 fails there ("circular reference") on an
@@ -156,6 +160,8 @@ public actor Adapter {
       watcher.finish()
     }
     stateWatchers = [:]
+    linkWatcher?.finish()
+    linkWatcher = nil
   }
 
   func powerChanged() {

@@ -28,8 +28,10 @@ package protocol RadioBackend: AnyObject {
 
   /// The devices that the present scan has received.
   var devices: [Discovery] { get }
-  /// - Parameter isActive: whether scan responses are to be asked for. Otherwise they may be reported.
-  func scan(_ demand: ScanDemand, isActive: Bool) throws(RadioError)
+  /// - Parameters:
+  ///   - isActive: whether scan responses are to be asked for. Otherwise they may be reported.
+  ///   - timing: when the radio is to listen; nil: as without this process.
+  func scan(_ demand: ScanDemand, isActive: Bool, timing: ScanTiming?) throws(RadioError)
   /// Returns when a scan has ended for which there is no demand any more.
   nonisolated(nonsending) func scanEnded() async
 
@@ -94,6 +96,8 @@ package protocol RadioController: AnyObject {
   func updateConnection(
     with peer: BluetoothAddress, _ parameters: PreferredConnectionParameters
   ) -> Bool
+  /// - Parameter changed: called on the loop when the parameters of a link change, and when it begins; nil: ends that.
+  func watchLinks(_ changed: ((LinkChange) -> Void)?) throws(RadioError)
   nonisolated(nonsending) func prepareSubrating() async throws(RadioError)
   nonisolated(nonsending) func requestSubrate(
     with peer: BluetoothAddress, _ request: SubrateRequest

@@ -90,6 +90,19 @@ public struct AgreedParameters: Hashable, Sendable {
   public var supervisionTime: Duration { .milliseconds(Int(supervisionTimeout) * 10) }
 }
 
+/// The parameters of a link as they became.
+public struct LinkChange: Hashable, Sendable {
+  /// The other end.
+  public var peer: BluetoothAddress
+  /// What is in use from now on.
+  public var parameters: AgreedParameters
+
+  /// A change to these parameters.
+  package init(peer: BluetoothAddress, parameters: AgreedParameters) {
+    (self.peer, self.parameters) = (peer, parameters)
+  }
+}
+
 /// Of how many connection events one is to be used. Vol 6, Part B, 4.5.1.
 public struct SubrateRequest: Hashable, Sendable {
   /// Of so many events one is used while nothing is sent: 1 to 500. The controllers choose one of the range.

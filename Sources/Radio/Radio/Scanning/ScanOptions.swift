@@ -18,6 +18,11 @@ public struct ScanOptions: Hashable, Sendable {
   /// 4.4.3.2. A controller that compares advertisements itself reports to a passive scan only devices with
   /// common flags, and sensors of the known formats.
   public var isActive = true
+  /// When the radio of an adapter of the kernel listens; nil: as the kernel has it. Scans of an adapter share
+  /// the one that listens for the largest share. It holds for what the kernel begins from then on: a scan that
+  /// is under way is not changed. The adapter has its own timing back when no scan asks for another; if the
+  /// process is killed, when it is plugged in again. A radio of the virtual air hears everything.
+  public var timing: ScanTiming?
   /// The scan ends after this time; nil: when it is cancelled or released.
   public var timeout: Duration?
 

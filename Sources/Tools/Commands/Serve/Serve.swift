@@ -37,6 +37,9 @@ package enum ServeCommand: Command {
     "reply-timeout", default: 10,
     "How long the program of a session may take to reply to a question about a value.")
 
+  private static let linkInfo = Option.flag(
+    "link-info", "Print the parameters of the adapter's links when they begin and change, on le:.")
+
   package static let description = CommandDescription(
     "serve", "Run a GATT server from a profile.",
     synopsis: ["PROFILE.json [--listen ENDPOINT] [OPTIONS]"],
@@ -76,7 +79,8 @@ package enum ServeCommand: Command {
     options: [
       listen, ListeningGroup.option, once, control, mtu, timeout, idleLimit, backlog,
       disconnectSlow, replyTimeout,
-      CommonOptions.security, CommonOptions.phy, CommonOptions.bearers, CommonOptions.sendBuffer,
+      CommonOptions.security, CommonOptions.phy, linkInfo, CommonOptions.bearers,
+      CommonOptions.sendBuffer,
       CommonOptions.json, CommonOptions.capture, CommonOptions.trace,
     ], groups: [PairingOptions.group, StoreOptions.group],
     timeLimit: .open(unless: [once]), delivery: .log, runsInSession: true,
@@ -142,6 +146,15 @@ package enum ServeCommand: Command {
     if endpoint.isAdvertised {
       profile.advertisingParameters.noteShortenedName(description.name)
     }
+    // Opened first: the kernel tells of links that are made from then on.
+    let radio = try await watched(arguments, at: endpoint, on: loop)
+    let showing = Task(executorPreference: loop.tasks) {
+      if let radio { for await change in radio.changes { report.changed(change) } }
+    }
+    defer {
+      showing.cancel()
+      withExtendedLifetime(radio) {}
+    }
     let listener = try await served.listen(
       on: endpoint, options: options, unixGroup: group,
       agent: endpoint.isAir && !pairing.isStated ? nil : agent,
@@ -171,6 +184,24 @@ package enum ServeCommand: Command {
     // Ends with the first client for --once, else when the task is cancelled.
     for try await _ in firstClient.stream {}
     served.server.disconnect()
+  }
+
+  /// An adapter whose links are shown, with `--link-info` and for what has come of `--phy`.
+  private static func watched(
+    _ arguments: Arguments, at endpoint: Endpoint, on loop: Loop
+  ) async throws -> (Adapter, changes: AsyncStream<LinkChange>)? {
+    guard arguments[linkInfo] || arguments[CommonOptions.phy] != nil else { return nil }
+    guard case .leAny(let source) = endpoint else {
+      throw UsageError("--link-info requires an le: adapter, not \"\(endpoint)\"")
+    }
+    let adapter = try await Adapter.kernel(source, loop: loop)
+    do throws(RadioError) {
+      return (adapter, try await adapter.linkChanges())
+    } catch {
+      guard !arguments[linkInfo] else { throw error }
+      Terminal.note("atto serve: the PHY in use is unknown: \(error)")
+      return nil
+    }
   }
 
   /// What is kept for a slow client.

@@ -37,6 +37,13 @@ struct ServeReport: Sendable {
     Terminal.note(hintsFor: error)
   }
 
+  func changed(_ change: LinkChange) {
+    let facts = LinkFacts(change)
+    results.print(
+      "link of \(change.peer): \(facts.text ?? "")",
+      json: facts.json.adding(["event": "link", "peer": change.peer.description]))
+  }
+
   func pairing(_ report: PairingReport) { results.print(report.text, json: report.json) }
 
   /// - Parameter value: the value of an attribute in the server's database.

@@ -69,7 +69,7 @@ extension MachineEvidence {
       adapters = answer.adapters
       unconfigured = answer.unconfigured
       commands = answer.commands
-      supervisionTimeouts = answer.supervisionTimeouts
+      defaults = answer.defaults
       mayManage = answer.commands.map { $0.contains(ManagementOpcode.setPowered.code) }
     } catch {
       managementError = error

@@ -84,8 +84,8 @@ struct MachineEvidence {
   var unconfigured: [UInt16] = []
   /// The codes of the commands that this process may use; nil if they are not known.
   var commands: Set<UInt16>?
-  /// The default supervision timeout of adapters, in units of 10 ms, by index.
-  var supervisionTimeouts: [UInt16: UInt16] = [:]
+  /// The default parameters of adapters, by index.
+  var defaults: [UInt16: AdapterDefaults] = [:]
   /// Whether this process may change settings; nil if it is not known.
   var mayManage: Bool?
   var managementError: RadioError?

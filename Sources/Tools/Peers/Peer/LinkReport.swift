@@ -68,6 +68,11 @@ package struct LinkFacts: Sendable {
     (simulated, isOfKernel) = (nil, true)
   }
 
+  package init(_ change: LinkChange) {
+    (parameters, phy) = (change.parameters, change.parameters.phy)
+    (simulated, isOfKernel) = (nil, true)
+  }
+
   init(simulated: AirTiming?) { (self.simulated, isOfKernel) = (simulated, false) }
 
   /// nil for a link of the virtual air that is not timed.

@@ -16,13 +16,17 @@ def hci(adapter: int, opcode: int, parameters: bytes) -> None:
     raw.close()
 
 
-with Server("heart-rate"):
+with Server("heart-rate", "--link-info") as server:
     told = atto("read", endpoint(), "0x0003", "--link-info").errors.strip()
     print(told)
     check("interval 50 ms, latency 0, supervision timeout 420 ms, data length 27/27" in told, told)
     check("RSSI" in told, told)
     # Of the controllers' events. BT_PHY is 0 on Linux 6.12 and all that are allowed on 7.3.
     check("PHY 1M," in told, told)
+    # The server tells of the same link.
+    told = server.event("link")
+    print(told)
+    check((told["peer"], told["phy"], told["intervalMicroseconds"]) == (ADDRESSES[0], "1M", 50_000), told)
     # The link is still there, and older than the one who asks.
     told = atto("read", endpoint(), "0x0003", "--link-info").errors.strip()
     print(told)
@@ -40,6 +44,9 @@ with Server("heart-rate"):
     print(subscriber.errors.strip())
     check("interval 15 ms, latency 3, supervision timeout 2000 ms" in subscriber.errors,
           subscriber.errors)
+    while server.event("link")["intervalMicroseconds"] != 15_000:
+        pass
+    check(server.seen[-1]["latency"] == 3, server.seen[-1])
     reset()
 
     # The interval that the client asks for. A peripheral that accepts only others asks for them as soon

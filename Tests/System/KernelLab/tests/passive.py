@@ -84,7 +84,33 @@ with on_air({1: split}):
     check(first.wait() == 0, first.errors)
     check(monitors() == [], monitors())
 
-# 5. A gateway whose devices have addresses scans passively, and connects; with names it scans actively.
+    # 5. When the radio listens: as the kernel has it, as it was asked, and then as before. The timing is the adapter's.
+    def listening(path: str) -> set[str]:
+        """The intervals and windows that hci0 was told since the monitor was saved last."""
+        trace.save(path)
+        found, wanted = [], 0
+        for line in run(["btmon", "-r", path]).output.splitlines():
+            if re.match(r"[<>@=] ", line):
+                # Two values: those of the coded PHY follow, three times as long.
+                wanted = 2 if re.search(r"\(0x08\|0x00(41|0b)\).*\[hci0\]", line) else 0
+            elif wanted and (value := re.match(r"\s+(Interval|Window): ([0-9.]+) msec", line)):
+                found.append(f"{value[1]} {float(value[2]):g}")
+                wanted -= 1
+        return set(found)
+
+    once = ["scan", "le:@hci0", "--count", 1, "--for", PATIENCE, "--address", ADDRESSES[1]]
+    asked = ["--scan-window", "45ms", "--scan-interval", "90ms"]
+    trace.save("between.btsnoop")
+    for kind, usual in ((["--passive"], {"Interval 60", "Window 30"}), ([], {"Interval 11.25", "Window 11.25"})):
+        for options, wanted in (([], usual), (asked, {"Interval 90", "Window 45"}), ([], usual)):
+            check(atto(*once, *kind, *options).status == 0, kind, options)
+            told = listening("timing.btsnoop")
+            print(f"a scan with {kind + options}: {sorted(told)}")
+            check(told == wanted, told, wanted)
+    told = [line for line in atto("doctor", status=None).output.splitlines() if "passive scan" in line]
+    check(len(told) >= 1 and "30 of each 60 ms" in told[0], told)
+
+# 6. A gateway whose devices have addresses scans passively, and connects; with names it scans actively.
 trace.save("before.btsnoop")
 with Server("edges"):
     match = {"address": ADDRESSES[1]}

@@ -33,6 +33,9 @@ with Server("bench", listen="le:@hci1"):
     check("PHY: 1M asked for, 1M in use" in told, told)
     reset()
 
-# A server asks too, and serves.
-with Server("bench", "--phy", "2M", listen="le:@hci1"):
+# A server asks too, serves, and tells what has come of it.
+with Server("bench", "--phy", "2M", listen="le:@hci1") as server:
     print(atto("read", endpoint(), "0x0003").output)
+    told = server.event("link")
+    print(told)
+    check(told["phy"] == "1M" and told["peer"] == ADDRESSES[0], told)

@@ -43,15 +43,18 @@ actor FakeKernel {
   }
 
   /// An adapter on this kernel, which supports extended advertising.
+  ///
+  /// - Parameter monitor: carries the datagrams of its monitor; nil: there is none.
   static func adapter(
-    loop: Loop = .shared, settings: AdapterSettings = [.powered, .le, .bondable]
+    loop: Loop = .shared, settings: AdapterSettings = [.powered, .le, .bondable],
+    monitor: Int32? = nil
   ) async throws -> (Adapter, FakeKernel) {
     let ends = try pair()
     let kernel = FakeKernel(ends.1, names: "atto-test-\(getpid())-\(ends.0)", loop: loop)
     try await kernel.begin(settings)
     let information = try #require(AdapterInformation(index: 0, Self.information(settings)))
     let adapter = Adapter(
-      KernelBackend(information, socket: ends.0, loop: loop), loop: loop)
+      KernelBackend(information, socket: ends.0, monitorSocket: monitor, loop: loop), loop: loop)
     try await adapter.open()
     return (adapter, kernel)
   }

@@ -1,4 +1,6 @@
 import AttoLinks
+import CAttoLinux
+import Glibc
 import TestSupport
 import Testing
 
@@ -37,14 +39,47 @@ import Testing
       dataLength: .init(transmit: 251, transmitTime: 2120, receive: 27, receiveTime: 328))
     #expect(table[Self.peer] == wanted)
     #expect(wanted.phy?.description == "2M out, 1M in")
+    #expect(table.change == LinkChange(peer: Self.peer, parameters: wanted))
     // Failures and the end of another link change nothing.
     table.read(Self.event(0x3E, [0x03, 1, 0x40, 0, 9, 0, 0, 0, 0xC8, 0]))
     table.read(Self.event(0x3E, [0x0C, 0, 0x40, 0, 9, 9]))
     table.read(Self.event(0x05, [0, 0x41, 0, 0x13]))
     table.read(Self.event(0x05, [1, 0x40, 0, 0x13]))
-    #expect(table[Self.peer] == wanted)
+    #expect(table[Self.peer] == wanted && table.change == nil)
     table.read(Self.event(0x05, [0, 0x40, 0, 0x13]))
     #expect(table[Self.peer] == nil)
+  }
+
+  /// Of many changes that nobody takes the newest wait; the stream ends with the adapter.
+  @Test func changesOfLinks() async throws {
+    let ends = try FakeKernel.pair()
+    defer { close(ends.1) }
+    let (adapter, kernel) = try await FakeKernel.adapter(monitor: ends.0)
+    // A controller that cannot read the strength of the signal.
+    await kernel.answer(.getConnectionInformation, .status(.failed))
+    let changes = try await adapter.linkChanges()
+    let count = UInt16(Adapter.linkChangeLimit + 20)
+    let beginning = Self.event(0x3E, Self.complete)
+    #expect(clinux_send(ends.1, beginning, beginning.count) == beginning.count)
+    for interval in 6..<6 + count {
+      let update = Self.event(0x3E, [0x03, 0, 0x40, 0] + interval.octets(2) + [0, 0, 0xC8, 0])
+      while clinux_send(ends.1, update, update.count) < 0 { await Task.yield() }
+    }
+    await adapter.waitForMonitor(Self.peer, interval: 5 + count)
+    await adapter.close()
+    var intervals: [UInt16] = []
+    for await change in changes {
+      #expect(change.peer == Self.peer)
+      intervals.append(change.parameters.interval)
+    }
+    #expect(intervals == Array((26..<6 + count)))
+    await #expect(throws: RadioError.closed) { _ = try await adapter.linkChanges() }
+  }
+
+  @Test func withoutTheRightNoChangesAreKnown() async throws {
+    let (adapter, _) = try await FakeKernel.adapter()
+    await #expect(throws: RadioError.self) { _ = try await adapter.linkChanges() }
+    await adapter.close()
   }
 
   @Test func subratingAndCommands() throws {
@@ -169,5 +204,14 @@ import Testing
     }
     #expect(table[BluetoothAddress("00:AA:01:01:00:3F")!] != nil)
     #expect(table[BluetoothAddress("00:AA:01:01:00:40")!] == nil)
+  }
+}
+
+extension Adapter {
+  /// Waits until the monitor has told of this interval.
+  fileprivate func waitForMonitor(_ peer: BluetoothAddress, interval: UInt16) async {
+    while (try? await connectionInformation(of: peer))??.parameters?.interval != interval {
+      await Task.yield()
+    }
   }
 }
