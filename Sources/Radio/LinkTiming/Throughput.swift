@@ -137,6 +137,38 @@ extension LinkParameters {
       count: count, in: end, value: value, link: octets(request, mps) + octets(response, mps))
   }
 
+  /// The throughput of SDUs on an L2CAP channel of which each K-frame needs a credit. Vol 3, Part A, 10.1.
+  ///
+  /// The receiver returns a credit, in a packet of its own and before anything else, when a frame has arrived. So
+  /// frames and credits take turns: with one credit, as in a stack with one buffer, each frame waits for the credit
+  /// of the frame before.
+  ///
+  /// - Parameters:
+  ///   - sdu: the length of each SDU in octets: one K-frame.
+  ///   - credits: what the receiver grants at first: at least 1.
+  public func channelThroughput(sdu: Int, credits: Int, seed: UInt64 = 1) -> Throughput {
+    var there = Direction(self, seed: seed)
+    var back = Direction(self, seed: ~seed)
+    let (mps, count) = (sdu + Self.sduHeaderLength, Self.sampleCount / 10)
+    var time: Int64 = 0
+    var done = 0
+    for _ in 0..<min(credits, count) { there.add(sdu, .exchange(mps: mps), at: 0) }
+    while done < count {
+      if there.nextArrival <= back.nextArrival {
+        time = there.removeFirst().time
+        done += 1
+        back.received(at: time)
+        back.add(Self.creditLength, .credits, at: time)
+      } else {
+        let arrival = back.removeFirst().time
+        there.received(at: arrival)
+        there.add(sdu, .exchange(mps: mps), at: arrival)
+      }
+    }
+    let end = event(from: time / interval + 1, active: time / interval) * interval
+    return throughput(count: count, in: end, value: sdu, link: octets(sdu, mps))
+  }
+
   private enum Sent {
     /// A request or its response; without an MPS on the unenhanced bearer.
     case exchange(mps: Int?)

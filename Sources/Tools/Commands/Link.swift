@@ -40,6 +40,9 @@ package enum LinkCommand: Command {
   private static let bearers = Option.integer(
     "bearers", "N", in: 0...ConnectionOptions.maximumEnhancedBearers, default: 0,
     "Read and write over N enhanced bearers (EATT) at a time, notify over one, 0 to 5.")
+  private static let credits = Option.integer(
+    "credits", "N", in: 1...65535,
+    "Also compute an L2CAP channel whose receiver grants N credits, each for one frame.")
   private static let encrypted = Option.flag("encrypted", "Packets carry a MIC.")
 
   private static func parameter(
@@ -61,13 +64,14 @@ package enum LinkCommand: Command {
       central places them. A peripheral cannot place the events of its centrals: --drift computes when two meet.
       """,
     options: parameters + [encrypted] as [any CommandOption] + [
-      drift, mtu, size, bearers, CommonOptions.json,
+      drift, mtu, size, bearers, credits, CommonOptions.json,
     ],
     examples: [
       "atto link --phy 2M --interval 15ms --dle 251 --mtu 247",
       "atto link --interval 30ms --per 0.01 --json",
       "atto link --phy 2M --interval 15ms --bearers 5",
       "atto link --links 20 --interval 50ms --drift 20",
+      "atto link --interval 30ms --credits 1",
       "atto link --phy 2M --interval 750us --frame-space 63us --dle 27 --mtu 23",
     ])
 
@@ -86,8 +90,17 @@ package enum LinkCommand: Command {
     let enhanced =
       count > 0 ? EnhancedTraffic(bearers: count, inFlight: count, mtu: mtu) : nil
     let overlap = arguments[drift].map { parameters.overlap(drift: $0) }
-    let rows = Throughput.Traffic.allCases.map {
-      row($0, size ?? LinkParameters.longestValue($0, mtu: mtu), parameters, enhanced)
+    var rows = Throughput.Traffic.allCases.map { traffic in
+      let size = size ?? LinkParameters.longestValue(traffic, mtu: mtu)
+      return row(traffic.rawValue, size, parameters) {
+        $0.throughput(of: traffic, value: size, over: enhanced)
+      }
+    }
+    if let credits = arguments[credits] {
+      // One packet, with the length of the SDU before it.
+      let size = min(size ?? .max, parameters.dataLength - 6)
+      rows.append(
+        row("channel", size, parameters) { $0.channelThroughput(sdu: size, credits: credits) })
     }
     let length = parameters.dataLength
     let packet = parameters.airTime(payload: length)
@@ -95,7 +108,8 @@ package enum LinkCommand: Command {
     if arguments[CommonOptions.json] {
       return Terminal.print(json: [
         "phy": parameters.phy.name, "intervalMicroseconds": parameters.interval / 1000,
-        "dataLength": length, "mtu": mtu, "bearers": count, "encrypted": parameters.isEncrypted,
+        "dataLength": length, "mtu": mtu, "bearers": count,
+        "credits": arguments[credits], "encrypted": parameters.isEncrypted,
         "packetErrorRate": parameters.packetErrorRate,
         "eventLengthMicroseconds": parameters.eventLength.map { $0 / 1000 },
         "packetsPerEvent": parameters.packetsPerEvent, "subrate": parameters.subrate,
@@ -152,26 +166,26 @@ package enum LinkCommand: Command {
   }
 
   private static func row(
-    _ traffic: Throughput.Traffic, _ size: Int, _ parameters: LinkParameters,
-    _ enhanced: EnhancedTraffic?
+    _ name: String, _ size: Int, _ parameters: LinkParameters,
+    _ throughput: (LinkParameters) -> Throughput
   ) -> (cells: [String], json: JSONObject) {
     var exact = parameters
     exact.scheduling = .exact
-    let expected = parameters.throughput(of: traffic, value: size, over: enhanced)
+    let expected = throughput(parameters)
     let rate = expected.perSecond.rounded(places: 3)
     let bytes = expected.bytesPerSecond.rounded(places: 1)
-    let most = exact.throughput(of: traffic, value: size, over: enhanced)
+    let most = throughput(exact)
     let limit = most.bytesPerSecond.rounded(places: 1)
     func kilobits(_ bytes: Double) -> String {
       "\(Decimal.text(bytes * 8 / 1000, places: 1)) kb/s"
     }
     return (
       [
-        traffic.rawValue, "\(size)", Decimal.text(rate, places: 1),
+        name, "\(size)", Decimal.text(rate, places: 1),
         "\(Decimal.text(bytes, places: 0)) B/s", kilobits(bytes), kilobits(limit),
       ] + (parameters.links > 1 ? [kilobits(bytes * Double(parameters.links))] : []),
       [
-        "test": traffic.rawValue, "size": size, "rate": rate, "bytesPerSecond": bytes,
+        "test": name, "size": size, "rate": rate, "bytesPerSecond": bytes,
         "linkBytesPerSecond": expected.linkBytesPerSecond.rounded(places: 1),
         "limitBytesPerSecond": limit,
       ]

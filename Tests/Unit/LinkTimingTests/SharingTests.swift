@@ -64,6 +64,26 @@ import Testing
     #expect(rate(nil) / rate(1) > 65.0 / 2)
   }
 
+  /// With one credit, a frame goes in every other event: its credit comes back in the one between. More credits carry
+  /// as many frames, until the link is full.
+  ///
+  /// zephyrproject-rtos/zephyr#69975 has 30 kb/s with one credit, and 250 kb/s before. Its interval is not stated; the
+  /// default of Zephyr's central is 30 to 50 ms.
+  @Test func credits() throws {
+    let parameters = try shared(1, interval: 30, dle: 251)
+    func kilobits(_ credits: Int) -> Double {
+      parameters.channelThroughput(sdu: 245, credits: credits).bytesPerSecond * 8 / 1000
+    }
+    let single = 245 * 8 / 60.0
+    for credits in 1...8 {
+      #expect(abs(kilobits(credits) / (single * Double(credits)) - 1) < 0.01, "\(credits)")
+    }
+    #expect(abs(kilobits(1) / 30 - 1) < 0.1)
+    let full = parameters.throughput(of: .notify, value: 244).bytesPerSecond * 8 / 1000
+    #expect(abs(kilobits(100) / full - 1) < 0.06, "\(kilobits(100)) of \(full)")
+    #expect(abs(kilobits(100) / kilobits(1000) - 1) < 0.01)
+  }
+
   /// Whatever their number, the events of all links have room on the radio, and no link waits longer than it must.
   @Test(arguments: PHY.allCases)
   func allLinksHaveRoom(_ phy: PHY) throws {
