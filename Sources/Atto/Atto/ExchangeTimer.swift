@@ -7,6 +7,9 @@ package enum TimedExchange: Equatable, Sendable {
   case roundTrip(sent: Sending, response: Arrival)
   /// A notification or an indication of the peer.
   case value(Arrival)
+  /// A command of this end: in the order of sending, once the controller has reported it as completed. Only with
+  /// stamps of that.
+  case command(Sending)
 
   /// The times of a PDU that this end has sent.
   package struct Sending: Equatable, Sendable {
@@ -42,11 +45,16 @@ package enum TimedExchange: Equatable, Sendable {
 /// request that was sent last. The kernel's stamps of that request wait on the socket's error queue, and
 /// are taken from it when the response has come. A stamp that comes later than that is missing: the
 /// exchange is reported without it.
+///
+/// Commands have no response. Their stamps are taken when the socket says that some wait, and controllers complete
+/// packets in the order in which they were given. So a command is reported when it is completed, or a later one.
 final class ExchangeTimer {
   private let stamps: SocketStamps?
   private let report: (TimedExchange) -> Void
   /// The request in flight: the call that sent it, and its number among the socket's PDUs.
   private var request: (call: Int64, number: UInt32)?
+  /// The commands that are not completed, oldest first; at most ``SocketStamps/capacity``.
+  private var commands: [(call: Int64, number: UInt32)] = []
 
   init(_ stamps: SocketStamps?, _ report: @escaping (TimedExchange) -> Void) {
     self.stamps = stamps
@@ -56,11 +64,35 @@ final class ExchangeTimer {
   /// Whether the link is reported as in error while stamps wait.
   var collects: Bool { stamps?.kinds.contains(.completed) == true }
 
-  func collect() { stamps?.collect() }
+  func collect() {
+    stamps?.collect()
+    // The stamp of the first one may be lost.
+    while isCompleted(0) || isCompleted(1) { reportCommand() }
+  }
+
+  private func isCompleted(_ place: Int) -> Bool {
+    place < commands.count && stamps?.sent(commands[place].number)?.completed != nil
+  }
+
+  private func reportCommand() {
+    let command = commands.removeFirst()
+    let stamped = stamps?.sent(command.number)
+    report(
+      .command(
+        TimedExchange.Sending(
+          call: command.call, given: stamped?.given, completed: stamped?.completed)))
+  }
 
   /// Before each attempt to send a PDU; the last one counts.
   func sends(_ pdu: RawSpan, at now: Int64) {
-    guard pdu.byteCount > 0, Opcode(pdu.octet(at: 0)).response != nil else { return }
+    guard pdu.byteCount > 0 else { return }
+    let opcode = Opcode(pdu.octet(at: 0))
+    if opcode.isCommand, collects, let number = stamps?.next {
+      if commands.last?.number == number { commands.removeLast() }
+      if commands.count == SocketStamps.capacity { reportCommand() }
+      commands.append((now, number))
+    }
+    guard opcode.response != nil else { return }
     request = (now, stamps?.next ?? 0)
   }
 
@@ -74,7 +106,7 @@ final class ExchangeTimer {
     case let opcode where opcode.isResponse:
       guard let request else { return }
       self.request = nil
-      stamps?.collect()
+      collect()
       let stamped = stamps?.sent(request.number)
       let sent = TimedExchange.Sending(
         call: request.call, given: stamped?.given, completed: stamped?.completed)

@@ -135,10 +135,14 @@ final class ProfilePlayer: Sendable {
     let behaviour = value.behaviour
     let handle = value.handle
     if behaviour.delay == nil, behaviour.echo == nil, behaviour.burst?.trigger != .write {
-      return server.onWriteInline(of: handle) { [onEvent, loop = server.loop] origin, octets in
+      return server.onWriteInline(of: handle) {
+        [weak self, onEvent, loop = server.loop] origin, octets in
         if let code = behaviour.writeError { return .refused(code) }
         if behaviour.isSink, octets.byteCount <= value.described.limits.maximumLength {
           value.sink(octets, from: origin.client, at: loop.now)
+          if behaviour.octetsPerSecond != nil {
+            self?.countSecond(octets.byteCount, of: value, from: origin.client)
+          }
           return .accepted
         }
         let written = octets.owned
@@ -165,14 +169,28 @@ final class ProfilePlayer: Sendable {
       for write in writes {
         if behaviour.isSink {
           value.sink(write.value.span.bytes, from: client, at: server.loop.now)
+          countSecond(write.value.count, of: value, from: client)
         } else {
           onEvent(.written(handle, write.value, by: client))
         }
       }
-      if let echo = value.described.echo {
+      if behaviour.echo != nil, let echo = value.described.echo {
         for write in writes { await self.echo(write.value, at: echo, to: client) }
       }
       if behaviour.burst?.trigger == .write { run { await $0.burst(value, to: client) } }
+    }
+  }
+
+  /// Notifies what a client has written to a sink in a second, at its end.
+  private func countSecond(_ octets: Int, of value: ScriptedValue, from client: ClientID) {
+    guard value.behaviour.octetsPerSecond != nil, let handle = value.described.echo,
+      value.beginSecond(octets, of: client)
+    else { return }
+    run { player in
+      try? await player.server.loop.sleep(for: .seconds(1))
+      guard let count = value.endSecond(of: client) else { return }
+      let octets = (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * UInt32($0))) }
+      _ = try? await player.server.notify(octets, of: handle, to: client)
     }
   }
 
@@ -210,12 +228,18 @@ final class ProfilePlayer: Sendable {
         let wanted = value.streamSize(for: client)
         if size != wanted {
           size = wanted
-          octets = Profile.Burst.value(number, size: size)
+          octets =
+            value.behaviour.streamIsST
+            ? STThroughput.value(0, size: size) : Profile.Burst.value(number, size: size)
         }
-        for index in 0..<4 {
-          octets[index] = UInt8(truncatingIfNeeded: number >> (8 * UInt32(index)))
+        if value.behaviour.streamIsST {
+          STThroughput.complete(&octets, number: UInt8(truncatingIfNeeded: number))
+        } else {
+          for index in 0..<4 {
+            octets[index] = UInt8(truncatingIfNeeded: number >> (8 * UInt32(index)))
+          }
+          if value.behaviour.hasCheckSums { CheckSum.complete(&octets) }
         }
-        if value.behaviour.hasCheckSums { CheckSum.complete(&octets) }
         let delivered =
           indicates
           ? try? await server.indicate(octets, of: value.handle, to: client)

@@ -10,6 +10,8 @@ final class ScriptedValue: Sendable {
   private let octets: Mutex<[UInt8]>
   private let sinks = Mutex<[ClientID: Sink]>([:])
   private let streams = Mutex<[ClientID: Stream]>([:])
+  /// The octets that clients have written in the present second.
+  private let seconds = Mutex<[ClientID: UInt32]>([:])
 
   /// The stream of a client.
   private struct Stream {
@@ -88,8 +90,23 @@ final class ScriptedValue: Sendable {
     }
   }
 
+  /// Counts octets of the present second of a client. Returns true if they begin it.
+  func beginSecond(_ octets: Int, of client: ClientID) -> Bool {
+    seconds.withLock { seconds in
+      let before = seconds[client]
+      seconds[client] = (before ?? 0) &+ UInt32(truncatingIfNeeded: octets)
+      return before == nil
+    }
+  }
+
+  /// The octets of a client's second, which ends; nil if the client has left.
+  func endSecond(of client: ClientID) -> UInt32? {
+    seconds.withLock { $0.removeValue(forKey: client) }
+  }
+
   func removeSink(of client: ClientID) -> Sink? {
-    sinks.withLock { $0.removeValue(forKey: client) }
+    _ = endSecond(of: client)
+    return sinks.withLock { $0.removeValue(forKey: client) }
   }
 
   // MARK: - Streams

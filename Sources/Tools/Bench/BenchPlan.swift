@@ -68,7 +68,7 @@ package struct BenchPlan: Sendable {
     handle = arguments[Self.handle]
     inFlight = arguments[Self.inFlight]
     showsStages = arguments[Self.stages]
-    if showsStages, !isSelective, let other = tests.first(where: { !$0.hasStages }) {
+    if showsStages, !isSelective, let other = tests.first(where: { $0.staged == nil }) {
       throw UsageError("--stages cannot be combined with --test \(other.rawValue)")
     }
     if handle != nil, tests.count > 1 {

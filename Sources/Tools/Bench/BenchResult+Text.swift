@@ -59,7 +59,8 @@ extension BenchResult {
     lines += faultTexts.map { "\(heading): \($0)" }
     if let peerText { lines.append("\(heading): \(peerText)") }
     if lost == nil {
-      let reason = over == nil ? "the values have no numbers" : "the peer does not report them"
+      let isCounted = over == nil && countedAt == "receiver"
+      let reason = isCounted ? "the values have no numbers" : "the peer does not report them"
       lines.append("\(heading): losses are unknown, because \(reason)")
     }
     if let link, link.parameters == nil {
@@ -120,11 +121,15 @@ extension BenchResult {
     ].compactMap { name, numbers in numbers.map { "\(name): \($0)" } }
   }
 
-  /// What a peer with Nordic's throughput service counted.
+  /// What a peer with the throughput service of Nordic or ST counted.
   var peerText: String? {
     guard let peerMetrics else { return nil }
-    return "the peer counted \(peerMetrics.writes) writes of \(peerMetrics.octets) octets, and"
-      + " \(Decimal.text(Double(peerMetrics.bitsPerSecond) / 8, places: 0)) B/s from its reset to the"
+    let rate = Decimal.text(Double(peerMetrics.bitsPerSecond) / 8, places: 0)
+    guard let writes = peerMetrics.writes else {
+      return "the peer counted \(peerMetrics.octets) octets, \(rate) of them in its best second"
+    }
+    return
+      "the peer counted \(writes) writes of \(peerMetrics.octets) octets, and \(rate) B/s from its reset to the"
       + " last write (\(Decimal.text(peerMetrics.rateRatio, places: 2)) times the rate of this end)"
   }
 

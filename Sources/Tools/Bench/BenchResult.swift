@@ -14,10 +14,12 @@ package struct BenchResult: Codable, Sendable {
     var max: Double
   }
 
-  /// What a peer with Nordic's throughput service counted.
+  /// What a peer with the throughput service of Nordic or ST counted.
   struct PeerMetrics: Codable, Sendable {
-    var writes: UInt32
+    /// Absent with ST's.
+    var writes: UInt32?
     var octets: UInt32
+    /// Of ST's, in its best second.
     var bitsPerSecond: UInt32
     /// Its rate as a multiple of this end's.
     var rateRatio: Double
@@ -148,6 +150,16 @@ package struct BenchResult: Codable, Sendable {
       peerMetrics = PeerMetrics(
         writes: metrics.writes, octets: metrics.octets, bitsPerSecond: metrics.bitsPerSecond,
         rateRatio: 0)
+    case (.seconds(let received, let best), _):
+      countedAt = "sender"
+      // Without any, the peer does not report them.
+      guard received > 0 else { break }
+      let missing = measured.octets - min(measured.octets, received)
+      let size = max(1, measured.octets / max(1, measured.count))
+      lost = (missing + size - 1) / size
+      peerMetrics = PeerMetrics(
+        writes: nil, octets: UInt32(clamping: received),
+        bitsPerSecond: UInt32(clamping: UInt64(best) * 8), rateRatio: 0)
     case (.report(let report), _):
       damaged = UInt64(report.damaged)
       let arrived = report.received &+ report.damaged

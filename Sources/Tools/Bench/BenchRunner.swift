@@ -28,9 +28,10 @@ package final class BenchRunner {
     self.target = target
     self.loop = loop
     let workload = plan.workload(test)
-    let isNumbered = workload.sender == .peer && target?.isBench == true
+    let isNumbered = workload.sender == .peer && target?.numbers != nil
     measurement = Measurement(workload, isNumbered: isNumbered)
     measurement.hasCheckSums = isNumbered
+    measurement.modulus = target?.numbers?.modulus
     if let target { (measurement.handles, measurement.uuid) = ([target.handle], target.uuid) }
   }
 
@@ -88,7 +89,7 @@ package final class BenchRunner {
   /// Has the stages of each latency measured, with `--stages`. They end with the connection, or at the next
   /// test.
   private func timeStages() async throws {
-    guard plan.showsStages, test.hasStages else {
+    guard plan.showsStages, let operation = test.staged else {
       if plan.showsStages { try await connection.timeExchanges(nil) }
       return
     }
@@ -98,10 +99,11 @@ package final class BenchRunner {
         hint: "leave out --bearers and --in-flight")
     }
     let bound = LoopBound(measurement, loop)
-    let kinds = try await connection.timeExchanges { bound.value.exchange = $0 }
+    let kinds = try await connection.timeExchanges { bound.value.took($0) }
     let isRadio = try await connection.addresses != nil
     measurement.stages = StageTimes(
-      kinds, isRadio: isRadio, ofValues: measurement.workload.sender == .peer)
+      kinds, isRadio: isRadio, of: operation)
+    measurement.timesCommands = operation == .command && kinds.contains(.completed)
   }
 
   /// Repeats an operation and measures each run.
@@ -183,17 +185,18 @@ package final class BenchRunner {
   private final class Sink {
     let handle: AttributeHandle
     var number: UInt32 = 0
+    private let numbers: BenchTarget.Numbers
     private var value: [UInt8]
 
-    init(_ handle: AttributeHandle, size: Int) {
-      self.handle = handle
-      value = Profile.Burst.value(0, size: size)
+    init(_ handle: AttributeHandle, size: Int, _ numbers: BenchTarget.Numbers) {
+      (self.handle, self.numbers) = (handle, numbers)
+      value =
+        numbers == .st ? STThroughput.value(0, size: size) : Profile.Burst.value(0, size: size)
     }
 
     var nextValue: [UInt8] {
-      for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+      numbers.set(number, of: &value)
       number &+= 1
-      CheckSum.complete(&value)
       return value
     }
   }
@@ -204,11 +207,19 @@ package final class BenchRunner {
   ) async throws {
     guard let target else { return }
     let size = plan.size
-    let sinks = target.sinks.prefix(measurement.inFlight).map { Sink($0, size: size) }
+    let sinks = target.sinks.prefix(measurement.inFlight).map {
+      Sink($0, size: size, target.numbers ?? .bench)
+    }
     measurement.handles = sinks.map(\.handle)
     let bound = LoopBound(sinks, loop)
+    let seconds: PeerSeconds? =
+      if let place = target.seconds {
+        try await PeerSeconds(place, over: connection, on: loop)
+      } else { nil }
     try await repeated(
       after: {
+        await seconds?.settle(sinks.reduce(0) { $0 + UInt64($1.number) * UInt64(size) })
+        seconds?.reset()
         for sink in sinks {
           sink.number = 0
           if target.isBench { try await connection.write([], to: sink.handle) }
@@ -217,10 +228,16 @@ package final class BenchRunner {
           }
         }
       }
-    ) { number in
+    ) { [runner = LoopBound(self, loop)] number in
       let sink = bound.value[number % bound.value.count]
+      runner.value.measurement.sends()
       try await write(sink.nextValue, sink.handle)
       return size
+    }
+    if let seconds {
+      await seconds.settle(measurement.octets)
+      await seconds.end()
+      measurement.receipt = .seconds(octets: seconds.octets, best: seconds.best)
     }
     if target.isThroughput {
       let value = try await connection.readLong(target.handle)
@@ -252,12 +269,7 @@ package final class BenchRunner {
     let limit = plan.count ?? .max
     connection.observeValues { handle, value in
       guard handle == target.handle else { return }
-      var number: UInt32?
-      if target.isBench, value.byteCount >= 4, CheckSum.isCorrect(value) {
-        number = (0..<4).reduce(0) {
-          $0 | UInt32(value.unsafeLoad(fromByteOffset: $1, as: UInt8.self)) << (8 * UInt32($1))
-        }
-      }
+      let number = target.numbers?.number(of: value)
       guard measurement.value.count < limit else { return }
       measurement.value.addValueStages()
       measurement.value.add(octets: value.byteCount, number: number)
@@ -276,6 +288,9 @@ package final class BenchRunner {
     if !hasWarmUp { measurement.value.begin(pdus: try await pdus) }
     try await connection.write(
       [UInt8(truncatingIfNeeded: kind.rawValue), UInt8(kind.rawValue >> 8)], to: configuration)
+    if let transmission = target.transmission {
+      try await connection.writeWithoutResponse([1], to: transmission)
+    }
     if hasWarmUp {
       try await loop.sleep(for: plan.warmUp)
       peerTime = try await peerProcessTime
@@ -287,6 +302,9 @@ package final class BenchRunner {
     measurement.value.end(pdus: (try? await pdus) ?? 0)
     if let reason = await connection.endReason { throw reason }
     try await endPeerProcessTime(since: peerTime)
+    if let transmission = target.transmission {
+      try? await connection.writeWithoutResponse([0], to: transmission)
+    }
     try? await connection.unsubscribe(cccd: configuration)
     try Task.checkCancellation()
   }
@@ -301,6 +319,11 @@ package final class BenchRunner {
       return CheckFailure(
         message: "\(message) after the warm-up, in which it sent \(early)",
         hint: "--warm-up 0 measures from the first value")
+    }
+    if target?.numbers == .st {
+      return CheckFailure(
+        message: message,
+        hint: "ST's application sends while its first button (SW1, B1) has been pressed")
     }
     return CheckFailure(
       message: message,

@@ -26,8 +26,8 @@ struct BenchStages: Codable, Sendable {
   var summary: String?
 
   /// - Parameters:
-  ///   - ofValues: whether the stages are those of received values, which have an end only.
-  init(_ times: StageTimes, ofValues: Bool, interval microseconds: Int64?) {
+  ///   - operation: what the stages are of.
+  init(_ times: StageTimes, of operation: StagedOperation, interval microseconds: Int64?) {
     (count, leftOut) = (times.count, times.leftOut)
     let total = times.sums.reduce(0, +)
     parts = (count > 0 ? Array(times.stages.indices) : []).map { index in
@@ -37,7 +37,7 @@ struct BenchStages: Codable, Sendable {
         latencyMicroseconds: BenchResult.Latency(times.times[index]))
     }
     if !times.missing.isEmpty { missing = Missing(stages: times.missing, reason: times.reason) }
-    guard !ofValues else {
+    guard operation != .value else {
       summary =
         "the way of a value to this machine is not timed, because the clocks of two machines cannot be"
         + " compared"
@@ -115,18 +115,26 @@ extension BenchResult {
   package mutating func setStages(_ measured: Measurement) {
     guard let times = measured.stages else { return }
     let interval = link?.another == true ? nil : link?.intervalMicroseconds
-    stages = BenchStages(times, ofValues: isOfValues, interval: interval)
+    stages = BenchStages(times, of: stagedOperation, interval: interval)
   }
 
   /// The title of the table of the stages.
   package var stagesTitle: String {
     let count = Int(clamping: stages?.count ?? 0)
-    return isOfValues
-      ? "\(heading): the time of \(Shown.count(count, "value")) since their arrival"
-      : "\(heading): where the time of \(Shown.count(count, "round trip")) went"
+    return switch stagedOperation {
+    case .value: "\(heading): the time of \(Shown.count(count, "value")) since their arrival"
+    case .roundTrip: "\(heading): where the time of \(Shown.count(count, "round trip")) went"
+    case .command: "\(heading): the time of \(Shown.count(count, "command")) until it was sent"
+    }
   }
 
-  private var isOfValues: Bool { latencyOf == Workload.Latency.interval.rawValue }
+  private var stagedOperation: StagedOperation {
+    switch Workload.Latency(rawValue: latencyOf) {
+    case .interval: .value
+    case .acceptance: .command
+    case .roundTrip, .procedure, nil: .roundTrip
+    }
+  }
 
   package static let stagesHead = BenchStages.head
   package var stagesRows: [[String]]? { stages?.rows }

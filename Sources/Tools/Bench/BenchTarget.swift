@@ -1,5 +1,6 @@
 import Atto
 import AttoCommandLine
+import AttoFormats
 import AttoGATT
 
 /// The characteristic that a test uses.
@@ -13,8 +14,63 @@ package struct BenchTarget: Sendable {
   var isBench = false
   /// Whether it is that of Nordic's throughput service, which counts writes.
   var isThroughput = false
+  /// How the values are numbered, if they are.
+  var numbers: Numbers?
+  /// The value and the configuration by which ST's throughput application notifies what it has received.
+  var seconds: (value: AttributeHandle, configuration: AttributeHandle)?
+  /// The value of Silicon Labs' throughput test by which the client has the peer send.
+  var transmission: AttributeHandle?
   /// The value of `Fixtures/bench.json` with the CPU time of the peer.
   var processTime: AttributeHandle?
+
+  /// The numbers of values.
+  enum Numbers: Sendable {
+    /// Those of `Fixtures/bench.json`: 32 bits at the beginning, and a CRC-32 at the end.
+    case bench
+    /// Those of ``STThroughput``: 8 bits.
+    case st
+    /// Those of Silicon Labs' throughput test: 0 to 99 in the first octet, and then the letters a to z.
+    case siliconLabs
+
+    /// After so many numbers they begin again; nil: after 2^32.
+    var modulus: UInt32? {
+      switch self {
+      case .bench: nil
+      case .st: 256
+      case .siliconLabs: 100
+      }
+    }
+
+    /// The number of a value that has arrived; nil if it has none, or is damaged.
+    func number(of value: RawSpan) -> UInt32? {
+      switch self {
+      case .bench:
+        guard value.byteCount >= 4, CheckSum.isCorrect(value) else { return nil }
+        return value.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self).littleEndian
+      case .st: return STThroughput.number(of: value).map { UInt32($0) }
+      case .siliconLabs:
+        guard value.byteCount > 0 else { return nil }
+        for index in 1..<value.byteCount {
+          let letter = UInt8(ascii: "a") + UInt8((index - 1) % 26)
+          guard value.unsafeLoad(fromByteOffset: index, as: UInt8.self) == letter else {
+            return nil
+          }
+        }
+        return UInt32(value.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
+      }
+    }
+
+    /// Sets the number of a value to be sent.
+    func set(_ number: UInt32, of value: inout [UInt8]) {
+      switch self {
+      case .bench:
+        for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        CheckSum.complete(&value)
+      case .st: STThroughput.complete(&value, number: UInt8(truncatingIfNeeded: number))
+      case .siliconLabs: break
+      }
+    }
+  }
 
   /// Nordic's throughput service (nRF Connect SDK).
   private static let throughput = BluetoothUUID(
@@ -25,21 +81,42 @@ package struct BenchTarget: Sendable {
     BluetoothUUID(high: number << 32 | 0x8C26_476F, low: 0x89A7_A108_033A_69C7)
   }
 
+  /// A characteristic of ST's throughput application: 1 notifies, 2 is written, 3 notifies the octets of a second. Their
+  /// service has another UUID on STM32WB than on STM32WBA.
+  private static func ofST(_ number: UInt64) -> BluetoothUUID {
+    BluetoothUUID(high: 0x0000_FE80_8E22_4541 | number << 32, low: 0x9D4C_21ED_AE82_ED19)
+  }
+
+  /// The characteristics of Silicon Labs' throughput test (bt_soc_throughput), as its central has them.
+  private enum SiliconLabs {
+    static let indications = BluetoothUUID(
+      high: 0x6109_B631_A643_4A51, low: 0x83D2_2059_700A_D49F)
+    static let notifications = BluetoothUUID(
+      high: 0x47B7_3DD6_DEE3_4DA1, low: 0x9BE0_F5C5_39A9_A4BE)
+    static let transmission = BluetoothUUID(
+      high: 0xBE6B_6BE1_CD8A_4106, low: 0x9181_5FFE_2BC6_7718)
+  }
+
   /// The characteristic with which a service for such measurements wants a test made.
   private static func published(
     _ test: BenchTest, in database: RemoteDatabase
   ) -> Characteristic? {
-    let place: (BluetoothUUID, BluetoothUUID)? =
+    let wanted: [(service: BluetoothUUID?, uuid: BluetoothUUID)] =
       switch test {
-      case .writeCommand: (throughput, BluetoothUUID(0x1524))
-      case .write: (ofESP(1), ofESP(6))
-      case .notify: (ofESP(1), ofESP(0xA))
-      case .read, .longRead: (ofESP(1), ofESP(0xB))
-      case .indicate, .discover, .ping: nil
+      case .writeCommand: [(throughput, BluetoothUUID(0x1524)), (nil, ofST(2))]
+      case .write: [(ofESP(1), ofESP(6))]
+      case .notify: [(ofESP(1), ofESP(0xA)), (nil, ofST(1)), (nil, SiliconLabs.notifications)]
+      case .read, .longRead: [(ofESP(1), ofESP(0xB))]
+      case .indicate: [(nil, SiliconLabs.indications)]
+      case .discover, .ping: []
       }
-    return place.flatMap { service, uuid in
-      database.service(service)?.characteristics.first { $0.uuid == uuid && suits($0, test) }
+    for place in wanted {
+      for service in database.services where place.service ?? service.uuid == service.uuid {
+        let one = service.characteristics.first { $0.uuid == place.uuid && suits($0, test) }
+        if let one { return one }
+      }
     }
+    return nil
   }
 
   /// The characteristics of `Fixtures/bench.json`.
@@ -70,6 +147,16 @@ package struct BenchTarget: Sendable {
     func target(_ one: Characteristic, isBench: Bool) -> BenchTarget {
       var target = Self.target(one, isBench: isBench)
       target.processTime = time
+      if [ofST(1), ofST(2)].contains(one.uuid) {
+        target.numbers = .st
+        target.seconds = all.first { $0.uuid == ofST(3) }.flatMap { one in
+          one.cccd.map { (one.valueHandle, $0.handle) }
+        }
+      }
+      if [SiliconLabs.notifications, SiliconLabs.indications].contains(one.uuid) {
+        target.numbers = .siliconLabs
+        target.transmission = all.first { $0.uuid == SiliconLabs.transmission }?.valueHandle
+      }
       target.isThroughput = database.services.contains {
         $0.uuid == throughput
           && $0.characteristics.contains { $0.valueHandle == target.handle }
@@ -110,7 +197,7 @@ package struct BenchTarget: Sendable {
       configuration: one.descriptors.first {
         $0.uuid == .clientCharacteristicConfiguration
       }?.handle,
-      sinks: [one.valueHandle], isBench: isBench)
+      sinks: [one.valueHandle], isBench: isBench, numbers: isBench ? .bench : nil)
   }
 
   private static func suits(_ one: Characteristic, _ test: BenchTest) -> Bool {

@@ -22,11 +22,13 @@ package enum BenchTest: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the stages of its latencies can be told: each operation is one exchange.
-  var hasStages: Bool {
+  /// What the stages of its latencies are of; nil if an operation is more than one exchange.
+  var staged: StagedOperation? {
     switch self {
-    case .read, .write, .ping, .notify, .indicate: true
-    case .writeCommand, .longRead, .discover: false
+    case .read, .write, .ping: .roundTrip
+    case .notify, .indicate: .value
+    case .writeCommand: .command
+    case .longRead, .discover: nil
     }
   }
 
@@ -39,8 +41,8 @@ package enum BenchTest: String, CaseIterable, Sendable {
       "a characteristic of bench.json or of ESP-IDF's throughput_app, or --handle of one with the property"
         + " write"
     case .writeCommand:
-      "a characteristic of bench.json or of Nordic's throughput service, or --handle of one with the"
-        + " property writeWithoutResponse"
+      "a characteristic of bench.json or of the throughput services of Nordic and ST, or --handle of one"
+        + " with the property writeWithoutResponse"
     case .notify: "a characteristic that notifies by itself"
     case .indicate: "a characteristic that indicates by itself"
     case .discover, .ping: "nothing"

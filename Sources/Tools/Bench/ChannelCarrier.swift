@@ -95,7 +95,7 @@ final class ChannelCarrier: PacketCarrier {
   func timeStages() -> StageTimes? {
     isTimed = true
     let kinds = channel.socket.stamp(true)
-    return StageTimes(kinds, isRadio: channel.socket.carrier == .l2cap, ofValues: false)
+    return StageTimes(kinds, isRadio: channel.socket.carrier == .l2cap, of: .roundTrip)
   }
 
   var exchange: TimedExchange? {

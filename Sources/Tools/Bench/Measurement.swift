@@ -48,6 +48,10 @@ package final class Measurement {
   var stages: StageTimes?
   /// The times of the last exchange on the bearer.
   var exchange: TimedExchange?
+  /// Whether commands are reported when they are completed.
+  var timesCommands = false
+  /// When commands were begun that are not reported yet, oldest first.
+  private var commands: [Int64] = []
 
   /// Values that a scenario has sent.
   var sent: UInt64 = 0
@@ -55,6 +59,9 @@ package final class Measurement {
   var waited = 0.0
   /// Whether the values have check sums.
   var hasCheckSums = false
+  /// After so many numbers of values they begin again; nil: after 2^32.
+  var modulus: UInt32?
+  private var lastNumber: Int64?
   /// The octets of the first value, which only begins an interval.
   private(set) var firstOctets: UInt64 = 0
 
@@ -63,6 +70,8 @@ package final class Measurement {
     case tally(WriteTally)
     /// Of Nordic's throughput service.
     case metrics(ThroughputMetrics)
+    /// The octets that ST's throughput application has counted, and those of its best second.
+    case seconds(octets: UInt64, best: UInt32)
     /// Of a scenario's run.
     case report(BenchPacket.Report)
   }
@@ -82,13 +91,26 @@ package final class Measurement {
       (count, time) = (
         Double(metrics.writes), Double(metrics.octets) * 8 / Double(metrics.bitsPerSecond)
       )
-    case nil: return nil
+    case .seconds, nil: return nil
     }
     guard (1e-6...1e9).contains(time), (0...1e9).contains(count / time) else { return nil }
     return [
       RateOverTime.Step(
         seconds: time.rounded(places: 6), rate: (count / time).rounded(places: 3))
     ]
+  }
+
+  /// The number of a value that is not said whole: the nearest to those before it.
+  private func lifted(_ number: UInt32) -> UInt32 {
+    guard let modulus = modulus.map(Int64.init) else { return number }
+    guard let last = lastNumber else {
+      lastNumber = Int64(number)
+      return number
+    }
+    var ahead = ((Int64(number) - last) % modulus + modulus) % modulus
+    if ahead > modulus / 2 { ahead -= modulus }
+    lastNumber = max(last, last + ahead)
+    return UInt32(truncatingIfNeeded: last + ahead)
   }
 
   package init(_ workload: Workload, isNumbered: Bool) {
@@ -123,10 +145,26 @@ package final class Measurement {
     self.pdus = pdus - pdusBefore
   }
 
-  /// Adds the stages of a round trip that began then and has just ended.
+  /// A command is about to be sent.
+  func sends() { if timesCommands { commands.append(clinux_monotonic()) } }
+
+  /// An exchange was timed.
+  func took(_ exchange: TimedExchange) {
+    guard case .command(let sent) = exchange else { return self.exchange = exchange }
+    // In the order of sending, from the first one.
+    guard !commands.isEmpty else { return }
+    let begun = commands.removeFirst()
+    if isMeasuring, begun >= start { stages?.add(command: sent, from: begun) }
+  }
+
+  /// Adds the stages of an operation that began then and has just ended.
   func addStages(from start: Int64, to end: Int64) {
-    guard isMeasuring else { return }
-    stages?.add(exchange, from: start, to: end)
+    guard isMeasuring, !timesCommands else { return }
+    if workload.latency == .acceptance {
+      stages?.add(commandFrom: start, to: end)
+    } else {
+      stages?.add(exchange, from: start, to: end)
+    }
     exchange = nil
   }
 
@@ -147,7 +185,7 @@ package final class Measurement {
       return
     }
     let now = clinux_monotonic()
-    faults?.receive(number)
+    faults?.receive(number.map { lifted($0) })
     guard latency != nil || hasFirstValue else {
       (hasFirstValue, start, last, firstOctets) = (true, now, now, UInt64(count))
       return

@@ -43,9 +43,13 @@ enum Stage: String, Codable, Sendable, CaseIterable {
     }
   }
 
-  /// The stages of a test that can be had with these stamps.
-  static func known(_ kinds: SocketStamps.Kinds, ofValues: Bool) -> [Stage] {
-    if ofValues { return kinds.contains(.arrived) ? [.delivery, .application] : [.application] }
+  /// The stages of operations that can be had with these stamps.
+  static func known(_ kinds: SocketStamps.Kinds, of operation: StagedOperation) -> [Stage] {
+    switch operation {
+    case .value: return kinds.contains(.arrived) ? [.delivery, .application] : [.application]
+    case .command: return kinds.contains(.completed) ? [.queue, .kernel, .controller] : [.queue]
+    case .roundTrip: break
+    }
     if kinds.contains(.completed) {
       return [.queue, .kernel, .controller, .peer, .delivery, .application]
     }
@@ -54,9 +58,18 @@ enum Stage: String, Codable, Sendable, CaseIterable {
   }
 
   /// The stages that cannot be told apart with these stamps.
-  static func missing(_ kinds: SocketStamps.Kinds, ofValues: Bool) -> [Stage] {
-    let all = known([.arrived, .given, .completed], ofValues: ofValues)
-    let known = known(kinds, ofValues: ofValues)
+  static func missing(_ kinds: SocketStamps.Kinds, of operation: StagedOperation) -> [Stage] {
+    let all = known([.arrived, .given, .completed], of: operation)
+    let known = known(kinds, of: operation)
     return all.filter { !known.contains($0) }
   }
+}
+
+/// What stages are measured of.
+enum StagedOperation: Sendable {
+  case roundTrip
+  /// A received value, of which only the end is timed.
+  case value
+  /// A command that is sent, whose stages end when the controller has completed it.
+  case command
 }

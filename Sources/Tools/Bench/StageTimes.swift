@@ -25,9 +25,9 @@ package struct StageTimes: Sendable {
   /// - Parameters:
   ///   - kinds: the stamps that the kernel gives.
   ///   - isRadio: whether the link is one of the kernel's radio.
-  init(_ kinds: SocketStamps.Kinds, isRadio: Bool, ofValues: Bool) {
-    stages = Stage.known(kinds, ofValues: ofValues)
-    missing = Stage.missing(kinds, ofValues: ofValues)
+  init(_ kinds: SocketStamps.Kinds, isRadio: Bool, of operation: StagedOperation) {
+    stages = Stage.known(kinds, of: operation)
+    missing = Stage.missing(kinds, of: operation)
     reason =
       if !isRadio {
         "the kernel stamps PDUs of its own radios only"
@@ -63,6 +63,14 @@ package struct StageTimes: Sendable {
     let start = stages.first == .delivery ? arrival.kernel : arrival.program
     add([start] + stages.map { $0 == .delivery ? arrival.program : end })
   }
+
+  /// Adds a command that the caller began to send at this time.
+  mutating func add(command sent: TimedExchange.Sending, from start: Int64) {
+    add([start, sent.call, sent.given, sent.completed])
+  }
+
+  /// Adds a command, which the link took at a time, without stamps.
+  mutating func add(commandFrom start: Int64, to end: Int64) { add([start, end]) }
 
   private mutating func add(_ moments: [Int64?]) {
     var last: Int64?

@@ -634,6 +634,100 @@ def throughput_service_of_esp(b):
         expect(row["count"] >= 30, row)
 
 
+def st(number):
+    """A characteristic of ST's throughput application."""
+    return f"0000fe8{number}-8e22-4541-9d4c-21edae82ed19"
+
+
+def crc8(octets):
+    """As ST's source has it, bit by bit."""
+    crc = 0
+    for octet in octets:
+        crc ^= octet
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x97) & 0xFF if crc & 0x80 else crc << 1
+    return crc
+
+
+@test("bench: ST's throughput service, measured and served")
+def throughput_service_of_st(b):
+    server, at = b.serve("throughput-st.json", "--json")
+    found = {one["uuid"]: one for one in b.run("discover", at, "--json").json[0]["services"][-1]["characteristics"]}
+    equal({uuid: one["properties"] for uuid, one in found.items()},
+          {st(1): ["notify"], st(2): ["writeWithoutResponse"], st(3): ["notify"]})
+    row = b.run("bench", at, "--test", "notify", "--mtu", 247, "--count", 1000, "--json").json[0]
+    equal((row["handle"], row["size"], row["lost"], row["damaged"]), (found[st(1)]["valueHandle"], 244, 0, 0))
+    row = b.run("bench", at, "--test", "write-command", "--mtu", 247, "--size", 200, "--count", 300,
+                "--warm-up", "0.1", "--json").json[0]
+    equal((row["count"], row["lost"], row["peerMetrics"]["octets"]), (300, 0, 60000))
+    equal(row["peerMetrics"].get("writes"), None)
+    contains(b.run("bench", at, "--test", "write-command", "--count", 9, "--warm-up", 0).out,
+             "the peer counted 180 octets, 180 of them in its best second")
+    # As ST's own client does it: subscribe, and check numbers and check sums.
+    client = b.connect(at)
+    client.ask("02f700")
+    client.send("12" + (found[st(1)]["valueHandle"] + 1).to_bytes(2, "little").hex() + "0100")
+    numbers = []
+    while len(numbers) < 300:
+        pdu = bytes.fromhex(client.receive())
+        if pdu[0] != 0x1B:
+            continue
+        value = pdu[3:]
+        equal((len(value), value[-1]), (244, crc8(value[:-1])))
+        equal(value[1:-1], bytes(range(1, 243)))
+        numbers.append(value[0])
+    equal(numbers, [number % 256 for number in range(300)])
+
+
+@test("bench: losses and damage of a peer with ST's throughput service")
+def losses_of_st(b):
+    profile = {"automatic": False, "services": [{"uuid": "0000fe80-8e22-4541-9d4c-21edae82ed19", "characteristics": [
+        {"uuid": st(1), "properties": ["notify"]}, {"uuid": st(2), "properties": ["writeWithoutResponse"],
+                                                    "behaviour": {"sink": True}}]}]}
+    server, at = b.serve(profile, "--control", "--json", input=True)
+    running = b.start("bench", at, "--test", "notify", "--count", 7, "--warm-up", 0, "--json")
+    server.event("configured")
+    # Over the end of the numbers; 1 is lost, 3 is damaged, and 4 comes twice.
+    for number in (254, 255, 0, 2, 3, 4, 4, 5):
+        value = bytes([number, 1, 2, 3])
+        sum_of = crc8(value) ^ (number == 3)
+        server.say(f"notify 3 {value.hex()}{sum_of:02x}")
+    row = running.end().json[0]
+    equal((row["count"], row["lost"], row["damaged"], row["doubled"]), (7, 2, 1, 1), str(row))
+    # Without the characteristic of the seconds, losses are unknown.
+    row = b.run("bench", at, "--test", "write-command", "--count", 5, "--warm-up", 0, "--json").json[0]
+    equal((row["count"], row.get("lost"), row.get("peerMetrics")), (5, None, None))
+    ended = b.run("bench", at, "--test", "notify", "--for", "0.2", "--warm-up", 0)
+    equal(ended.code, 4)
+    contains(ended.err, "button")
+
+
+@test("bench: Silicon Labs' throughput test is told to send, and its values are checked")
+def throughput_test_of_silicon_labs(b):
+    uuids = ["6109b631-a643-4a51-83d2-2059700ad49f", "47b73dd6-dee3-4da1-9be0-f5c539a9a4be",
+             "be6b6be1-cd8a-4106-9181-5ffe2bc67718"]
+    kinds = [["indicate"], ["notify"], ["writeWithoutResponse", "notify"]]
+    profile = {"automatic": False, "services": [{
+        "uuid": "bbb99e70-fff7-46cf-abc7-2d32c71820f2",
+        "characteristics": [{"uuid": uuid, "properties": properties} for uuid, properties in zip(uuids, kinds)]}]}
+    server, at = b.serve(profile, "--control", "--json", input=True)
+    found = b.run("discover", at, "--json").json[0]["services"][0]["characteristics"]
+    handles = {one["uuid"]: one["valueHandle"] for one in found}
+    letters = "abcdefghijklmnopqrstuvwxyzab".encode()
+    for test, uuid in (("notify", uuids[1]), ("indicate", uuids[0])):
+        running = b.start("bench", at, "--test", test, "--count", 6, "--warm-up", 0, "--json")
+        server.event("configured")
+        told = server.event("written")
+        equal((told["handle"], told["value"]), (handles[uuids[2]], "01"))
+        # 99 is followed by 0; 1 is lost, and 3 is damaged.
+        for number in (98, 99, 0, 2, 3, 4, 5):
+            value = bytes([number]) + (letters if number != 3 else letters.upper())
+            server.say(f"{test} {handles[uuid]} {value.hex()}")
+        row = running.end().json[0]
+        equal((row["handle"], row["count"], row["lost"], row["damaged"]), (handles[uuid], 6, 2, 1), str(row))
+        equal(server.event("written")["value"], "00")
+
+
 @test("bench: Nordic's throughput service, measured and served")
 def throughput_service(b):
     server, at = b.serve("throughput.json", "--json")

@@ -25,7 +25,7 @@ import Testing
 
   @Test("With all stamps of the kernel, a round trip has six stages that add up")
   func whole() {
-    var times = StageTimes(all, isRadio: true, ofValues: false)
+    var times = StageTimes(all, isRadio: true, of: .roundTrip)
     for _ in 0..<3 {
       times.add(trip(110_000, 130_000, 930_000, 1_000_000, 1_040_000), from: 100_000, to: 1_100_000)
     }
@@ -35,7 +35,7 @@ import Testing
           .queue: 30, .kernel: 60, .controller: 2400, .peer: 210, .delivery: 120, .application: 180,
         ])
     #expect(times.count == 3 && times.leftOut == 0 && times.missing.isEmpty)
-    let stages = BenchStages(times, ofValues: false, interval: 30_000)
+    let stages = BenchStages(times, of: .roundTrip, interval: 30_000)
     #expect(abs(stages.parts.reduce(0) { $0 + $1.share } - 1) < 0.001)
     #expect(
       stages.summary
@@ -46,16 +46,16 @@ import Testing
 
   @Test("Without stamps of sent PDUs, or without any, stages are missing")
   func fewer() {
-    var received = StageTimes(.arrived, isRadio: true, ofValues: false)
+    var received = StageTimes(.arrived, isRadio: true, of: .roundTrip)
     received.add(trip(110_000, nil, nil, 1_000_000, 1_040_000), from: 100_000, to: 1_100_000)
     #expect(sums(received) == [.queue: 10, .away: 890, .delivery: 40, .application: 60])
     #expect(received.missing == [.kernel, .controller, .peer])
     #expect(received.reason.contains("Linux 6.15"))
-    var none = StageTimes([], isRadio: false, ofValues: false)
+    var none = StageTimes([], isRadio: false, of: .roundTrip)
     none.add(trip(110_000, nil, nil, nil, 1_040_000), from: 100_000, to: 1_100_000)
     #expect(sums(none) == [.queue: 10, .outside: 930, .application: 60])
     #expect(none.missing == [.kernel, .controller, .peer, .delivery])
-    let stages = BenchStages(none, ofValues: false, interval: nil)
+    let stages = BenchStages(none, of: .roundTrip, interval: nil)
     #expect(stages.summary == "93.0 % of the time is spent in the socket and at the peer")
     #expect(
       stages.remarks.first
@@ -65,20 +65,34 @@ import Testing
 
   @Test("A value has the end of its way only")
   func values() {
-    var times = StageTimes(all, isRadio: true, ofValues: true)
+    var times = StageTimes(all, isRadio: true, of: .value)
     times.add(value: .value(.init(kernel: 5000, program: 9000)), to: 10_000)
     #expect(sums(times) == [.delivery: 4, .application: 1])
     #expect(times.missing.isEmpty)
-    let stages = BenchStages(times, ofValues: true, interval: 30_000)
+    let stages = BenchStages(times, of: .value, interval: 30_000)
     #expect(stages.summary?.contains("clocks of two machines") == true)
-    var none = StageTimes([], isRadio: false, ofValues: true)
+    var none = StageTimes([], isRadio: false, of: .value)
     none.add(value: .value(.init(program: 9000)), to: 10_000)
     #expect(sums(none) == [.application: 1] && none.missing == [.delivery])
   }
 
+  @Test("A command has the stages until it is completed, or the time until the link took it")
+  func commands() {
+    var times = StageTimes(all, isRadio: true, of: .command)
+    times.add(command: .init(call: 20_000, given: 50_000, completed: 1_100_000), from: 0)
+    times.add(command: .init(call: 20_000, given: 50_000), from: 0)
+    #expect(sums(times) == [.queue: 20, .kernel: 30, .controller: 1050])
+    #expect((times.count, times.leftOut) == (1, 1) && times.missing.isEmpty)
+    let stages = BenchStages(times, of: .command, interval: 30_000)
+    #expect(stages.summary?.hasPrefix("95.5 % of the time is spent in the controller") == true)
+    var none = StageTimes(.arrived, isRadio: true, of: .command)
+    none.add(commandFrom: 0, to: 8000)
+    #expect(sums(none) == [.queue: 8] && none.missing == [.kernel, .controller])
+  }
+
   @Test("An operation without a moment, or with one in the wrong order, is left out as a whole")
   func leftOut() {
-    var times = StageTimes(all, isRadio: true, ofValues: false)
+    var times = StageTimes(all, isRadio: true, of: .roundTrip)
     times.add(nil, from: 0, to: 1)
     times.add(.value(.init(program: 0)), from: 0, to: 1)
     times.add(trip(1, 2, nil, 4, 5), from: 0, to: 6)
@@ -91,7 +105,7 @@ import Testing
     times.add(trip(10_000, 9500, 30_000, 29_500, 60_000), from: 0, to: 70_000)
     #expect(times.count == 1 && sums(times)[.kernel] == 0 && sums(times)[.peer] == 0)
     #expect(sums(times).values.reduce(0, +) == 70)
-    let stages = BenchStages(times, ofValues: false, interval: nil)
+    let stages = BenchStages(times, of: .roundTrip, interval: nil)
     #expect(stages.remarks.first?.hasPrefix("6 of 7 operations left out") == true)
   }
 }

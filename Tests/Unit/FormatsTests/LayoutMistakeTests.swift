@@ -196,8 +196,17 @@ import Testing
       behaviour("", #""delay": 5"#),
       "3:25: B.delay: expected one of the keys notifyEveryMilliseconds, "
         + "indicateEveryMilliseconds, readError, writeError, delayMilliseconds, echoTo, counter, "
-        + "sink, tally, throughputMetrics, checkSums, processTime, burst, stream, application, "
-        + #"found "delay""#),
+        + "sink, tally, throughputMetrics, checkSums, octetsPerSecondTo, processTime, burst, stream, "
+        + #"application, found "delay""#),
+    Mistake(
+      behaviour(#""notify""#, #""stream": {"size": 8, "values": "s"}"#),
+      #"3:48: B.stream.values: expected one of atto, st, found "s" (did you mean "st"?)"#),
+    Mistake(
+      behaviour(#""notify""#, #""checkSums": true, "stream": {"size": 8, "values": "st"}"#),
+      "3:29: B.checkSums: expected either this or values of ST, found both"),
+    Mistake(
+      behaviour(#""write", "notify""#, #""echoTo": "2A37", "octetsPerSecondTo": "2A37""#),
+      "3:55: B.octetsPerSecondTo: expected a sink without an echo, found another"),
     Mistake(
       behaviour(#""read", "write""#, #""tally": true, "throughputMetrics": true"#),
       "3:52: B.throughputMetrics: expected either this or tally, found both"),

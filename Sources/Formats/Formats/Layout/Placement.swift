@@ -150,11 +150,11 @@ struct Placement {
     placed.valueHandle = valueHandle
     if let behaviour = characteristic.behaviour, case .stored(let value, let limits) = placed.value
     {
-      if let target = behaviour.echo {
+      if let target = behaviour.echo ?? behaviour.octetsPerSecond {
+        let key = behaviour.echo != nil ? "echoTo" : "octetsPerSecondTo"
         openEchoes.append(
           OpenEcho(
-            behaviour: layout.behaviours.count, target: target,
-            path: path / "behaviour" / "echoTo"))
+            behaviour: layout.behaviours.count, target: target, path: path / "behaviour" / key))
       }
       layout.behaviours.append(
         ProfileLayout.ScriptedValue(

@@ -21,7 +21,7 @@ public struct ProfileLayout: Sendable, Equatable {
     public let handle: AttributeHandle
     /// The behaviour.
     public let behaviour: Profile.Behaviour
-    /// The handle of the value that echoes written values.
+    /// The handle of the value that echoes written values, or notifies their octets.
     public internal(set) var echo: AttributeHandle?
     /// The initial value.
     public let value: [UInt8]

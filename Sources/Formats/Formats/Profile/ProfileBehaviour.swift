@@ -30,6 +30,9 @@ extension Profile {
     public var hasThroughputMetrics = false
     /// Whether the values of the stream have a ``CheckSum``, and the tally counts those that are wrong.
     public var hasCheckSums = false
+    /// The characteristic that notifies the octets of a sink, one second after a client's first write since the last
+    /// notification, to that client: four octets, little-endian.
+    public var octetsPerSecond: Target?
     /// Whether a read returns the CPU time of the server's process: microseconds in eight octets,
     /// little-endian.
     public var isProcessTime = false
@@ -40,6 +43,8 @@ extension Profile {
     /// the client is subscribed. If the value is writable, a client sets its own size by writing
     /// it in two octets, little-endian.
     public var streamSize: Int?
+    /// Whether the values of the stream are those of ``STThroughput``.
+    public var streamIsST = false
     /// Whether the program that runs the server answers reads and writes. It excludes all others.
     public var isAnswered = false
 

@@ -51,8 +51,8 @@ package final class SocketStamps {
   /// The oldest of them.
   private var oldest = 0
 
-  /// The sent PDUs whose stamps are kept.
-  package static let capacity = 64
+  /// The sent PDUs whose stamps are kept: more than a send buffer of the usual size holds.
+  package static let capacity = 1024
 
   /// nil if the kernel refuses all stamps.
   init?(of socket: Int32) {

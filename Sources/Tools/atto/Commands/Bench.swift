@@ -26,7 +26,8 @@ enum BenchCommand: Command {
       Measure against atto serve Fixtures/bench.json: its values are numbered, and counted by their
       receiver. With other peers, the first suitable value is read or subscribed to; values are written
       only if --handle names one, or to the throughput services of Nordic (Fixtures/throughput.json), which
-      counts them, and of ESP-IDF's throughput_app (Fixtures/throughput-esp.json).
+      counts them, of ST (Fixtures/throughput-st.json), and of ESP-IDF's throughput_app
+      (Fixtures/throughput-esp.json).
 
       Latency is the duration of a round trip or procedure. For notify and indicate it is the time
       between two values, and for write-command the time until the link accepts the PDU.

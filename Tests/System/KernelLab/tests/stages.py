@@ -119,6 +119,21 @@ with Server("bench", listen="le:@hci1"):
         check(stages["count"] > stages["leftOut"] and stages["count"] + stages["leftOut"] >= 20, stages)
 reset()
 
+# Commands, each until the controller has reported it as completed.
+with Server("bench", listen="le:@hci1"):
+    row = atto("bench", endpoint(), "--test", "write-command", "--count", 200, "--warm-up", "0.2", "--stages",
+               "--json").objects()[0]
+    stages = row["stages"]
+    shares = {part["stage"]: part["share"] for part in stages["parts"]}
+    print("commands", row["count"], stages["count"], stages["leftOut"], shares, stages.get("missing"))
+    if "missing" in stages:
+        check(list(shares) == ["queue"] and stages["missing"]["stages"] == ["kernel", "controller"], stages)
+    else:
+        check(list(shares) == ["queue", "kernel", "controller"] and sum(shares.values()) > 0.999, stages)
+        # The last ones may be under way at the end.
+        check(100 < stages["count"] <= 200 and stages["leftOut"] < 20, stages)
+reset()
+
 listening = client("bench", "--listen", "le:@hci1", "--scenario", "pong", "--over", "channel", "--psm", 128)
 running = client("bench", endpoint(), "--scenario", "ping", "--over", "channel", "--count", 20, "--size", 100,
                  "--stages", "--json")

@@ -12,7 +12,7 @@ extension Profile.Behaviour {
       keys: [
         "notifyEveryMilliseconds", "indicateEveryMilliseconds", "readError", "writeError",
         "delayMilliseconds", "echoTo", "counter", "sink", "tally", "throughputMetrics", "checkSums",
-        "processTime", "burst", "stream", "application",
+        "octetsPerSecondTo", "processTime", "burst", "stream", "application",
       ])
     let day = 86_400_000
     notifyEvery = try object["notifyEveryMilliseconds"]?.milliseconds(1...day)
@@ -24,14 +24,17 @@ extension Profile.Behaviour {
     counter = try object["counter"]?.integer(1...8, unit: " of octets")
     isTally = try object["tally"]?.bool ?? false
     hasThroughputMetrics = try object["throughputMetrics"]?.bool ?? false
-    isSink = try object["sink"]?.bool ?? (isTally || hasThroughputMetrics)
+    octetsPerSecond = try object["octetsPerSecondTo"]?.target("characteristic")
+    isSink =
+      try object["sink"]?.bool ?? (isTally || hasThroughputMetrics || octetsPerSecond != nil)
     hasCheckSums = try object["checkSums"]?.bool ?? false
     isProcessTime = try object["processTime"]?.bool ?? false
     if let burst = object["burst"] { self.burst = try Profile.Burst(burst) }
     if let stream = object["stream"] {
-      let object = try ProfileObject(stream, keys: ["size"])
+      let object = try ProfileObject(stream, keys: ["size", "values"])
       streamSize = try object.required("size", "the octets of each value")
         .integer(4...ValueLimits.longest)
+      streamIsST = try object["values"]?.word(["atto", "st"]) == "st"
     }
     try check(characteristic, value, field.path)
     isAnswered = try object["application"]?.bool ?? false
@@ -86,6 +89,13 @@ extension Profile.Behaviour {
     }
     if hasCheckSums, !isTally, streamSize == nil {
       throw ProfileError(path / "checkSums", expected: "a stream or a tally", found: "neither")
+    }
+    if streamIsST, hasCheckSums {
+      throw ProfileError(path / "checkSums", expected: "either this or values of ST", found: "both")
+    }
+    if octetsPerSecond != nil, !isSink || echo != nil {
+      throw ProfileError(
+        path / "octetsPerSecondTo", expected: "a sink without an echo", found: "another")
     }
     if echo != nil { try requireWritable("echoTo") }
     if writeError != nil { try requireWritable("writeError") }
