@@ -234,6 +234,10 @@ package final class BenchRunner {
       try await write(sink.nextValue, sink.handle)
       return size
     }
+    // At most two seconds, for what is in the queues.
+    for _ in 0..<200 where measurement.awaitsCommands {
+      try await loop.sleep(for: .milliseconds(10))
+    }
     if let seconds {
       await seconds.settle(measurement.octets)
       await seconds.end()

@@ -145,16 +145,19 @@ package final class Measurement {
     self.pdus = pdus - pdusBefore
   }
 
+  /// Whether commands are not completed yet.
+  var awaitsCommands: Bool { !commands.isEmpty }
+
   /// A command is about to be sent.
   func sends() { if timesCommands { commands.append(clinux_monotonic()) } }
 
   /// An exchange was timed.
   func took(_ exchange: TimedExchange) {
     guard case .command(let sent) = exchange else { return self.exchange = exchange }
-    // In the order of sending, from the first one.
+    // In the order of sending, from the first one. Many are completed after the last was accepted.
     guard !commands.isEmpty else { return }
     let begun = commands.removeFirst()
-    if isMeasuring, begun >= start { stages?.add(command: sent, from: begun) }
+    if start > 0, begun >= start { stages?.add(command: sent, from: begun) }
   }
 
   /// Adds the stages of an operation that began then and has just ended.

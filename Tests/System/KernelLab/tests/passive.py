@@ -27,6 +27,19 @@ def kinds(path: str) -> list[str]:
     return found
 
 
+def timings(path: str) -> set[str]:
+    """The intervals and windows that hci0 was told."""
+    found, wanted = [], 0
+    for line in run(["btmon", "-r", path]).output.splitlines():
+        if re.match(r"[<>@=] ", line):
+            # Two values: those of the coded PHY follow, three times as long.
+            wanted = 2 if re.search(r"\(0x08\|0x00(41|0b)\).*\[hci0\]", line) else 0
+        elif wanted and (value := re.match(r"\s+(Interval|Window): ([0-9.]+) msec", line)):
+            found.append(f"{value[1]} {float(value[2]):g}")
+            wanted -= 1
+    return set(found)
+
+
 def monitors() -> list[int]:
     # What is supported and enabled, the limits, and the number of handles before them.
     octets = control.command(mgmt.READ_MONITORS, 0)[13:]
@@ -85,39 +98,29 @@ with on_air({1: split}):
     check(monitors() == [], monitors())
 
     # 5. When the radio listens: as the kernel has it, as it was asked, and then as before. The timing is the adapter's.
-    def listening(path: str) -> set[str]:
-        """The intervals and windows that hci0 was told since the monitor was saved last."""
-        trace.save(path)
-        found, wanted = [], 0
-        for line in run(["btmon", "-r", path]).output.splitlines():
-            if re.match(r"[<>@=] ", line):
-                # Two values: those of the coded PHY follow, three times as long.
-                wanted = 2 if re.search(r"\(0x08\|0x00(41|0b)\).*\[hci0\]", line) else 0
-            elif wanted and (value := re.match(r"\s+(Interval|Window): ([0-9.]+) msec", line)):
-                found.append(f"{value[1]} {float(value[2]):g}")
-                wanted -= 1
-        return set(found)
-
     once = ["scan", "le:@hci0", "--count", 1, "--for", PATIENCE, "--address", ADDRESSES[1]]
     asked = ["--scan-window", "45ms", "--scan-interval", "90ms"]
     trace.save("between.btsnoop")
     for kind, usual in ((["--passive"], {"Interval 60", "Window 30"}), ([], {"Interval 11.25", "Window 11.25"})):
         for options, wanted in (([], usual), (asked, {"Interval 90", "Window 45"}), ([], usual)):
             check(atto(*once, *kind, *options).status == 0, kind, options)
-            told = listening("timing.btsnoop")
+            trace.save("timing.btsnoop")
+            told = timings("timing.btsnoop")
             print(f"a scan with {kind + options}: {sorted(told)}")
             check(told == wanted, told, wanted)
-    told = [line for line in atto("doctor", status=None).output.splitlines() if "passive scan" in line]
+    told = [line for line in atto("doctor", status=None).output.splitlines() if "passive scan listens" in line]
     check(len(told) >= 1 and "30 of each 60 ms" in told[0], told)
 
 # 6. A gateway whose devices have addresses scans passively, and connects; with names it scans actively.
 trace.save("before.btsnoop")
 with Server("edges"):
     match = {"address": ADDRESSES[1]}
-    gateway = Gateway(adapters=["hci0"], devices=[{"name": "edges", "match": match}])
+    gateway = Gateway(adapters=["hci0"], devices=[{"name": "edges", "match": match}],
+                      advertisements={"scanWindowMilliseconds": 45, "scanIntervalMilliseconds": 90})
     gateway.until(lambda status: status["devices"][0]["state"] == "connected", "no link")
     told = kinds("gateway.btsnoop")
-    print(f"a gateway with an address: {told}")
+    print(f"a gateway with an address: {told} {sorted(timings('gateway.btsnoop'))}")
+    check({"Interval 90", "Window 45"} <= timings("gateway.btsnoop"), timings("gateway.btsnoop"))
     check(told and set(told) == {"Passive"}, told)
     check(len(monitors()) == 1, monitors())
     gateway.reload(devices=[{"name": "edges", "match": match}, {"name": "other", "match": {"localName": "x"}}])
