@@ -21,14 +21,4 @@ extension Connection {
     }
   }
 
-  /// Calls a body with the times of each exchange on the unenhanced bearer from now on; nil ends it. The
-  /// body is called on the loop, before the PDU that ends the exchange is handled; it must be quick.
-  ///
-  /// - Returns: the stamps that the kernel gives of this link.
-  @discardableResult
-  package func timeExchanges(
-    _ body: (@Sendable (TimedExchange) -> Void)?
-  ) async throws(AttoError) -> SocketStamps.Kinds {
-    try await onLoop { core in core.sender.time(body) }
-  }
 }

@@ -1,24 +1,24 @@
 import AttoATT
 import AttoLinks
 
-/// The times of an exchange on a bearer, in nanoseconds of the loop's clock.
-package enum TimedExchange: Equatable, Sendable {
+/// The times of an exchange on a bearer, in nanoseconds of CLOCK_MONOTONIC. See `Connection.timeExchanges(_:)`.
+@nonexhaustive public enum TimedExchange: Hashable, Sendable {
   /// A request of this end and the response to it.
   case roundTrip(sent: Sending, response: Arrival)
   /// A notification or an indication of the peer.
   case value(Arrival)
-  /// A command of this end: in the order of sending, once the controller has reported it as completed. Only with
-  /// stamps of that.
+  /// A command of this end: in the order of sending, once the controller has reported it as completed. Without stamps
+  /// of that before each attempt to send it.
   case command(Sending)
 
   /// The times of a PDU that this end has sent.
-  package struct Sending: Equatable, Sendable {
+  public struct Sending: Hashable, Sendable {
     /// The call that gave it to the kernel.
-    package var call: Int64
+    public var call: Int64
     /// The kernel gave it to the controller; nil without a stamp.
-    package var given: Int64?
+    public var given: Int64?
     /// The controller reported it as completed; nil without a stamp.
-    package var completed: Int64?
+    public var completed: Int64?
 
     package init(call: Int64, given: Int64? = nil, completed: Int64? = nil) {
       (self.call, self.given, self.completed) = (call, given, completed)
@@ -26,11 +26,11 @@ package enum TimedExchange: Equatable, Sendable {
   }
 
   /// The times of a PDU that has arrived.
-  package struct Arrival: Equatable, Sendable {
+  public struct Arrival: Hashable, Sendable {
     /// The kernel received it; nil without a stamp.
-    package var kernel: Int64?
+    public var kernel: Int64?
     /// This program received it.
-    package var program: Int64
+    public var program: Int64
 
     package init(kernel: Int64? = nil, program: Int64) {
       (self.kernel, self.program) = (kernel, program)
@@ -87,26 +87,30 @@ final class ExchangeTimer {
   func sends(_ pdu: RawSpan, at now: Int64) {
     guard pdu.byteCount > 0 else { return }
     let opcode = Opcode(pdu.octet(at: 0))
-    if opcode.isCommand, collects, let number = stamps?.next {
-      if commands.last?.number == number { commands.removeLast() }
-      if commands.count == SocketStamps.capacity { reportCommand() }
-      commands.append((now, number))
-    }
+    if opcode.isCommand { sendsCommand(at: now) }
     guard opcode.response != nil else { return }
     request = (now, stamps?.next ?? 0)
+  }
+
+  private func sendsCommand(at now: Int64) {
+    guard collects, let number = stamps?.next else { return report(.command(.init(call: now))) }
+    if commands.last?.number == number { commands.removeLast() }
+    if commands.count == SocketStamps.capacity { reportCommand() }
+    commands.append((now, number))
   }
 
   /// After a PDU was received.
   func received(_ pdu: RawSpan, at now: Int64) {
     guard pdu.byteCount > 0 else { return }
     let arrival = TimedExchange.Arrival(kernel: stamps?.arrival, program: now)
+    // What this PDU answers may be a command.
+    collect()
     switch Opcode(pdu.octet(at: 0)) {
     case .handleValueNotification, .multipleHandleValueNotification, .handleValueIndication:
       report(.value(arrival))
     case let opcode where opcode.isResponse:
       guard let request else { return }
       self.request = nil
-      collect()
       let stamped = stamps?.sent(request.number)
       let sent = TimedExchange.Sending(
         call: request.call, given: stamped?.given, completed: stamped?.completed)

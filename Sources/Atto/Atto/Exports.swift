@@ -37,6 +37,7 @@
 @_exported import struct AttoKernelRadio.AdapterInformation
 @_exported import class AttoKernelRadio.KernelAdapters
 @_exported import struct AttoLinks.BluetoothAddress
+@_exported import struct AttoLinks.KernelStamps
 @_exported import struct AttoLinks.LinkError
 @_exported import struct AttoLinks.LinkPHY
 @_exported import struct AttoLinks.L2CAPAddress

@@ -103,7 +103,7 @@ final class LinkSender {
   /// Times the exchanges from now on, with the stamps that the kernel gives; nil: no longer.
   ///
   /// - Returns: those stamps.
-  func time(_ body: ((TimedExchange) -> Void)?) -> SocketStamps.Kinds {
+  func time(_ body: ((TimedExchange) -> Void)?) -> KernelStamps {
     let kinds = socket?.stamp(body != nil) ?? []
     timer = body.map { ExchangeTimer(socket?.stamps, $0) }
     setMonitored()

@@ -101,9 +101,7 @@ package final class BenchRunner {
     let bound = LoopBound(measurement, loop)
     let kinds = try await connection.timeExchanges { bound.value.took($0) }
     let isRadio = try await connection.addresses != nil
-    measurement.stages = StageTimes(
-      kinds, isRadio: isRadio, of: operation)
-    measurement.timesCommands = operation == .command && kinds.contains(.completed)
+    measurement.setStages(StageTimes(kinds, isRadio: isRadio, of: operation), of: operation)
   }
 
   /// Repeats an operation and measures each run.

@@ -92,7 +92,11 @@ final class ChannelCarrier: PacketCarrier {
     pending.removeFirst(start)
   }
 
-  func timeStages() -> StageTimes? {
+  func timeStages(
+    of operation: StagedOperation, _ took: @escaping (TimedExchange) -> Void
+  ) async throws -> StageTimes? {
+    // Of the calls that send a stream, only those of packets that are answered are told apart.
+    guard operation == .roundTrip else { return nil }
     isTimed = true
     let kinds = channel.socket.stamp(true)
     return StageTimes(kinds, isRadio: channel.socket.carrier == .l2cap, of: .roundTrip)

@@ -45,11 +45,11 @@ package final class Measurement {
   package var enhanced: EnhancedTraffic?
 
   /// Where the latencies were spent; nil without `--stages`.
-  var stages: StageTimes?
+  private(set) var stages: StageTimes?
   /// The times of the last exchange on the bearer.
   var exchange: TimedExchange?
   /// Whether commands are reported when they are completed.
-  var timesCommands = false
+  private var timesCommands = false
   /// When commands were begun that are not reported yet, oldest first.
   private var commands: [Int64] = []
 
@@ -143,6 +143,12 @@ package final class Measurement {
     cpu = Double(ProcessTime.nanoseconds - cpuBefore) / 1e9
     window = Double(clinux_monotonic() - began) / 1e9
     self.pdus = pdus - pdusBefore
+  }
+
+  /// Has stages measured from now on.
+  func setStages(_ stages: StageTimes?, of operation: StagedOperation) {
+    self.stages = stages
+    timesCommands = operation == .command && stages?.stages.contains(.controller) == true
   }
 
   /// Whether commands are not completed yet.

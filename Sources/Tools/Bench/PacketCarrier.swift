@@ -18,15 +18,20 @@ package protocol PacketCarrier: AnyObject {
   func open(_ receive: @escaping (RawSpan?) -> Void) async throws
   /// Sends a packet when there is room.
   func send(_ packet: [UInt8]) async throws
-  /// Has each packet and its answer timed from now on; nil if this carrier cannot.
-  func timeStages() -> StageTimes?
+  /// Has each packet timed from now on: `took` is called with the times of commands, and ``exchange`` has those of a
+  /// packet with its answer. nil if this carrier cannot.
+  func timeStages(
+    of operation: StagedOperation, _ took: @escaping (TimedExchange) -> Void
+  ) async throws -> StageTimes?
   /// The times of the last packet and of its answer, in the call that receives the answer.
   var exchange: TimedExchange? { get }
 }
 
 extension PacketCarrier {
   var waited: Int64 { 0 }
-  func timeStages() -> StageTimes? { nil }
+  func timeStages(
+    of operation: StagedOperation, _ took: @escaping (TimedExchange) -> Void
+  ) async throws -> StageTimes? { nil }
   var exchange: TimedExchange? { nil }
 }
 
@@ -47,6 +52,23 @@ final class GATTClientCarrier: PacketCarrier {
   private var toServer = AttributeHandle.invalid
   private(set) var mtu = 23
   private var watch: Task<Void, any Error>?
+  /// The times of a packet and its answer. Apart from the carrier, so that the connection does not retain that.
+  private let times = Times()
+
+  private final class Times {
+    var sent: TimedExchange.Sending?
+    var exchange: TimedExchange?
+
+    func took(_ exchange: TimedExchange) {
+      switch exchange {
+      case .command(let sent): self.sent = sent
+      case .value(let response):
+        self.exchange = sent.map { .roundTrip(sent: $0, response: response) }
+        sent = nil
+      case .roundTrip: break
+      }
+    }
+  }
 
   init(_ connection: Connection, isAcknowledged: Bool, on loop: Loop) {
     (self.connection, self.loop, self.isAcknowledged) = (connection, loop, isAcknowledged)
@@ -87,7 +109,23 @@ final class GATTClientCarrier: PacketCarrier {
     try await connection.write([1, 0], to: configuration.handle)
   }
 
+  func timeStages(
+    of operation: StagedOperation, _ took: @escaping (TimedExchange) -> Void
+  ) async throws -> StageTimes? {
+    let bound = LoopBound((times, took), loop)
+    let kinds = try await connection.timeExchanges { exchange in
+      let (times, took) = bound.value
+      times.took(exchange)
+      took(exchange)
+    }
+    let isRadio = try await connection.addresses != nil
+    return StageTimes(kinds, isRadio: isRadio, of: operation)
+  }
+
+  var exchange: TimedExchange? { times.exchange }
+
   func send(_ packet: [UInt8]) async throws {
+    (times.sent, times.exchange) = (nil, nil)
     if isAcknowledged {
       try await connection.write(packet, to: toServer)
     } else {

@@ -39,6 +39,7 @@ package struct ScenarioPlan: Sendable {
   let isAcknowledged: Bool
   /// Whether the stages of each latency are measured.
   let showsStages: Bool
+  var staged: StagedOperation { scenario == .send ? .command : .roundTrip }
   /// How long to wait for the last acknowledgement.
   let timeout: Duration
 
@@ -127,10 +128,18 @@ package struct ScenarioPlan: Sendable {
         [Self.pace, Self.repeat, Self.repeatDelay, Self.startDelay, Self.response],
         "is for send and ping")
     }
-    guard !showsStages || scenario == .ping && carrier == .channel && workload.pace == nil else {
+    let hasStages =
+      switch (scenario, carrier) {
+      case (.ping, _): workload.pace == nil && !isAcknowledged && !(carrier == .gatt && listens)
+      case (.send, .gatt): !isAcknowledged && !listens
+      default: false
+      }
+    guard !showsStages || hasStages else {
       throw UsageError(
         "--stages cannot be combined with this scenario",
-        hint: "scenarios have stages with --scenario ping --over channel, without --pace")
+        hint:
+          "scenarios have stages with ping without --pace, and with send over GATT; both without --response,"
+          + " and over GATT without --listen")
     }
     if carrier == .channel {
       try arguments.forbid([CommonOptions.phy], "cannot be combined with --over channel")

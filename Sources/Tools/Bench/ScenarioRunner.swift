@@ -83,7 +83,12 @@ package final class ScenarioRunner {
     if carrier.isAcknowledged, workload.traffic == .writeCommand { workload.traffic = .write }
     measurement = Measurement(workload, isNumbered: false)
     hasLast = false
-    if plan.showsStages { measurement.stages = carrier.timeStages() }
+    if plan.showsStages {
+      let (measured, operation) = (measurement, plan.staged)
+      let stages = try await carrier.timeStages(of: operation) { measured.took($0) }
+      measurement.setStages(stages, of: operation)
+    }
+    measurement.sends()
     try await carrier.send(BenchPacket.reset.octets)
     measurement.begin(pdus: await carrier.pdus)
     let waited = carrier.waited
@@ -119,9 +124,12 @@ package final class ScenarioRunner {
         microseconds: UInt32(truncatingIfNeeded: (now - start) / 1000))
       measurement.sent += 1
       if plan.scenario == .ping { outstanding[place(number)] = now }
+      measurement.sends()
       try await carrier.send(value)
       if plan.scenario == .send {
-        measurement.add(octets: plan.workload.size, latency: clinux_monotonic() - now)
+        let taken = clinux_monotonic()
+        if plan.showsStages { measurement.addStages(from: now, to: taken) }
+        measurement.add(octets: plan.workload.size, latency: taken - now)
       } else if step == nil {
         while outstanding[place(number)] != 0, clinux_monotonic() < now + Self.patience {
           try await next()

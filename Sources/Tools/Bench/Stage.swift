@@ -44,7 +44,7 @@ enum Stage: String, Codable, Sendable, CaseIterable {
   }
 
   /// The stages of operations that can be had with these stamps.
-  static func known(_ kinds: SocketStamps.Kinds, of operation: StagedOperation) -> [Stage] {
+  static func known(_ kinds: KernelStamps, of operation: StagedOperation) -> [Stage] {
     switch operation {
     case .value: return kinds.contains(.arrived) ? [.delivery, .application] : [.application]
     case .command: return kinds.contains(.completed) ? [.queue, .kernel, .controller] : [.queue]
@@ -58,7 +58,7 @@ enum Stage: String, Codable, Sendable, CaseIterable {
   }
 
   /// The stages that cannot be told apart with these stamps.
-  static func missing(_ kinds: SocketStamps.Kinds, of operation: StagedOperation) -> [Stage] {
+  static func missing(_ kinds: KernelStamps, of operation: StagedOperation) -> [Stage] {
     let all = known([.arrived, .given, .completed], of: operation)
     let known = known(kinds, of: operation)
     return all.filter { !known.contains($0) }
@@ -66,7 +66,7 @@ enum Stage: String, Codable, Sendable, CaseIterable {
 }
 
 /// What stages are measured of.
-enum StagedOperation: Sendable {
+package enum StagedOperation: Sendable {
   case roundTrip
   /// A received value, of which only the end is timed.
   case value

@@ -25,7 +25,7 @@ package struct StageTimes: Sendable {
   /// - Parameters:
   ///   - kinds: the stamps that the kernel gives.
   ///   - isRadio: whether the link is one of the kernel's radio.
-  init(_ kinds: SocketStamps.Kinds, isRadio: Bool, of operation: StagedOperation) {
+  init(_ kinds: KernelStamps, isRadio: Bool, of operation: StagedOperation) {
     stages = Stage.known(kinds, of: operation)
     missing = Stage.missing(kinds, of: operation)
     reason =

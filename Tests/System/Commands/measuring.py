@@ -262,10 +262,28 @@ def stages(b):
              '<rect class="stage outside"', '<span class="swatch outside"></span>in the socket and at the peer')
     for words, part in [(["--test", "long-read"], "--stages cannot be combined with --test long-read"),
                         (["--in-flight", 2], "--stages requires a single procedure in flight"),
-                        (["--scenario", "send"], "--stages cannot be combined with this scenario"),
+                        (["--scenario", "receive"], "--stages cannot be combined with this scenario"),
+                        (["--scenario", "send", "--response"], "--stages cannot be combined with this scenario"),
+                        (["--scenario", "send", "--over", "channel"], "--stages cannot be combined with this"),
                         (["--scenario", "ping", "--over", "channel", "--pace", 5],
                          "--stages cannot be combined with this scenario")]:
         b.refuses(2, [part], "bench", at, "--stages", *words)
+
+
+@test("bench: --stages divides the packets of scenarios over GATT")
+def scenario_stages(b):
+    for scenario, counterpart, names in (("send", "receive", ["queue"]),
+                                         ("ping", "pong", ["queue", "outside", "application"])):
+        at = f"unix:{b.path(scenario)}"
+        listening = b.start("bench", "--listen", at, "--scenario", counterpart)
+        listening.line("listening", where="err")
+        row = b.run("bench", at, "--scenario", scenario, "--count", 20, "--size", 20, "--stages", "--json").json[0]
+        equal(listening.end().code, 0)
+        stages = row["stages"]
+        equal([part["stage"] for part in stages["parts"]], names)
+        equal((stages["count"], stages["leftOut"]), (20, 0))
+        mean = sum(part["latencyMicroseconds"]["mean"] for part in stages["parts"])
+        expect(abs(mean - row["latencyMicroseconds"]["mean"]) < 0.1, f"{row}")
 
 
 @test("bench: --stages divides the pings of a channel")

@@ -19,7 +19,7 @@ import Testing
       .roundTrip(sent: .init(call: call), response: .init(program: program))
     }
     #expect(!timer.collects)
-    // A response to nothing, an empty PDU, commands, a confirmation.
+    // A response to nothing, an empty PDU, a confirmation; a command, which is reported as it is sent.
     received([0x0B, 1], 1)
     received([], 2)
     sends([], 2)
@@ -27,7 +27,8 @@ import Testing
     received([0x13], 4)
     sends([0x1E], 5)
     received([0x0B], 6)
-    #expect(reports.all.isEmpty)
+    #expect(reports.all == [.command(.init(call: 3))])
+    reports.all = []
     // A request that the link takes at the second attempt, and a notification before its response.
     sends([0x0A, 3, 0], 10)
     sends([0x0A, 3, 0], 12)

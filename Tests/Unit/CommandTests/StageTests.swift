@@ -6,7 +6,7 @@ import Testing
 @testable import AttoBench
 
 @Suite("Stages", .oneByOne) struct StageTests {
-  private let all: SocketStamps.Kinds = [.arrived, .given, .completed]
+  private let all: KernelStamps = [.arrived, .given, .completed]
 
   private func trip(
     _ call: Int64, _ given: Int64?, _ completed: Int64?, _ kernel: Int64?, _ program: Int64
@@ -88,6 +88,26 @@ import Testing
     var none = StageTimes(.arrived, isRadio: true, of: .command)
     none.add(commandFrom: 0, to: 8000)
     #expect(sums(none) == [.queue: 8] && none.missing == [.kernel, .controller])
+  }
+
+  @Test("Commands are told apart by their order: those of the warm-up do not count, late ones do")
+  func orderOfCommands() {
+    let measured = Measurement(BenchTest.writeCommand.workload, isNumbered: false)
+    measured.setStages(StageTimes(all, isRadio: true, of: .command), of: .command)
+    // One that is not awaited is somebody else's.
+    measured.took(.command(.init(call: 1, given: 2, completed: 3)))
+    measured.sends()
+    measured.begin(pdus: 0)
+    measured.sends()
+    measured.sends()
+    let later = measured.start + 3_600_000_000_000
+    for number in 0..<3 {
+      if number == 2 { measured.end(pdus: 0) }
+      #expect(measured.awaitsCommands)
+      measured.took(.command(.init(call: later, given: later + 1000, completed: later + 2000)))
+    }
+    #expect(!measured.awaitsCommands)
+    #expect((measured.stages?.count, measured.stages?.leftOut) == (2, 0))
   }
 
   @Test("An operation without a moment, or with one in the wrong order, is left out as a whole")

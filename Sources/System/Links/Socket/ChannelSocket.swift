@@ -103,7 +103,7 @@ public final class ChannelSocket {
   ///
   /// - Returns: the stamps that this kernel gives; none on a Unix socket.
   @discardableResult
-  package func stamp(_ isWanted: Bool) -> SocketStamps.Kinds {
+  package func stamp(_ isWanted: Bool) -> KernelStamps {
     guard carrier == .l2cap, owner != nil else { return [] }
     stamps = SocketStamps.set(isWanted, of: socket, stamps)
     return stamps?.kinds ?? []

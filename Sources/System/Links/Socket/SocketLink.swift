@@ -209,7 +209,7 @@ public final class SocketLink: AddressedLink {
   ///
   /// - Returns: the stamps that this kernel gives; none on a Unix socket, which has none.
   @discardableResult
-  package func stamp(_ isWanted: Bool) -> SocketStamps.Kinds {
+  package func stamp(_ isWanted: Bool) -> KernelStamps {
     guard carrier == .l2cap, reception != .ended else { return [] }
     stamps = SocketStamps.set(isWanted, of: socket, stamps)
     reception = stamps == nil ? .plain : .stamped

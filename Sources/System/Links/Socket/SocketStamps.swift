@@ -17,19 +17,6 @@ import CAttoLinux
 ///
 /// While stamps wait there, the socket is reported as in error. So ``collect()`` has to be called then.
 package final class SocketStamps {
-  /// Kinds of stamps.
-  package struct Kinds: OptionSet, Sendable {
-    package let rawValue: UInt8
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    /// When the kernel received a PDU.
-    package static let arrived = Kinds(rawValue: 1)
-    /// When the kernel gave a PDU to the controller.
-    package static let given = Kinds(rawValue: 2)
-    /// When the controller reported a PDU as completed.
-    package static let completed = Kinds(rawValue: 4)
-  }
-
   /// The stamps of a sent PDU; nil if they have not come.
   package struct Sent: Equatable, Sendable {
     package var number: UInt32
@@ -38,7 +25,7 @@ package final class SocketStamps {
   }
 
   /// The stamps that this kernel gives.
-  package let kinds: Kinds
+  package let kinds: KernelStamps
   /// The stamp of the PDU that was received last; 0 without one.
   package var arrived: Int64 = 0
   /// The same; nil without one.
@@ -120,4 +107,19 @@ package final class SocketStamps {
     default: break
     }
   }
+}
+
+/// The time stamps that a kernel gives of the PDUs of a link.
+public struct KernelStamps: OptionSet, Sendable {
+  /// The bits.
+  public let rawValue: UInt8
+  /// Stamps with these bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// When the kernel received a PDU.
+  public static let arrived = KernelStamps(rawValue: 1)
+  /// When the kernel gave a PDU to the controller: Linux 6.15.
+  public static let given = KernelStamps(rawValue: 2)
+  /// When the controller reported a PDU as completed: Linux 6.15.
+  public static let completed = KernelStamps(rawValue: 4)
 }

@@ -4,12 +4,15 @@ tests that must know when something happened, and not when a Python process came
 The kernel keeps it in the socket until it is taken: nothing runs meanwhile.
 """
 
+import contextlib
 import ctypes
 import os
+import re
 import select
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import threading
 from dataclasses import dataclass
@@ -144,6 +147,22 @@ def understood(kind: int, data: bytes) -> tuple | None:
         if handle >> 12 & 3 != 1 and channel == ATT_CID:
             return ("sent" if kind == SENT else "received", data[8:])
     return None
+
+
+@contextlib.contextmanager
+def shown_if_it_fails(count: int = 100):
+    """Prints the last commands and events of all adapters in the body, if that fails."""
+    monitor = Monitor()
+    try:
+        yield
+    except BaseException:
+        monitor.save("failure.btsnoop")
+        shown = subprocess.run(["btmon", "-T", "-r", "failure.btsnoop"], capture_output=True, text=True).stdout
+        heads = [line for line in shown.splitlines() if re.match(r"[<>@=] ", line) and " ACL " not in line]
+        print("\n".join(heads[-count:]))
+        raise
+    finally:
+        monitor.socket.close()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """atto bench over the kernel's link, against a machine that runs atto serve and nothing else: all
 kinds, what the kernel tells of the link, and a link that dies under it."""
 # deadline: 180
+from monitor import shown_if_it_fails
 from peers import *
 
 TESTS = ["read", "write", "write-command", "notify", "indicate", "long-read", "discover", "ping"]
@@ -25,13 +26,15 @@ with Server("bench", listen="le:@hci1") as server:
     reset()
 
     # For people: the link and its limit below the table. What is stated goes before what is told.
-    told = atto("bench", endpoint(), "--test", "notify", *BRIEF, "--report", "page.html").output
+    with shown_if_it_fails():
+        told = atto("bench", endpoint(), "--test", "notify", *BRIEF, "--report", "page.html").output
     check("B/s limit of phy=1M&interval=50ms&dle=27" in told
           or "another link than phy=1M&interval=50ms&dle=27 (reported by the kernel)" in told, told)
     check("reported by the kernel" in Path("page.html").read_text())
     reset()
-    row = atto("bench", endpoint(), "--test", "write", *BRIEF, "--json",
-               "--link", "phy=2M&interval=15ms&dle=251").objects()[0]
+    with shown_if_it_fails():
+        row = atto("bench", endpoint(), "--test", "write", *BRIEF, "--json",
+                   "--link", "phy=2M&interval=15ms&dle=251").objects()[0]
     check((row["link"]["source"], row["link"]["phy"]) == ("stated", "2M"), row)
 
     # The kernel has kept the link: it is older than the one who asks. The rest is still measured.
@@ -41,13 +44,13 @@ with Server("bench", listen="le:@hci1") as server:
 
     # The link dies in the middle: what there is so far, marked, and status 3.
     server.events("of before", quiet=0.5)
-    running = client("bench", endpoint(), "--test", "notify", "--for", "30", "--warm-up", "0",
-                     "--json")
-    try:
-        server.event("configured")
-    except SystemExit:
-        print("the client:", running.process.poll(), running.errors)
-        raise
+    with shown_if_it_fails():
+        running = client("bench", endpoint(), "--test", "notify", "--for", "30", "--warm-up", "0", "--json")
+        try:
+            server.event("configured")
+        except SystemExit:
+            print("the client:", running.process.poll(), running.errors)
+            raise
     # For values to be counted, of which nobody tells before the end.
     time.sleep(2)
     reset()

@@ -134,6 +134,24 @@ with Server("bench", listen="le:@hci1"):
         check(100 < stages["count"] <= 200 and stages["leftOut"] < 20, stages)
 reset()
 
+# The scenarios over GATT: commands, and commands with their answers.
+for scenario, counterpart, stages_of in (("send", "receive", ["queue", "kernel", "controller"]),
+                                         ("ping", "pong", ["queue", "kernel", "controller", "peer", "delivery",
+                                                           "application"])):
+    listening = client("bench", "--listen", "le:@hci1", "--scenario", counterpart)
+    running = client("bench", endpoint(), "--scenario", scenario, "--count", 30, "--size", 20, "--stages", "--json")
+    check(running.wait() == 0, running.errors)
+    stages = json.loads(running.line())["stages"]
+    shares = {part["stage"]: part["share"] for part in stages["parts"]}
+    print(scenario, stages["count"], stages["leftOut"], shares)
+    if "missing" in stages:
+        check(list(shares) == (["queue"] if scenario == "send" else ["queue", "away", "delivery", "application"]), stages)
+    else:
+        check(list(shares) == stages_of, stages)
+    check(stages["count"] > 15 and stages["count"] + stages["leftOut"] <= 30, stages)
+    check(listening.wait() == 0, listening.errors)
+    reset()
+
 listening = client("bench", "--listen", "le:@hci1", "--scenario", "pong", "--over", "channel", "--psm", 128)
 running = client("bench", endpoint(), "--scenario", "ping", "--over", "channel", "--count", 20, "--size", 100,
                  "--stages", "--json")
