@@ -20,5 +20,4 @@ extension Connection {
       core.settle()
     }
   }
-
 }

@@ -75,12 +75,12 @@ final class ExchangeTimer {
   }
 
   private func reportCommand() {
-    let command = commands.removeFirst()
-    let stamped = stamps?.sent(command.number)
-    report(
-      .command(
-        TimedExchange.Sending(
-          call: command.call, given: stamped?.given, completed: stamped?.completed)))
+    report(.command(stamped(commands.removeFirst())))
+  }
+
+  private func stamped(_ pdu: (call: Int64, number: UInt32)) -> TimedExchange.Sending {
+    let stamps = stamps?.sent(pdu.number)
+    return TimedExchange.Sending(call: pdu.call, given: stamps?.given, completed: stamps?.completed)
   }
 
   /// Before each attempt to send a PDU; the last one counts.
@@ -111,10 +111,7 @@ final class ExchangeTimer {
     case let opcode where opcode.isResponse:
       guard let request else { return }
       self.request = nil
-      let stamped = stamps?.sent(request.number)
-      let sent = TimedExchange.Sending(
-        call: request.call, given: stamped?.given, completed: stamped?.completed)
-      report(.roundTrip(sent: sent, response: arrival))
+      report(.roundTrip(sent: stamped(request), response: arrival))
     default: break
     }
   }

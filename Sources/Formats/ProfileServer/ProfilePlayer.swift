@@ -220,6 +220,7 @@ final class ProfilePlayer: Sendable {
   private func stream(
     _ value: ScriptedValue, to client: ClientID, _ subscription: Int, indicates: Bool
   ) async {
+    let numbering = value.behaviour.numbering
     var number: UInt32 = 0
     var size = -1
     var octets: [UInt8] = []
@@ -228,18 +229,9 @@ final class ProfilePlayer: Sendable {
         let wanted = value.streamSize(for: client)
         if size != wanted {
           size = wanted
-          octets =
-            value.behaviour.streamIsST
-            ? STThroughput.value(0, size: size) : Profile.Burst.value(number, size: size)
+          octets = numbering.value(number, size: size)
         }
-        if value.behaviour.streamIsST {
-          STThroughput.complete(&octets, number: UInt8(truncatingIfNeeded: number))
-        } else {
-          for index in 0..<4 {
-            octets[index] = UInt8(truncatingIfNeeded: number >> (8 * UInt32(index)))
-          }
-          if value.behaviour.hasCheckSums { CheckSum.complete(&octets) }
-        }
+        numbering.set(number, of: &octets)
         let delivered =
           indicates
           ? try? await server.indicate(octets, of: value.handle, to: client)

@@ -46,11 +46,10 @@ extension KernelBackend {
     return command.send(to: information.index) == nil
   }
 
-  func watchLinks(_ changed: ((LinkChange) -> Void)?) throws(RadioError) {
-    guard let monitor else {
+  func requireLinkEvents() throws(RadioError) {
+    guard monitor != nil else {
       throw .system("see the parameters of links (CAP_NET_RAW is required)", errno: EPERM)
     }
-    monitor.changed = changed
   }
 
   nonisolated(nonsending) func prepareSubrating() async throws(RadioError) {

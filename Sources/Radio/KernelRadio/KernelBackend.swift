@@ -86,7 +86,7 @@ final class KernelBackend: RadioBackend {
     self.channel = channel
     let index = information.index
     if socket == nil || monitorSocket != nil {
-      monitor = LinkMonitor(index, socket: monitorSocket, on: loop)
+      monitor = LinkMonitor(index, host, socket: monitorSocket, on: loop)
     }
     let names = socket.map { MonitorName.Place.test("atto-test-\(getpid())-\($0)") } ?? .machine
     scanTiming = KernelScanTiming(channel, index, host)

@@ -33,9 +33,8 @@ final class LinkMonitor {
   private var socket: WatchedDescriptor?
   /// As of the last ``receive()``.
   var links = LinkTable()
-  /// Called when a link begins, and when its parameters change.
-  var changed: ((LinkChange) -> Void)?
   private let index: UInt16
+  private let host: RadioHost
   private let loop: Loop
   private var waiting: [Waiting] = []
   private var buffer = [UInt8](repeating: 0, count: 512)
@@ -43,10 +42,10 @@ final class LinkMonitor {
   /// nil if this process may not open the monitor (CAP_NET_RAW), or that fails.
   ///
   /// - Parameter socket: carries the monitor's datagrams in place of the kernel's socket, in tests.
-  init?(_ index: UInt16, socket: Int32? = nil, on loop: Loop) {
+  init?(_ index: UInt16, _ host: RadioHost, socket: Int32? = nil, on loop: Loop) {
     let socket = socket ?? clinux_monitor_socket(index)
     guard socket >= 0 else { return nil }
-    (self.index, self.loop) = (index, loop)
+    (self.index, self.host, self.loop) = (index, host, loop)
     guard
       let watched = try? WatchedDescriptor(
         socket, on: loop, { [weak self] _ in self?.receive() })
@@ -105,7 +104,7 @@ final class LinkMonitor {
       if let (opcode, status, values) = links.read(Array(buffer.prefix(length))) {
         end(opcode, .answered(status: status, values))
       }
-      if let change = links.change { changed?(change) }
+      if let change = links.change { host.linkChanged(change) }
     }
   }
 

@@ -91,54 +91,55 @@ struct LinkTable {
     if case .commandEnded(let opcode, let status, let values) = event {
       return (opcode, status, values)
     }
-    if let handle = event.flatMap({ read($0) }), let entry = entries[handle] {
-      change = LinkChange(peer: entry.peer, parameters: entry.parameters)
-    }
+    if let event { read(event) }
     return nil
   }
 
-  /// Returns the handle of the link that an event is about; nil if it is about none.
-  private mutating func read(_ event: HCIEvent) -> UInt16? {
+  private mutating func read(_ event: HCIEvent) {
     switch event {
-    case .disconnectionComplete(let handle):
-      entries[handle] = nil
-      return handle
+    case .disconnectionComplete(let handle): entries[handle] = nil
     case .connectionComplete(let handle, let peer?, let parameters?):
-      guard entries.count < Self.limit else { return nil }
-      entries[handle] = Entry(
-        peer: BluetoothAddress(peer),
-        parameters: AgreedParameters(
-          interval: parameters.interval, latency: parameters.latency,
-          supervisionTimeout: parameters.supervisionTimeout,
-          phy: LinkPHY(transmit: .oneMegabit, receive: .oneMegabit)))
-      return handle
+      guard entries.count < Self.limit else { return }
+      let start = AgreedParameters(
+        interval: parameters.interval, latency: parameters.latency,
+        supervisionTimeout: parameters.supervisionTimeout,
+        phy: LinkPHY(transmit: .oneMegabit, receive: .oneMegabit))
+      entries[handle] = Entry(peer: BluetoothAddress(peer), parameters: start)
+      change(handle) { _ in }
     case .connectionUpdateComplete(let handle, let parameters):
-      entries[handle]?.parameters.interval = parameters.interval
-      entries[handle]?.parameters.latency = parameters.latency
-      entries[handle]?.parameters.supervisionTimeout = parameters.supervisionTimeout
-      return handle
+      change(handle) {
+        $0.interval = parameters.interval
+        $0.latency = parameters.latency
+        $0.supervisionTimeout = parameters.supervisionTimeout
+      }
     case .dataLengthChange(let handle, let length):
-      entries[handle]?.parameters.dataLength = AgreedParameters.DataLength(
-        transmit: length.transmit, transmitTime: length.transmitTime, receive: length.receive,
-        receiveTime: length.receiveTime)
-      return handle
+      change(handle) {
+        $0.dataLength = AgreedParameters.DataLength(
+          transmit: length.transmit, transmitTime: length.transmitTime, receive: length.receive,
+          receiveTime: length.receiveTime)
+      }
     case .phyUpdateComplete(let handle, let transmit, let receive):
       guard let transmit = LinkPHY.Kind(rawValue: transmit),
         let receive = LinkPHY.Kind(rawValue: receive)
-      else { return nil }
-      entries[handle]?.parameters.phy = LinkPHY(transmit: transmit, receive: receive)
-      return handle
+      else { return }
+      change(handle) { $0.phy = LinkPHY(transmit: transmit, receive: receive) }
     case .subrateChange(let handle, let subrate):
-      entries[handle]?.parameters.subrate = AgreedParameters.Subrate(
-        factor: subrate.factor, continuation: subrate.continuation)
-      entries[handle]?.parameters.latency = subrate.latency
-      entries[handle]?.parameters.supervisionTimeout = subrate.supervisionTimeout
-      return handle
-    case .frameSpaceUpdateComplete(let handle, let space):
-      entries[handle]?.parameters.frameSpace = space
-      return handle
-    default: return nil
+      change(handle) {
+        $0.subrate = AgreedParameters.Subrate(
+          factor: subrate.factor, continuation: subrate.continuation)
+        $0.latency = subrate.latency
+        $0.supervisionTimeout = subrate.supervisionTimeout
+      }
+    case .frameSpaceUpdateComplete(let handle, let space): change(handle) { $0.frameSpace = space }
+    default: break
     }
+  }
+
+  private mutating func change(_ handle: UInt16, _ body: (inout AgreedParameters) -> Void) {
+    guard var entry = entries[handle] else { return }
+    body(&entry.parameters)
+    entries[handle] = entry
+    change = LinkChange(peer: entry.peer, parameters: entry.parameters)
   }
 
   /// L2CAP_LE_CREDIT_BASED_CONNECTION_RSP, in one ACL packet. Vol 3, Part A, 4.23.

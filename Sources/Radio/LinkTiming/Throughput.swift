@@ -132,9 +132,9 @@ extension LinkParameters {
       }
     }
     // The next request would be sent in the next event that is used.
-    let end = event(from: time / interval + 1, active: time / interval) * interval
     return throughput(
-      count: count, in: end, value: value, link: octets(request, mps) + octets(response, mps))
+      count: count, in: nextAnchor(after: time), value: value,
+      link: octets(request, mps) + octets(response, mps))
   }
 
   /// The throughput of SDUs on an L2CAP channel of which each K-frame needs a credit. Vol 3, Part A, 10.1.
@@ -165,8 +165,13 @@ extension LinkParameters {
         there.add(sdu, .exchange(mps: mps), at: arrival)
       }
     }
-    let end = event(from: time / interval + 1, active: time / interval) * interval
-    return throughput(count: count, in: end, value: sdu, link: octets(sdu, mps))
+    return throughput(
+      count: count, in: nextAnchor(after: time), value: sdu, link: octets(sdu, mps))
+  }
+
+  /// When the next event begins that is used.
+  private func nextAnchor(after time: Int64) -> Int64 {
+    event(from: time / interval + 1, active: time / interval) * interval
   }
 
   private enum Sent {

@@ -28,10 +28,10 @@ package final class BenchRunner {
     self.target = target
     self.loop = loop
     let workload = plan.workload(test)
-    let isNumbered = workload.sender == .peer && target?.numbers != nil
+    let isNumbered = workload.sender == .peer && target?.numbering != nil
     measurement = Measurement(workload, isNumbered: isNumbered)
     measurement.hasCheckSums = isNumbered
-    measurement.modulus = target?.numbers?.modulus
+    measurement.modulus = target?.numbering?.modulus
     if let target { (measurement.handles, measurement.uuid) = ([target.handle], target.uuid) }
   }
 
@@ -99,9 +99,8 @@ package final class BenchRunner {
         hint: "leave out --bearers and --in-flight")
     }
     let bound = LoopBound(measurement, loop)
-    let kinds = try await connection.timeExchanges { bound.value.took($0) }
-    let isRadio = try await connection.addresses != nil
-    measurement.setStages(StageTimes(kinds, isRadio: isRadio, of: operation), of: operation)
+    measurement.setStages(
+      try await connection.timeStages(of: operation) { bound.value.took($0) })
   }
 
   /// Repeats an operation and measures each run.
@@ -183,17 +182,16 @@ package final class BenchRunner {
   private final class Sink {
     let handle: AttributeHandle
     var number: UInt32 = 0
-    private let numbers: BenchTarget.Numbers
+    private let numbering: ValueNumbering
     private var value: [UInt8]
 
-    init(_ handle: AttributeHandle, size: Int, _ numbers: BenchTarget.Numbers) {
-      (self.handle, self.numbers) = (handle, numbers)
-      value =
-        numbers == .st ? STThroughput.value(0, size: size) : Profile.Burst.value(0, size: size)
+    init(_ handle: AttributeHandle, size: Int, _ numbering: ValueNumbering) {
+      (self.handle, self.numbering) = (handle, numbering)
+      value = numbering.value(0, size: size)
     }
 
     var nextValue: [UInt8] {
-      numbers.set(number, of: &value)
+      numbering.set(number, of: &value)
       number &+= 1
       return value
     }
@@ -206,17 +204,16 @@ package final class BenchRunner {
     guard let target else { return }
     let size = plan.size
     let sinks = target.sinks.prefix(measurement.inFlight).map {
-      Sink($0, size: size, target.numbers ?? .bench)
+      Sink($0, size: size, target.numbering ?? .checked)
     }
     measurement.handles = sinks.map(\.handle)
-    let bound = LoopBound(sinks, loop)
-    let seconds: PeerSeconds? =
-      if let place = target.seconds {
-        try await PeerSeconds(place, over: connection, on: loop)
-      } else { nil }
+    let bound = LoopBound((sinks: sinks, measurement: measurement), loop)
+    let seconds = target.seconds.map { PeerSeconds($0, over: connection, on: loop) }
+    defer { if seconds != nil { connection.observeValues(nil) } }
+    try await seconds?.begin()
     try await repeated(
       after: {
-        await seconds?.settle(sinks.reduce(0) { $0 + UInt64($1.number) * UInt64(size) })
+        try await seconds?.settle(sinks.reduce(0) { $0 + UInt64($1.number) * UInt64(size) })
         seconds?.reset()
         for sink in sinks {
           sink.number = 0
@@ -226,9 +223,10 @@ package final class BenchRunner {
           }
         }
       }
-    ) { [runner = LoopBound(self, loop)] number in
-      let sink = bound.value[number % bound.value.count]
-      runner.value.measurement.sends()
+    ) { number in
+      let (sinks, measurement) = bound.value
+      let sink = sinks[number % sinks.count]
+      measurement.sends()
       try await write(sink.nextValue, sink.handle)
       return size
     }
@@ -237,7 +235,7 @@ package final class BenchRunner {
       try await loop.sleep(for: .milliseconds(10))
     }
     if let seconds {
-      await seconds.settle(measurement.octets)
+      try await seconds.settle(measurement.octets)
       await seconds.end()
       measurement.receipt = .seconds(octets: seconds.octets, best: seconds.best)
     }
@@ -271,7 +269,7 @@ package final class BenchRunner {
     let limit = plan.count ?? .max
     connection.observeValues { handle, value in
       guard handle == target.handle else { return }
-      let number = target.numbers?.number(of: value)
+      let number = target.numbering?.number(of: value)
       guard measurement.value.count < limit else { return }
       measurement.value.addValueStages()
       measurement.value.add(octets: value.byteCount, number: number)
@@ -288,8 +286,7 @@ package final class BenchRunner {
     let hasWarmUp = plan.warmUp > .zero
     var peerTime = hasWarmUp ? nil : try await peerProcessTime
     if !hasWarmUp { measurement.value.begin(pdus: try await pdus) }
-    try await connection.write(
-      [UInt8(truncatingIfNeeded: kind.rawValue), UInt8(kind.rawValue >> 8)], to: configuration)
+    try await connection.write(kind.octets, to: configuration)
     if let transmission = target.transmission {
       try await connection.writeWithoutResponse([1], to: transmission)
     }
@@ -322,7 +319,7 @@ package final class BenchRunner {
         message: "\(message) after the warm-up, in which it sent \(early)",
         hint: "--warm-up 0 measures from the first value")
     }
-    if target?.numbers == .st {
+    if target?.numbering == .st {
       return CheckFailure(
         message: message,
         hint: "ST's application sends while its first button (SW1, B1) has been pressed")

@@ -25,9 +25,7 @@ struct BenchStages: Codable, Sendable {
   /// The longest stage in words.
   var summary: String?
 
-  /// - Parameters:
-  ///   - operation: what the stages are of.
-  init(_ times: StageTimes, of operation: StagedOperation, interval microseconds: Int64?) {
+  init(_ times: StageTimes, interval microseconds: Int64?) {
     (count, leftOut) = (times.count, times.leftOut)
     let total = times.sums.reduce(0, +)
     parts = (count > 0 ? Array(times.stages.indices) : []).map { index in
@@ -37,7 +35,7 @@ struct BenchStages: Codable, Sendable {
         latencyMicroseconds: BenchResult.Latency(times.times[index]))
     }
     if !times.missing.isEmpty { missing = Missing(stages: times.missing, reason: times.reason) }
-    guard operation != .value else {
+    guard times.operation != .value else {
       summary =
         "the way of a value to this machine is not timed, because the clocks of two machines cannot be"
         + " compared"
@@ -115,7 +113,7 @@ extension BenchResult {
   package mutating func setStages(_ measured: Measurement) {
     guard let times = measured.stages else { return }
     let interval = link?.another == true ? nil : link?.intervalMicroseconds
-    stages = BenchStages(times, of: stagedOperation, interval: interval)
+    stages = BenchStages(times, interval: interval)
   }
 
   /// The title of the table of the stages.

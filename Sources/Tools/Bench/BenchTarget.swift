@@ -15,62 +15,13 @@ package struct BenchTarget: Sendable {
   /// Whether it is that of Nordic's throughput service, which counts writes.
   var isThroughput = false
   /// How the values are numbered, if they are.
-  var numbers: Numbers?
+  var numbering: ValueNumbering?
   /// The value and the configuration by which ST's throughput application notifies what it has received.
   var seconds: (value: AttributeHandle, configuration: AttributeHandle)?
   /// The value of Silicon Labs' throughput test by which the client has the peer send.
   var transmission: AttributeHandle?
   /// The value of `Fixtures/bench.json` with the CPU time of the peer.
   var processTime: AttributeHandle?
-
-  /// The numbers of values.
-  enum Numbers: Sendable {
-    /// Those of `Fixtures/bench.json`: 32 bits at the beginning, and a CRC-32 at the end.
-    case bench
-    /// Those of ``STThroughput``: 8 bits.
-    case st
-    /// Those of Silicon Labs' throughput test: 0 to 99 in the first octet, and then the letters a to z.
-    case siliconLabs
-
-    /// After so many numbers they begin again; nil: after 2^32.
-    var modulus: UInt32? {
-      switch self {
-      case .bench: nil
-      case .st: 256
-      case .siliconLabs: 100
-      }
-    }
-
-    /// The number of a value that has arrived; nil if it has none, or is damaged.
-    func number(of value: RawSpan) -> UInt32? {
-      switch self {
-      case .bench:
-        guard value.byteCount >= 4, CheckSum.isCorrect(value) else { return nil }
-        return value.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self).littleEndian
-      case .st: return STThroughput.number(of: value).map { UInt32($0) }
-      case .siliconLabs:
-        guard value.byteCount > 0 else { return nil }
-        for index in 1..<value.byteCount {
-          let letter = UInt8(ascii: "a") + UInt8((index - 1) % 26)
-          guard value.unsafeLoad(fromByteOffset: index, as: UInt8.self) == letter else {
-            return nil
-          }
-        }
-        return UInt32(value.unsafeLoad(fromByteOffset: 0, as: UInt8.self))
-      }
-    }
-
-    /// Sets the number of a value to be sent.
-    func set(_ number: UInt32, of value: inout [UInt8]) {
-      switch self {
-      case .bench:
-        for index in 0..<4 { value[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
-        CheckSum.complete(&value)
-      case .st: STThroughput.complete(&value, number: UInt8(truncatingIfNeeded: number))
-      case .siliconLabs: break
-      }
-    }
-  }
 
   /// Nordic's throughput service (nRF Connect SDK).
   private static let throughput = BluetoothUUID(
@@ -148,13 +99,13 @@ package struct BenchTarget: Sendable {
       var target = Self.target(one, isBench: isBench)
       target.processTime = time
       if [ofST(1), ofST(2)].contains(one.uuid) {
-        target.numbers = .st
+        target.numbering = .st
         target.seconds = all.first { $0.uuid == ofST(3) }.flatMap { one in
           one.cccd.map { (one.valueHandle, $0.handle) }
         }
       }
       if [SiliconLabs.notifications, SiliconLabs.indications].contains(one.uuid) {
-        target.numbers = .siliconLabs
+        target.numbering = .siliconLabs
         target.transmission = all.first { $0.uuid == SiliconLabs.transmission }?.valueHandle
       }
       target.isThroughput = database.services.contains {
@@ -197,7 +148,7 @@ package struct BenchTarget: Sendable {
       configuration: one.descriptors.first {
         $0.uuid == .clientCharacteristicConfiguration
       }?.handle,
-      sinks: [one.valueHandle], isBench: isBench, numbers: isBench ? .bench : nil)
+      sinks: [one.valueHandle], isBench: isBench, numbering: isBench ? .checked : nil)
   }
 
   private static func suits(_ one: Characteristic, _ test: BenchTest) -> Bool {

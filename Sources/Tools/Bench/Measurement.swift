@@ -146,9 +146,9 @@ package final class Measurement {
   }
 
   /// Has stages measured from now on.
-  func setStages(_ stages: StageTimes?, of operation: StagedOperation) {
+  func setStages(_ stages: StageTimes?) {
     self.stages = stages
-    timesCommands = operation == .command && stages?.stages.contains(.controller) == true
+    timesCommands = stages?.operation == .command && stages?.stages.contains(.controller) == true
   }
 
   /// Whether commands are not completed yet.
@@ -169,7 +169,7 @@ package final class Measurement {
   /// Adds the stages of an operation that began then and has just ended.
   func addStages(from start: Int64, to end: Int64) {
     guard isMeasuring, !timesCommands else { return }
-    if workload.latency == .acceptance {
+    if stages?.operation == .command {
       stages?.add(commandFrom: start, to: end)
     } else {
       stages?.add(exchange, from: start, to: end)

@@ -106,20 +106,19 @@ final class GATTClientCarrier: PacketCarrier {
       try await connection.waitUntilClosed()
       receiver.value(nil)
     }
-    try await connection.write([1, 0], to: configuration.handle)
+    try await connection.write(
+      ClientCharacteristicConfiguration.notification.octets, to: configuration.handle)
   }
 
   func timeStages(
     of operation: StagedOperation, _ took: @escaping (TimedExchange) -> Void
   ) async throws -> StageTimes? {
     let bound = LoopBound((times, took), loop)
-    let kinds = try await connection.timeExchanges { exchange in
+    return try await connection.timeStages(of: operation) { exchange in
       let (times, took) = bound.value
       times.took(exchange)
       took(exchange)
     }
-    let isRadio = try await connection.addresses != nil
-    return StageTimes(kinds, isRadio: isRadio, of: operation)
   }
 
   var exchange: TimedExchange? { times.exchange }

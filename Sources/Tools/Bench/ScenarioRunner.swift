@@ -84,9 +84,8 @@ package final class ScenarioRunner {
     measurement = Measurement(workload, isNumbered: false)
     hasLast = false
     if plan.showsStages {
-      let (measured, operation) = (measurement, plan.staged)
-      let stages = try await carrier.timeStages(of: operation) { measured.took($0) }
-      measurement.setStages(stages, of: operation)
+      let measured = measurement
+      measured.setStages(try await carrier.timeStages(of: plan.staged) { measured.took($0) })
     }
     measurement.sends()
     try await carrier.send(BenchPacket.reset.octets)

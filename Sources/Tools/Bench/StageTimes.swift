@@ -9,6 +9,7 @@ import AttoLinks
 /// earlier than the one before it, is left out as a whole: for instance, if the controller reports a request
 /// as completed after its response.
 package struct StageTimes: Sendable {
+  let operation: StagedOperation
   let stages: [Stage]
   let missing: [Stage]
   /// Why stages are missing.
@@ -26,6 +27,7 @@ package struct StageTimes: Sendable {
   ///   - kinds: the stamps that the kernel gives.
   ///   - isRadio: whether the link is one of the kernel's radio.
   init(_ kinds: KernelStamps, isRadio: Bool, of operation: StagedOperation) {
+    self.operation = operation
     stages = Stage.known(kinds, of: operation)
     missing = Stage.missing(kinds, of: operation)
     reason =
@@ -87,5 +89,17 @@ package struct StageTimes: Sendable {
       times[index].add(span)
       sums[index] += Double(span)
     }
+  }
+}
+
+extension Connection {
+  /// Calls a body on the loop with the times of each exchange from now on.
+  ///
+  /// - Returns: what divides operations into the stages that this link's kernel tells.
+  func timeStages(
+    of operation: StagedOperation, _ took: @escaping @Sendable (TimedExchange) -> Void
+  ) async throws(AttoError) -> StageTimes {
+    let kinds = try await timeExchanges(took)
+    return StageTimes(kinds, isRadio: try await addresses != nil, of: operation)
   }
 }

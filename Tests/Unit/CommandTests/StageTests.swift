@@ -35,7 +35,7 @@ import Testing
           .queue: 30, .kernel: 60, .controller: 2400, .peer: 210, .delivery: 120, .application: 180,
         ])
     #expect(times.count == 3 && times.leftOut == 0 && times.missing.isEmpty)
-    let stages = BenchStages(times, of: .roundTrip, interval: 30_000)
+    let stages = BenchStages(times, interval: 30_000)
     #expect(abs(stages.parts.reduce(0) { $0 + $1.share } - 1) < 0.001)
     #expect(
       stages.summary
@@ -55,7 +55,7 @@ import Testing
     none.add(trip(110_000, nil, nil, nil, 1_040_000), from: 100_000, to: 1_100_000)
     #expect(sums(none) == [.queue: 10, .outside: 930, .application: 60])
     #expect(none.missing == [.kernel, .controller, .peer, .delivery])
-    let stages = BenchStages(none, of: .roundTrip, interval: nil)
+    let stages = BenchStages(none, interval: nil)
     #expect(stages.summary == "93.0 % of the time is spent in the socket and at the peer")
     #expect(
       stages.remarks.first
@@ -69,7 +69,7 @@ import Testing
     times.add(value: .value(.init(kernel: 5000, program: 9000)), to: 10_000)
     #expect(sums(times) == [.delivery: 4, .application: 1])
     #expect(times.missing.isEmpty)
-    let stages = BenchStages(times, of: .value, interval: 30_000)
+    let stages = BenchStages(times, interval: 30_000)
     #expect(stages.summary?.contains("clocks of two machines") == true)
     var none = StageTimes([], isRadio: false, of: .value)
     none.add(value: .value(.init(program: 9000)), to: 10_000)
@@ -83,7 +83,7 @@ import Testing
     times.add(command: .init(call: 20_000, given: 50_000), from: 0)
     #expect(sums(times) == [.queue: 20, .kernel: 30, .controller: 1050])
     #expect((times.count, times.leftOut) == (1, 1) && times.missing.isEmpty)
-    let stages = BenchStages(times, of: .command, interval: 30_000)
+    let stages = BenchStages(times, interval: 30_000)
     #expect(stages.summary?.hasPrefix("95.5 % of the time is spent in the controller") == true)
     var none = StageTimes(.arrived, isRadio: true, of: .command)
     none.add(commandFrom: 0, to: 8000)
@@ -93,7 +93,7 @@ import Testing
   @Test("Commands are told apart by their order: those of the warm-up do not count, late ones do")
   func orderOfCommands() {
     let measured = Measurement(BenchTest.writeCommand.workload, isNumbered: false)
-    measured.setStages(StageTimes(all, isRadio: true, of: .command), of: .command)
+    measured.setStages(StageTimes(all, isRadio: true, of: .command))
     // One that is not awaited is somebody else's.
     measured.took(.command(.init(call: 1, given: 2, completed: 3)))
     measured.sends()
@@ -125,7 +125,7 @@ import Testing
     times.add(trip(10_000, 9500, 30_000, 29_500, 60_000), from: 0, to: 70_000)
     #expect(times.count == 1 && sums(times)[.kernel] == 0 && sums(times)[.peer] == 0)
     #expect(sums(times).values.reduce(0, +) == 70)
-    let stages = BenchStages(times, of: .roundTrip, interval: nil)
+    let stages = BenchStages(times, interval: nil)
     #expect(stages.remarks.first?.hasPrefix("6 of 7 operations left out") == true)
   }
 }

@@ -45,6 +45,8 @@ extension Profile {
     public var streamSize: Int?
     /// Whether the values of the stream are those of ``STThroughput``.
     public var streamIsST = false
+    /// How the values of the stream are numbered.
+    package var numbering: ValueNumbering { streamIsST ? .st : hasCheckSums ? .checked : .plain }
     /// Whether the program that runs the server answers reads and writes. It excludes all others.
     public var isAnswered = false
 

@@ -25,8 +25,9 @@ public enum STThroughput {
     return octets
   }
 
-  /// Sets the number and the check sum of a value.
+  /// Sets the number and the check sum of a value. A value that is too short stays as it is.
   public static func complete(_ value: inout [UInt8], number: UInt8) {
+    guard value.count >= shortestValue else { return }
     value[0] = number
     let end = value.count - 1
     value[end] = crc8(value.span.bytes.extracting(0..<end))

@@ -185,9 +185,7 @@ extension Configuration.Advertisements {
 
   private static func timing(_ object: ProfileObject) throws(ProfileError) -> ScanTiming? {
     func time(_ key: String) throws(ProfileError) -> Duration? {
-      try object[key].map { field throws(ProfileError) in
-        .milliseconds(try field.integer(3...10_240, unit: " of milliseconds"))
-      }
+      try object[key]?.milliseconds(3...10_240)
     }
     let window = try time("scanWindowMilliseconds")
     let interval = try time("scanIntervalMilliseconds")

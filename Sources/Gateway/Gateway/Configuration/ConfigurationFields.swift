@@ -41,10 +41,6 @@ extension ProfileField {
     .seconds(try integer(range, unit: " of seconds"))
   }
 
-  func milliseconds(upTo limit: Int) throws(ProfileError) -> Duration {
-    .milliseconds(try integer(1...limit, unit: " of milliseconds"))
-  }
-
   var company: UInt16 {
     get throws(ProfileError) { try number("a company identifier such as \"0x0059\"") }
   }

@@ -42,10 +42,10 @@ extension SequenceStep {
     case "expect":
       self = .expect(
         try of.characteristic(names), beginning: try object["beginning"]?.octets() ?? [],
-        within: try object["withinMilliseconds"]?.milliseconds(upTo: Self.timeLimit)
+        within: try object["withinMilliseconds"]?.milliseconds(1...Self.timeLimit)
           ?? .seconds(5))
     default:
-      self = .pause(try of.milliseconds(upTo: Self.timeLimit))
+      self = .pause(try of.milliseconds(1...Self.timeLimit))
     }
     let own = [
       "write": ["value", "response"], "expect": ["beginning", "withinMilliseconds"],

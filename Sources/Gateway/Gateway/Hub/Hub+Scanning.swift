@@ -120,15 +120,17 @@ extension Hub {
         scan.cancel()
       }
       radio.scan = nil
-      switch failure {
-      case nil: break
-      case .management(.setDefaultConfiguration, let status, _)? where status != .permissionDenied:
-        log(.notice, "adapter \(name): \(failure!): it listens as the kernel has it")
+      guard let failure else { continue }
+      if failure.isRefusal(of: [.setDefaultConfiguration]) {
+        log(.notice, "adapter \(name): \(failure): it listens as the kernel has it")
         radio.cannotTimeScans = true
-      case let failure? where !options.isActive && failure.concernsPassiveScans:
+      } else if !options.isActive,
+        failure.isRefusal(of: [.addPatternsMonitor, .readMonitorFeatures])
+      {
         log(.notice, "adapter \(name): \(failure): it scans actively")
         radio.cannotScanPassively = true
-      case let failure?: throw failure
+      } else {
+        throw failure
       }
     }
   }
@@ -188,12 +190,12 @@ extension Hub {
 }
 
 extension RadioError {
-  /// Whether the kernel or the controller cannot scan passively, or not at present.
-  fileprivate var concernsPassiveScans: Bool {
+  /// Whether the kernel or the controller cannot do one of these, or not at present.
+  fileprivate func isRefusal(of opcodes: [ManagementOpcode]) -> Bool {
     guard case .management(let opcode, let status, _) = self, status != .permissionDenied else {
       return false
     }
-    return opcode == .addPatternsMonitor || opcode == .readMonitorFeatures
+    return opcodes.contains(opcode)
   }
 }
 

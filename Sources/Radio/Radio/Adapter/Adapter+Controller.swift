@@ -59,20 +59,18 @@ extension Adapter {
     return backend.controller?.updateConnection(with: peer, parameters) ?? false
   }
 
-  /// The parameters of all links of the adapter that are made from now on, whoever has made them: when they begin and
-  /// each time they change. For one consumer; ends when the adapter is closed. Beyond ``linkChangeLimit`` the oldest
-  /// are dropped.
+  /// The parameters of the adapter's links, also of other programs': when a link begins, and each time they change.
+  /// Links that were made before the adapter was opened are not among them. For one consumer; ends when the adapter is
+  /// closed. Beyond ``linkChangeLimit`` the oldest are dropped.
   ///
   /// - Throws: `system` without CAP_NET_RAW, `closed`, `unplugged`, `unsupported` for a radio of the virtual air.
   public func linkChanges() throws(RadioError) -> AsyncStream<LinkChange> {
-    let controller = try controller("the parameters of links")
+    try controller("the parameters of links").requireLinkEvents()
     let (stream, continuation) = AsyncStream<LinkChange>.makeStream(
       bufferingPolicy: .bufferingNewest(Self.linkChangeLimit))
-    try controller.watchLinks { continuation.yield($0) }
-    continuation.onTermination = { [weak self] _ in
-      self?.later { try? $0.backend.controller?.watchLinks(nil) }
-    }
-    linkWatcher = continuation
+    let id = nextID()
+    linkWatchers[id] = continuation
+    continuation.onTermination = { [weak self] _ in self?.later { $0.linkWatchers[id] = nil } }
     return stream
   }
 

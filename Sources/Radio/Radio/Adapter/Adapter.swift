@@ -64,7 +64,7 @@ public actor Adapter {
   private var operations: [UInt64: (RadioError) -> Void] = [:]
   private var stateWatchers: [UInt64: AsyncStream<AdapterState>.Continuation] = [:]
   private var lastState: AdapterState?
-  var linkWatcher: AsyncStream<LinkChange>.Continuation?
+  var linkWatchers: [UInt64: AsyncStream<LinkChange>.Continuation] = [:]
 
   /// An adapter on a backend that nothing else refers to.
   // Kept out of other modules: the optimizer of Swift 6.3 fails there ("circular reference") on an
@@ -160,8 +160,12 @@ public actor Adapter {
       watcher.finish()
     }
     stateWatchers = [:]
-    linkWatcher?.finish()
-    linkWatcher = nil
+    for watcher in linkWatchers.values { watcher.finish() }
+    linkWatchers = [:]
+  }
+
+  func linkChanged(_ change: LinkChange) {
+    for watcher in linkWatchers.values { watcher.yield(change) }
   }
 
   func powerChanged() {

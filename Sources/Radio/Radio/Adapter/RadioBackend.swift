@@ -96,8 +96,8 @@ package protocol RadioController: AnyObject {
   func updateConnection(
     with peer: BluetoothAddress, _ parameters: PreferredConnectionParameters
   ) -> Bool
-  /// - Parameter changed: called on the loop when the parameters of a link change, and when it begins; nil: ends that.
-  func watchLinks(_ changed: ((LinkChange) -> Void)?) throws(RadioError)
+  /// Throws if ``RadioHost/linkChanged(_:)`` is never called.
+  func requireLinkEvents() throws(RadioError)
   nonisolated(nonsending) func prepareSubrating() async throws(RadioError)
   nonisolated(nonsending) func requestSubrate(
     with peer: BluetoothAddress, _ request: SubrateRequest
@@ -144,6 +144,11 @@ package final class RadioHost {
   /// A connection could not be accepted. Called once until one is accepted again.
   package func acceptFailed(_ error: LinkError) {
     adapter?.assumeIsolated { $0.acceptFailed(error) }
+  }
+
+  /// A link has begun, or its parameters have changed.
+  package func linkChanged(_ change: LinkChange) {
+    adapter?.assumeIsolated { $0.linkChanged(change) }
   }
 
   package func publication(_ psm: UInt16) -> ChannelPublication? {

@@ -69,8 +69,8 @@ package struct LinkFacts: Sendable {
   }
 
   package init(_ change: LinkChange) {
+    self.init(information: nil)
     (parameters, phy) = (change.parameters, change.parameters.phy)
-    (simulated, isOfKernel) = (nil, true)
   }
 
   init(simulated: AirTiming?) { (self.simulated, isOfKernel) = (simulated, false) }

@@ -14,30 +14,33 @@ def data(*structures: tuple[int, bytes]) -> bytes:
     return b"".join(bytes([len(octets) + 1, kind]) + octets for kind, octets in structures)
 
 
-def kinds(path: str) -> list[str]:
-    """The types of scan that hci0 was told of since the monitor was saved last."""
-    trace.save(path)
-    found, is_wanted = [], False
+def scans(path: str) -> list[list[str]]:
+    """What btmon shows of each command to hci0 with the parameters of a scan."""
+    found: list[list[str] | None] = [None]
     for line in run(["btmon", "-r", path]).output.splitlines():
         if re.match(r"[<>@=] ", line):
             # LE Set Extended Scan Parameters, LE Set Scan Parameters
             is_wanted = re.search(r"\(0x08\|0x00(41|0b)\).*\[hci0\]", line) is not None
-        elif is_wanted and (kind := re.match(r"\s+Type: (Passive|Active) ", line)):
-            found.append(kind[1])
-    return found
+            found.append([] if is_wanted else None)
+        elif found[-1] is not None:
+            found[-1].append(line)
+    return [lines for lines in found if lines]
+
+
+def kinds(path: str) -> list[str]:
+    """The types of scan that hci0 was told of since the monitor was saved last."""
+    trace.save(path)
+    return [kind[1] for lines in scans(path) for line in lines if (kind := re.match(r"\s+Type: (Passive|Active) ", line))]
 
 
 def timings(path: str) -> set[str]:
     """The intervals and windows that hci0 was told."""
-    found, wanted = [], 0
-    for line in run(["btmon", "-r", path]).output.splitlines():
-        if re.match(r"[<>@=] ", line):
-            # Two values: those of the coded PHY follow, three times as long.
-            wanted = 2 if re.search(r"\(0x08\|0x00(41|0b)\).*\[hci0\]", line) else 0
-        elif wanted and (value := re.match(r"\s+(Interval|Window): ([0-9.]+) msec", line)):
-            found.append(f"{value[1]} {float(value[2]):g}")
-            wanted -= 1
-    return set(found)
+    found = set()
+    for lines in scans(path):
+        values = [value for line in lines if (value := re.match(r"\s+(Interval|Window): ([0-9.]+) msec", line))]
+        # Those of the coded PHY follow, three times as long.
+        found |= {f"{value[1]} {float(value[2]):g}" for value in values[:2]}
+    return found
 
 
 def monitors() -> list[int]:

@@ -33,7 +33,7 @@ package struct ProfileField {
     return value
   }
 
-  func milliseconds(_ range: ClosedRange<Int>) throws(ProfileError) -> Duration {
+  package func milliseconds(_ range: ClosedRange<Int>) throws(ProfileError) -> Duration {
     .milliseconds(try integer(range, unit: " of milliseconds"))
   }
 
