@@ -9,8 +9,8 @@ final class ServerCore {
   let server: Server
   let handlers: HandlerTable
   let memory: (any ClientMemory)?
+  /// In the order of their clients.
   @exclusivity(unchecked) private(set) var connections: [ConnectionCore] = []
-  @exclusivity(unchecked) private var connectionOfClient: [ClientID: ConnectionCore] = [:]
   @exclusivity(unchecked) private var observers: [(id: Int, body: (ServedEvent) -> Void)] = [] {
     didSet { server.notesEvents = !observers.isEmpty }
   }
@@ -97,7 +97,7 @@ final class ServerCore {
 
   /// Closes the connection to a client that has done nothing wrong.
   func evict(_ connection: ConnectionCore, _ reason: AttoError) {
-    if let client = connection.session.client, connectionOfClient[client.id] != nil {
+    if let client = connection.session.client, index(of: client.id) != nil {
       emit(.evicted(client.id, peer: connection.peerName, reason))
     }
     connection.finish(reason)
@@ -152,8 +152,7 @@ final class ServerCore {
   }
 
   private func admit(_ connection: ConnectionCore, _ client: ServerClient) {
-    connections.append(connection)
-    connectionOfClient[client.id] = connection
+    connections.insert(connection, at: connections.place(of: client.id, by: Self.client))
     emit(.connected(client.id, peer: connection.peerName))
   }
 
@@ -162,8 +161,8 @@ final class ServerCore {
     guard let client = connection.session.client else { return }
     server.disconnect(client)
     if let process = connection.process { places.leave(process) }
-    guard connectionOfClient.removeValue(forKey: client.id) != nil else { return }
-    connections.removeAll { $0 === connection }
+    guard let index = index(of: client.id) else { return }
+    connections.remove(at: index)
     handlers.forget(client.id)
     let report = { [self] in emit(.disconnected(client.id, peer: connection.peerName)) }
     if let recorder = connection.recorder { recorder.afterStoring(report) } else { report() }
@@ -175,7 +174,14 @@ final class ServerCore {
   }
 
   func connection(_ id: ClientID) -> ConnectionCore? {
-    connectionOfClient[id]
+    index(of: id).map { connections[$0] }
+  }
+
+  private func index(of id: ClientID) -> Int? { connections.index(of: id, by: Self.client) }
+
+  /// The client of a connection; each that is served has one.
+  private static func client(_ connection: ConnectionCore) -> ClientID {
+    connection.session.client?.id ?? ClientID(rawValue: 0)
   }
 
   /// Whether ``settle()`` has events to report.

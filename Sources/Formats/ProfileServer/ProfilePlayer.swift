@@ -239,12 +239,11 @@ final class ProfilePlayer: Sendable {
         guard let delivered, delivered.count > 0 else { return }
         number &+= 1
       }
-      // Let other tasks of the loop run.
-      await Task.yield()
     }
   }
 
-  /// The number of values that a stream sends without yielding.
+  /// The number of values after which a stream looks whether it is still wanted. Sending lets the loop do
+  /// its other work.
   private static let streamShare = 32
 }
 

@@ -10,7 +10,7 @@ import Synchronization
 /// 2. reports to the handlers of descriptors that are ready;
 /// 3. runs work, at most ``workPerTurn`` pieces, so that busy tasks cannot starve descriptors;
 /// 4. fires the timers that are due, except those scheduled by a timer of the same turn;
-/// 5. calls the handlers of the turn's end.
+/// 5. resumes tasks that have yielded, and calls the handlers of the turn's end.
 ///
 /// Work from the loop's own thread goes to a queue that only this thread touches: no lock and no
 /// system call. Work from another thread goes to the inbox, under a lock; the first piece raises
@@ -106,6 +106,8 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   @exclusivity(unchecked) var farAway: Int64 = 1_000_000_000
   /// When the alarm rings; `max` if it is not set.
   @exclusivity(unchecked) var alarmTime = Int64.max
+  /// Tasks that have yielded until the end of this turn.
+  @exclusivity(unchecked) var resting: [UnsafeContinuation<Void, Never>] = []
   /// Handlers to be called at the end of this turn, and those being called.
   @exclusivity(unchecked) var turnHandlers: [any TurnHandler] = []
   @exclusivity(unchecked) var endingHandlers: [any TurnHandler] = []

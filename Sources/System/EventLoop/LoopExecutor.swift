@@ -21,8 +21,8 @@ extension Loop {
     if isCurrent { body() } else { execute(body) }
   }
 
-  /// Lets the loop do the work that waits now before the caller's task goes on. Unlike
-  /// `Task.yield()` it allocates nothing.
+  /// Lets the loop finish its turn, and report what its descriptors are ready for, before the caller's
+  /// task goes on. `Task.yield()` lets only other work run, many times in a turn, and allocates.
   public nonisolated(nonsending) func yield() async {
     await withUnsafeContinuation { add(.waiter($0)) }
   }
@@ -67,7 +67,7 @@ extension Loop {
         job.runSynchronously(on: asUnownedSerialExecutor())
       case .task(let job): job.runSynchronously(on: tasks.asUnownedTaskExecutor())
       case .body(let body): body()
-      case .waiter(let waiter): waiter.resume()
+      case .waiter(let waiter): resting.append(waiter)
       case .none: break
       }
       ended("a task, an actor or a closure")

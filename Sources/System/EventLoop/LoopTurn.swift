@@ -13,6 +13,11 @@ extension Loop {
   }
 
   func endTurn() {
+    // What is resumed now runs after the next poll.
+    if !resting.isEmpty {
+      for waiter in resting { waiter.resume() }
+      resting.clear()
+    }
     guard !turnHandlers.isEmpty else { return }
     swap(&turnHandlers, &endingHandlers)
     for handler in endingHandlers {

@@ -42,7 +42,7 @@ extension TextSession {
         if isOver || turn == times { return }
         await Terminal.room()
         // A command may end at once: the loop has other work too.
-        await Task.yield()
+        await session.loop.yield()
         next = max(next + interval.inNanoseconds, session.loop.refreshNow())
         try await session.wait(for: .nanoseconds(next - session.loop.refreshNow()))
       }
@@ -63,7 +63,7 @@ extension TextSession {
         }
         if isOver { return }
         await Terminal.room()
-        await Task.yield()
+        await session.loop.yield()
       }
     }
   }

@@ -55,6 +55,29 @@ private final class CountingLink: Link {
     }
   }
 
+  /// The link has room for all values, so that the sender never waits. A request that is there when it
+  /// begins is answered nevertheless before many are sent.
+  @Test func aRequestIsAnsweredWhileASenderNeverWaits() async throws {
+    let peer = try RawPeer()
+    let bench = try await Bench()
+    let connection = try await Connection.adopt(
+      { () throws(LinkError) in try SocketLink.adopt(peer.other) }, options: ConnectionOptions(),
+      server: bench.server, loop: serverLoop)
+    let configuration = bench.configuration.rawValue
+    peer.send([0x12, UInt8(configuration), UInt8(configuration >> 8), 1, 0])
+    await peer.expect([0x13])
+    let (server, values) = (bench.server, bench.values)
+    let greeting = bench.greeting.rawValue
+    try await Task(executorPreference: serverLoop.tasks) {
+      peer.send([0x0A, UInt8(greeting), UInt8(greeting >> 8)])
+      for number in 0..<200 { try await server.notify(counted(number), of: values) }
+    }.value
+    var before = 0
+    while await peer.receive().first == 0x1B { before += 1 }
+    #expect(before <= Int(UnwaitedCalls.callsBetweenYields))
+    connection.close()
+  }
+
   /// A link that has refused a PDU is not offered another until it reports room.
   @Test func aFullLinkIsNotOfferedEachPDU() async throws {
     try await withDeadline(seconds: 60) {

@@ -127,8 +127,9 @@ import Testing
     #expect(reports[0].exchange.count { !$0.isFromPeer && $0.octets[0] == 0x0A } == 512)
   }
 
-  /// 1000 values may stand before a response; beyond, it counts as missing.
-  @Test(arguments: [1000, 1001]) func valuesBeforeAResponse(_ count: Int) async throws {
+  /// Many values may stand before a response. No rule says how many, so more than are taken break none.
+  @Test(arguments: [(20_000, "passed"), (100_000, "skipped")])
+  func valuesBeforeAResponse(_ count: Int, _ word: String) async throws {
     let peer = try Self.bench()
     var isFlooding = false
     peer.fault = { pdu, answers in
@@ -139,7 +140,7 @@ import Testing
     }
     let reports = try await Self.run(peer, cases: "form/read")
     let report = try #require(reports.first { $0.name == "form/read" })
-    #expect(report.isBroken == (count > 1000), "\(report.outcome)")
+    #expect(report.word == word, "\(report.outcome)")
   }
 
   // MARK: Clients

@@ -27,6 +27,31 @@ struct TurnTests {
     #expect(log.value == ["work", "timer", "end"])
   }
 
+  @Test("A task that yields goes on after descriptors were reported")
+  func yielding() throws {
+    let loop = try Loop(name: "yielding")
+    let pair = try Pair()
+    let told = Box(0)
+    let seen = Box<[Int]>([])
+    let id = Box<WatchID?>(nil)
+    try loop.runBlocking {
+      id.value = try loop.watch(
+        pair.a, trigger: .level,
+        OnReady { _ in
+          _ = Pair.drain(pair.a)
+          told.value += 1
+        })
+      loop.setInterest(id.value!, .readable, trigger: .level)
+      for _ in 0..<10 {
+        pair.send(to: pair.b)
+        await loop.yield()
+        seen.value.append(told.value)
+      }
+      loop.unwatch(id.value!)
+    }
+    #expect(seen.value == Array(1...10))
+  }
+
   @Test("Handlers that are added at a turn's end are called at the next one's, without sleep")
   func again() throws {
     let loop = try Loop(name: "again")

@@ -57,9 +57,11 @@ public struct FindInformationResponse: ~Escapable {
   /// One listed attribute of a response with ``format`` 1, as one number: the handle in the lower
   /// half, the type in the upper. For fast comparisons.
   @inlinable public func shortEntry(at index: Int) -> UInt32 {
-    precondition(format == 1, "the types are of 128 bits")
+    precondition(format == 1 && index >= 0 && index < count, "no entry of this form")
+    // In bounds, because entries take 4 octets each.
     return UInt32(
-      littleEndian: entries.unsafeLoadUnaligned(fromByteOffset: index * 4, as: UInt32.self))
+      littleEndian: unsafe entries.unsafeLoadUnaligned(
+        fromUncheckedByteOffset: index &* 4, as: UInt32.self))
   }
 
   /// Appends the start of the PDU; ``append(_:_:to:)`` adds to it.

@@ -60,7 +60,10 @@ public struct ReadByTypeResponse: ~Escapable {
   /// The value, cut where it was longer than ATT_MTU - 4 or 253 octets.
   @_lifetime(copy self)
   @inlinable public func value(at index: Int) -> RawSpan {
-    entries.extracting(index * pairLength + 2..<(index + 1) * pairLength)
+    precondition(index >= 0 && index < count, "no pair of this index")
+    // In bounds, because pairs take `pairLength` octets each, 2 at least.
+    let start = index &* pairLength
+    return unsafe entries.extracting(unchecked: start &+ 2..<start &+ pairLength)
   }
 
   /// Appends the start of the PDU; ``append(_:_:to:)`` adds pairs of `valueLength` + 2 octets.

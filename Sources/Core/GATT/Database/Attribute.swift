@@ -16,6 +16,8 @@ struct Attribute {
   enum Storage {
     /// Stored here and not writable by clients: declarations and constants.
     case constant([UInt8])
+    /// A characteristic declaration. It has no array, because a database has many.
+    case characteristic(CharacteristicDeclarationValue)
     /// Stored here and writable within limits.
     case stored([UInt8], ValueLimits)
     /// The application is asked each time.
@@ -44,6 +46,21 @@ struct Attribute {
     guard case .requires(let requirement) = permissions.read, requirement.isNone else { return nil }
     if case .constant(let octets) = storage { return octets }
     return nil
+  }
+
+  /// What a characteristic declaration says; nil if this is none.
+  @inline(__always) var declaration: CharacteristicDeclarationValue? {
+    if case .characteristic(let declaration) = storage { return declaration }
+    return nil
+  }
+
+  /// The value that the database holds for all clients; nil if there is none.
+  var sharedValue: [UInt8]? {
+    switch storage {
+    case .constant(let octets), .stored(let octets, _): octets
+    case .characteristic(let declaration): declaration.octets
+    case .application, .configuration, .clientSupportedFeatures, .databaseHash: nil
+    }
   }
 }
 

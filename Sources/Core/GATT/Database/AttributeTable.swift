@@ -6,10 +6,25 @@ import AttoATT
 /// of attributes of a type takes O(log n). So the cost of a request hardly grows with the database.
 struct AttributeTable {
   private(set) var attributes: [Attribute] = []
-  /// The handles again, close together in memory for the search.
-  private var handles: [AttributeHandle] = []
+  /// The handles again, close together in memory for the search, each with its type.
+  private var entries: [Entry] = []
   /// Sorted by type. An array, because a database has few types.
   private var handlesByType: [(type: BluetoothUUID, handles: [AttributeHandle])] = []
+
+  /// The handle of an attribute in the upper half, so that entries are sorted by it, and in the lower
+  /// half its type; 0x0000 if that has no 16-bit form.
+  private typealias Entry = UInt32
+
+  /// The first entry that an attribute with this handle can have.
+  @inline(__always)
+  private static func entry(_ handle: AttributeHandle, _ type: UInt16 = 0) -> Entry {
+    Entry(handle.rawValue) << 16 | Entry(type)
+  }
+
+  @inline(__always)
+  private func handle(at index: Int) -> AttributeHandle {
+    AttributeHandle(UInt16(truncatingIfNeeded: entries[index] >> 16))
+  }
 
   var count: Int { attributes.count }
 
@@ -20,20 +35,35 @@ struct AttributeTable {
 
   /// The index of the attribute with this handle.
   func index(of handle: AttributeHandle) -> Int? {
-    guard let first = handles.first, first <= handle else { return nil }
+    guard !entries.isEmpty else { return nil }
     // Without gaps before it, the handle itself gives the index.
-    let guess = Int(handle.rawValue) - Int(first.rawValue)
-    if guess < handles.count, handles[guess] == handle { return guess }
-    let index = Self.lowerBound(handles, handle)
-    return index < handles.count && handles[index] == handle ? index : nil
+    let guess = Int(handle.rawValue) - Int(self.handle(at: 0).rawValue)
+    if guess >= 0, guess < entries.count, self.handle(at: guess) == handle { return guess }
+    let index = firstIndex(from: handle)
+    return index < entries.count && self.handle(at: index) == handle ? index : nil
   }
 
-  /// The index of the first attribute at or after this handle.
+  /// The index of the first attribute at or after this handle. A binary search.
   func firstIndex(from handle: AttributeHandle) -> Int {
-    guard let first = handles.first, first < handle else { return 0 }
-    let guess = Int(handle.rawValue) - Int(first.rawValue)
-    if guess < handles.count, handles[guess] == handle { return guess }
-    return Self.lowerBound(handles, handle)
+    Self.lowerBound(entries, Self.entry(handle))
+  }
+
+  /// Calls `body` with the handles and types of attributes from this index on, as long as the types have
+  /// a form of 16 bits other than 0x0000 and `body` wants more.
+  ///
+  /// - Returns: the index after the last one that `body` has taken.
+  @inline(__always)
+  func shortTypes(
+    from index: Int, through end: AttributeHandle, _ body: (AttributeHandle, UInt16) -> Bool
+  ) -> Int {
+    var index = index
+    let last = Self.entry(end, .max)
+    while index < entries.count, entries[index] <= last {
+      let type = UInt16(truncatingIfNeeded: entries[index])
+      guard type != 0, body(handle(at: index), type) else { break }
+      index += 1
+    }
+    return index
   }
 
   /// All handles of this type, in order.
@@ -54,13 +84,13 @@ struct AttributeTable {
     return low
   }
 
-  /// The index of the first handle in a sorted list that is not before the given one.
-  static func lowerBound(_ list: [AttributeHandle], _ handle: AttributeHandle) -> Int {
+  /// The index of the first element of a sorted list that is not before the given one.
+  static func lowerBound<Element: Comparable>(_ list: [Element], _ element: Element) -> Int {
     var low = 0
     var high = list.count
     while low < high {
       let middle = (low + high) / 2
-      if list[middle] < handle { low = middle + 1 } else { high = middle }
+      if list[middle] < element { low = middle + 1 } else { high = middle }
     }
     return low
   }
@@ -70,7 +100,7 @@ struct AttributeTable {
     guard let first = rows.first else { return }
     let index = firstIndex(from: first.handle)
     attributes.insert(contentsOf: rows, at: index)
-    handles.insert(contentsOf: rows.map { $0.handle }, at: index)
+    entries.insert(contentsOf: rows.map { Self.entry($0.handle, $0.type.short ?? 0) }, at: index)
     for row in rows {
       let place = place(of: row.type)
       if place == handlesByType.count || handlesByType[place].type != row.type {
@@ -85,14 +115,14 @@ struct AttributeTable {
   mutating func remove(_ range: HandleRange) {
     let start = firstIndex(from: range.start)
     var end = start
-    while end < handles.count, handles[end] <= range.end {
+    while end < attributes.count, attributes[end].handle <= range.end {
       let place = place(of: attributes[end].type)
-      let index = Self.lowerBound(handlesByType[place].handles, handles[end])
+      let index = Self.lowerBound(handlesByType[place].handles, attributes[end].handle)
       handlesByType[place].handles.remove(at: index)
       if handlesByType[place].handles.isEmpty { handlesByType.remove(at: place) }
       end += 1
     }
     attributes.removeSubrange(start..<end)
-    handles.removeSubrange(start..<end)
+    entries.removeSubrange(start..<end)
   }
 }

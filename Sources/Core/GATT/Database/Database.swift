@@ -81,11 +81,7 @@ public struct Database: Sendable {
   /// The value that the database holds for an attribute; nil if there is none, or if it belongs to
   /// the application or to each client.
   public func value(of handle: AttributeHandle) -> [UInt8]? {
-    guard let index = table.index(of: handle) else { return nil }
-    switch table[index].storage {
-    case .constant(let value), .stored(let value, _): return value
-    default: return nil
-    }
+    table.index(of: handle).flatMap { table[$0].sharedValue }
   }
 
   /// Replaces a value that the database holds. Permissions do not apply, because they are for

@@ -16,10 +16,7 @@ enum DatabaseHash {
         .characteristicExtendedProperties:
         mac.update(attribute.handle.octets)
         mac.update(attribute.type.octets)
-        switch attribute.storage {
-        case .constant(let value), .stored(let value, _): mac.update(value)
-        default: break
-        }
+        if let value = attribute.sharedValue { mac.update(value) }
       case .characteristicUserDescription, .clientCharacteristicConfiguration,
         .serverCharacteristicConfiguration, .characteristicPresentationFormat,
         .characteristicAggregateFormat:

@@ -62,7 +62,9 @@ struct ServiceRows {
     let value = try claim(definition.valueHandle)
     append(
       declaration, .characteristic, .readOnly,
-      .constant([definition.properties.rawValue] + value.octets + definition.uuid.octets))
+      .characteristic(
+        CharacteristicDeclarationValue(
+          properties: definition.properties, valueHandle: value, uuid: definition.uuid)))
     let valueRow = rows.count
     append(value, definition.uuid, definition.permissions, storage(definition.value))
 

@@ -30,7 +30,7 @@ extension Server {
   ) throws(Halt) {
     let handle = database.table[index].handle
     switch database.table[index].storage {
-    case .constant, .databaseHash: throw .refused(.writeNotPermitted, handle)
+    case .constant, .characteristic, .databaseHash: throw .refused(.writeNotPermitted, handle)
     default: break
     }
     try check(
@@ -67,6 +67,7 @@ extension Server {
     let handle = database.table[index].handle
     switch database.table[index].storage {
     case .constant(let value), .stored(let value, _): return (value, 0)
+    case .characteristic: return (database.table[index].sharedValue ?? [], 0)
     case .configuration: return (client.configuration(handle).rawValue.octets, 0)
     case .clientSupportedFeatures: return ([client.features.rawValue], 0)
     case .databaseHash:

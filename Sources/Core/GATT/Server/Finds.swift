@@ -16,16 +16,15 @@ extension Server {
     let width = attributes[index].type.encodedLength
     FindInformationResponse.begin(format: width == 2 ? 1 : 2, into: &out)
     if width == 2 {
-      while index < attributes.count, attributes[index].handle <= range.end,
-        let short = attributes[index].type.short,
-        FindInformationResponse.append(attributes[index].handle, short: short, to: &out)
-      { index += 1 }
-    } else {
-      while index < attributes.count, attributes[index].handle <= range.end,
-        attributes[index].type.encodedLength == width,
-        FindInformationResponse.append(attributes[index].handle, attributes[index].type, to: &out)
-      { index += 1 }
+      index = database.table.shortTypes(from: index, through: range.end) {
+        FindInformationResponse.append($0, short: $1, to: &out)
+      }
     }
+    // Types of 128 bits, and what follows a type of 0x0000.
+    while index < attributes.count, attributes[index].handle <= range.end,
+      attributes[index].type.encodedLength == width,
+      FindInformationResponse.append(attributes[index].handle, attributes[index].type, to: &out)
+    { index += 1 }
   }
 
   /// Attributes that the client may not read are skipped, so that it cannot learn their values.

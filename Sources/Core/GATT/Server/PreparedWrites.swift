@@ -104,7 +104,7 @@ extension Server {
     let handle = database.table[index].handle
     let (value, limits): ([UInt8], ValueLimits)
     switch database.table[index].storage {
-    case .constant, .databaseHash: throw .refused(.writeNotPermitted, handle)
+    case .constant, .characteristic, .databaseHash: throw .refused(.writeNotPermitted, handle)
     case .application(let limits): return (nil, limits)
     case .stored(let stored, let its): (value, limits) = (stored, its)
     case .configuration:

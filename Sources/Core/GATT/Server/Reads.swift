@@ -77,9 +77,24 @@ extension Server {
       // The application is not asked for a value that does not fit.
       if length >= 0, out.freeCapacity < 2 + length { return }
       let handle = handles[position]
+      let index = try index(of: handle)
+      // Declarations of characteristics are most of what is listed. Every client may read them.
+      if let declaration = database.table.attributes[index].declaration {
+        let count = declaration.byteCount
+        if length < 0 {
+          length = count
+          ReadByTypeResponse.begin(valueLength: length, into: &out)
+        } else if count != length {
+          return
+        }
+        out.append(handle)
+        declaration.encode(into: &out)
+        position += 1
+        continue
+      }
       let octets: [UInt8]
       do throws(Halt) {
-        octets = try listedValue(handle, client, &transaction)
+        octets = try listedValue(index, client, &transaction)
       } catch {
         // The values so far are invalid, because the database has changed.
         if case .refused(.databaseOutOfSync, _) = error { throw error }
@@ -102,12 +117,11 @@ extension Server {
     if length < 0 { throw .refused(.attributeNotFound, range.start) }
   }
 
-  /// The value of an attribute to list. Declarations, of which there are many, need no checks.
+  /// The value of an attribute to list. Constants need no checks.
   @inline(__always)
   private func listedValue(
-    _ handle: AttributeHandle, _ client: ServerClient, _ transaction: inout ServerTransaction
+    _ index: Int, _ client: ServerClient, _ transaction: inout ServerTransaction
   ) throws(Halt) -> [UInt8] {
-    let index = try index(of: handle)
     if let octets = database.table.attributes[index].constantForAll { return octets }
     try checkRead(index, client, &transaction)
     return try value(index, client, &transaction).octets

@@ -58,7 +58,7 @@ public final class Server {
     while !events.isEmpty { events.removeLast() }
   }
 
-  /// The connected clients.
+  /// The connected clients, in the order of their numbers.
   public private(set) var clients: [ServerClient] = []
   var nextClient: UInt32 = 1
   @exclusivity(unchecked) private var nextQuestion: UInt64 = 1
@@ -96,9 +96,9 @@ public final class Server {
   public func connect(security: LinkSecurity = .low) -> ServerClient? {
     guard clients.count < limits.clients else { return nil }
     let client = ServerClient(id: ClientID(rawValue: nextClient), security: security)
+    clients.insert(client, at: clients.place(of: client.id) { $0.id })
     // Numbers repeat after 2^32 clients, except for those still in use.
-    repeat { nextClient &+= 1 } while clients.contains { $0.id.rawValue == nextClient }
-    clients.append(client)
+    repeat { nextClient &+= 1 } while index(of: ClientID(rawValue: nextClient)) != nil
     return client
   }
 
@@ -126,8 +126,10 @@ public final class Server {
   public func disconnect(_ client: ServerClient) {
     clearQueue(of: client)
     client.isConnected = false
-    clients.removeAll { $0 === client }
+    if let index = index(of: client.id), clients[index] === client { clients.remove(at: index) }
   }
+
+  private func index(of client: ClientID) -> Int? { clients.index(of: client) { $0.id } }
 
   /// The state of a bonded client to store.
   public func record(of client: ServerClient) -> ClientRecord {

@@ -10,7 +10,7 @@ extension Server {
     let index = try index(of: handle)
     try checkWrite(index, client, &transaction, isCommand: kind == .writeCommand)
     switch database.table[index].storage {
-    case .constant, .databaseHash: throw .refused(.writeNotPermitted, handle)
+    case .constant, .characteristic, .databaseHash: throw .refused(.writeNotPermitted, handle)
     case .stored(let former, let limits):
       guard value.byteCount <= (limits.isFixedLength ? former.count : limits.maximumLength) else {
         throw .refused(.invalidAttributeValueLength, handle)

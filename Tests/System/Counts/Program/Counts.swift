@@ -42,6 +42,7 @@ struct Counts {
   private static let memory: [String: @Sendable (Int) throws -> Void] = [
     "bearer-read": BearerRow.reads, "session-read": SessionPair.reads,
     "session-discovery": SessionPair.discoveries, "read-busy": SocketPair.reads,
+    "server-crowd": ServerCrowd.comesAndGoes,
     // What a counter must find if it is one.
     "one-array": { count in
       var last: [UInt8] = []

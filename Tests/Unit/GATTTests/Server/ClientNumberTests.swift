@@ -17,4 +17,24 @@ import Testing
     #expect(others == [.max - 2, 1, 2])
     #expect(Set(ids + others).count == 6)
   }
+
+  /// Clients come and go in any order, around the overflow: each is found, and the order is that of
+  /// their numbers from the first one on.
+  @Test func clientsAreFoundByTheirNumbers() throws {
+    var random = SplitMix64(seed: 35)
+    let server = Server(Database(), application: Application())
+    server.nextClient = .max - 100
+    var held: [ServerClient] = []
+    for _ in 0..<2000 {
+      if held.isEmpty || random.below(5) < 3 && held.count < 50 {
+        held.append(try #require(server.connect()))
+      } else {
+        server.disconnect(held.remove(at: random.below(held.count)))
+      }
+      #expect(server.clients.map(\.id) == held.map(\.id))
+    }
+    let stranger = try #require(Server(Database(), application: Application()).connect())
+    server.disconnect(stranger)
+    #expect(server.clients.count == held.count)
+  }
 }

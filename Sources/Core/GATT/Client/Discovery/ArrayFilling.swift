@@ -1,18 +1,8 @@
 #if STANDARD_LIBRARY_6_2
-  // Two functions that the standard library has from Swift 6.3 on, for the libraries of Debian's Swift 6.2
+  // A function that the standard library has from Swift 6.3 on, for the libraries of Debian's Swift 6.2
   // (Sources/Debian/sdk), which a newer compiler uses for arm64.
 
   extension Array {
-    /// An array whose elements a body appends to a span, at most as many as its capacity.
-    ///
-    /// - Throws: what the body throws.
-    init<Failure: Error>(
-      capacity: Int, initializingWith body: (inout OutputSpan<Element>) throws(Failure) -> Void
-    ) throws(Failure) {
-      self = []
-      try append(addingCapacity: capacity, initializingWith: body)
-    }
-
     /// Appends what a body appends to a span, at most as many as its capacity, also if it throws then.
     ///
     /// - Throws: what the body throws.

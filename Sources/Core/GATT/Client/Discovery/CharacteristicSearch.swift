@@ -100,6 +100,9 @@ struct CharacteristicSearch: Procedure, Sendable {
     let room = limits.characteristics - before
     let services = services
     var (index, progress) = (serviceIndex, progress)
+    // The service of the last declaration, or all handles.
+    var first = AttributeHandle.min
+    var last = services.isEmpty ? AttributeHandle.max : .invalid
     var list = found
     found = []
     try list.append(addingCapacity: read.count) { (new) throws(ProcedureError) in
@@ -110,23 +113,20 @@ struct CharacteristicSearch: Procedure, Sendable {
         // Nothing may start between a declaration and its value.
         try progress.advance(handle, through: max(handle, valueHandle))
         if new.count >= room { try limits.check(before + new.count, of: .characteristics) }
-        var first = AttributeHandle(1)
-        var end = AttributeHandle(0xFFFF)
-        if !services.isEmpty {
+        if handle > last, !services.isEmpty {
           while index < services.count, services[index].endGroupHandle < handle { index += 1 }
           guard index < services.count, services[index].handle <= handle else {
             throw .violation(.outsideServices(handle))
           }
-          first = services[index].handle
-          end = services[index].endGroupHandle
+          (first, last) = (services[index].handle, services[index].endGroupHandle)
           guard first < handle else { throw .violation(.contradiction(handle)) }
         }
-        guard valueHandle > handle, valueHandle <= end else {
-          let range = HandleRange(first, end) ?? .all
+        guard valueHandle > handle, valueHandle <= last else {
+          let range = HandleRange(first, last) ?? .all
           throw .violation(.handleOutOfRange(valueHandle, range))
         }
         // The caller's range may end between a declaration and its value.
-        if services.isEmpty { end = max(progress.range.end, valueHandle) }
+        let end = services.isEmpty ? max(progress.range.end, valueHandle) : last
         if new.count > 0 { new[new.count - 1].end(before: handle) }
         new.append(
           Found(

@@ -109,58 +109,69 @@ struct DescriptorSearch: Procedure, Sendable {
     var descriptors: [Descriptor] = []
     swap(&descriptors, &output.descriptors)
     let before = descriptors.count
-    let room = limits.descriptors - before
-    let (known, characteristics) = (known, characteristics)
-    var (knownIndex, gapIndex) = (knownIndex, gapIndex)
     // The handle before the first that may be listed.
     var last = asked.start.previous ?? .invalid
-    let end = asked.end
-    let isShort = information.format == 1
     let count = information.count
     try descriptors.append(addingCapacity: count) { (new) throws(ProcedureError) in
-      for index in 0..<count {
-        let handle: AttributeHandle
-        let type: BluetoothUUID
-        // Whether it is neither known nor a declaration.
-        var isPlain = false
-        if isShort {
-          let listed = Known(listed: information.shortEntry(at: index))
-          handle = listed.handle
-          guard handle > last, handle <= end else { throw refusal(of: handle) }
-          if knownIndex < known.count {
-            let next = known[knownIndex]
-            // Most entries are known and unchanged.
-            if next == listed, listed.type != 0 {
-              last = handle
-              knownIndex += 1
-              continue
-            }
-            isPlain = next.handle > handle
-          } else {
-            isPlain = true
-          }
-          if 0x2800...0x2803 ~= listed.type { isPlain = false }
-          type = BluetoothUUID(listed.type)
-        } else {
-          (handle, type) = information[index]
-          guard handle > last, handle <= end else { throw refusal(of: handle) }
-        }
+      var index = 0
+      while index < count {
+        if information.format == 1 { try passPlain(information, &index, &last, before, &new) }
+        guard index < count else { break }
+        let (handle, type) = information[index]
+        index += 1
+        guard handle > last, handle <= asked.end else { throw refusal(of: handle) }
         last = handle
-        if isPlain {
-          guard Self.isInGap(handle, of: characteristics, &gapIndex) else { continue }
-        } else {
-          (self.knownIndex, self.gapIndex) = (knownIndex, gapIndex)
-          let isDescriptor = try isDescriptor(handle, type)
-          (knownIndex, gapIndex) = (self.knownIndex, self.gapIndex)
-          if !isDescriptor { continue }
-        }
-        if new.count >= room { try limits.check(before + new.count, of: .descriptors) }
+        guard try isDescriptor(handle, type) else { continue }
+        try limits.check(before + new.count, of: .descriptors)
         new.append(Descriptor(handle: handle, uuid: type))
       }
     }
-    (self.knownIndex, self.gapIndex) = (knownIndex, gapIndex)
     swap(&descriptors, &output.descriptors)
     return last
+  }
+
+  /// Takes entries from `index` on that need no closer look: known attributes with their types, and
+  /// attributes between them that are no declarations. Most entries are.
+  ///
+  /// - Parameters:
+  ///   - last: the handle before; afterwards that of the last entry taken.
+  ///   - before: how many descriptors there are without `new`.
+  private mutating func passPlain(
+    _ information: borrowing FindInformationResponse, _ index: inout Int,
+    _ last: inout AttributeHandle, _ before: Int, _ new: inout OutputSpan<Descriptor>
+  ) throws(ProcedureError) {
+    let count = information.count
+    let end = asked.end
+    let room = limits.descriptors - before
+    // Local variables, which stay in registers.
+    let known = known
+    var (place, previous, next) = (index, last, knownIndex)
+    defer { (index, last, knownIndex) = (place, previous, next) }
+    // The end of the last gap that was entered.
+    var endOfGap = AttributeHandle.invalid
+    while place < count {
+      let listed = Known(listed: information.shortEntry(at: place))
+      let handle = listed.handle
+      guard handle > previous, handle <= end, listed.type != 0 else { return }
+      if next < known.count {
+        if known[next] == listed {
+          next += 1
+          place += 1
+          previous = handle
+          continue
+        }
+        guard handle < known[next].handle else { return }
+      }
+      guard !(0x2800...0x2803 ~= listed.type) else { return }
+      place += 1
+      previous = handle
+      if handle > endOfGap {
+        guard Self.isInGap(handle, of: characteristics, &gapIndex) else { continue }
+        endOfGap = characteristics[gapIndex].endGroupHandle
+      }
+      if new.count >= room { try limits.check(before + new.count, of: .descriptors) }
+      new.append(Descriptor(handle: handle, uuid: BluetoothUUID(listed.type)))
+    }
   }
 
   /// The error for a handle that is outside of the requested range or not greater than the last.

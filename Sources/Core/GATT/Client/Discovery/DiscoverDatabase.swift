@@ -301,7 +301,7 @@ extension DiscoverDatabase {
   private func declarations() -> [DescriptorSearch.Known] {
     let (services, characteristics) = (services, characteristics)
     let count = services.count + 2 * characteristics.count
-    return Array(capacity: count) { (known: inout OutputSpan<DescriptorSearch.Known>) in
+    return .make(capacity: count) { (known: inout OutputSpan<DescriptorSearch.Known>) in
       var next = 0
       for index in services.indices {
         let type: BluetoothUUID = services[index].isPrimary ? .primaryService : .secondaryService
@@ -371,7 +371,7 @@ extension DiscoverDatabase {
   private func join(
     _ characteristics: ArraySlice<CharacteristicSearch.Found>, _ descriptors: [Descriptor]
   ) -> [Characteristic] {
-    Array(capacity: characteristics.count) { (joined: inout OutputSpan<Characteristic>) in
+    .make(capacity: characteristics.count) { (joined: inout OutputSpan<Characteristic>) in
       var index = 0
       for characteristic in characteristics {
         let first = index

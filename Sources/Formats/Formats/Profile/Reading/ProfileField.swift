@@ -37,8 +37,8 @@ package struct ProfileField {
     .milliseconds(try integer(range, unit: " of milliseconds"))
   }
 
-  package func string(_ expected: String) throws(ProfileError) -> String {
-    guard case .string(let text) = node.content else { throw mistake(expected) }
+  package func string(_ expected: @autoclosure () -> String) throws(ProfileError) -> String {
+    guard case .string(let text) = node.content else { throw mistake(expected()) }
     return text
   }
 
@@ -54,11 +54,12 @@ package struct ProfileField {
 
   /// Reads one of some words.
   package func word(_ words: [String]) throws(ProfileError) -> String {
-    let expected = "one of " + words.joined(separator: ", ")
-    let text = try string(expected)
+    // The text is made only for an error: there are thousands of words in a large profile.
+    func expected() -> String { "one of " + words.joined(separator: ", ") }
+    let text = try string(expected())
     guard words.contains(text) else {
       throw ProfileError(
-        path, expected: expected, found: node.found + NearestWord.hint(for: text, among: words))
+        path, expected: expected(), found: node.found + NearestWord.hint(for: text, among: words))
     }
     return text
   }

@@ -1,28 +1,29 @@
 import AttoATT
 
-// The values of declarations in Read By Type Responses, whose length is checked once.
-
-/// The value of an include declaration. Vol 3, Part G, 3.2.
-struct IncludeDeclarationValue {
-  let startHandle: AttributeHandle
-  let endGroupHandle: AttributeHandle
-  /// nil if the service has a 128-bit UUID, which the declaration cannot hold.
-  let uuid: BluetoothUUID?
-
-  /// nil unless there are 4 or 6 octets.
-  init?(_ octets: RawSpan) {
-    guard octets.byteCount == 4 || octets.byteCount == 6 else { return nil }
-    startHandle = octets.handleField(at: 0)
-    endGroupHandle = octets.handleField(at: 2)
-    uuid = octets.extracting(droppingFirst: 4).uuid
-  }
-}
-
 /// The value of a characteristic declaration. Vol 3, Part G, 3.3.1.
-struct CharacteristicDeclarationValue {
+struct CharacteristicDeclarationValue: Equatable, Sendable {
   let properties: CharacteristicProperties
   let valueHandle: AttributeHandle
   let uuid: BluetoothUUID
+
+  init(properties: CharacteristicProperties, valueHandle: AttributeHandle, uuid: BluetoothUUID) {
+    self.properties = properties
+    self.valueHandle = valueHandle
+    self.uuid = uuid
+  }
+
+  /// 5 or 19.
+  var byteCount: Int { 3 + uuid.encodedLength }
+
+  var octets: [UInt8] { [properties.rawValue] + valueHandle.octets + uuid.octets }
+
+  /// Appends ``byteCount`` octets; traps without room.
+  @inline(__always)
+  func encode(into out: inout OutputRawSpan) {
+    out.append(properties.rawValue)
+    out.append(valueHandle)
+    out.append(uuid)
+  }
 
   /// - Parameter octets: 5 or 19 octets; traps for another length.
   @inline(__always)
@@ -48,7 +49,7 @@ struct CharacteristicDeclarationValue {
 extension RawSpan {
   /// Two octets, least significant first. The caller has checked the length, and `RawSpan` checks
   /// the load too.
-  fileprivate func handleField(at offset: Int) -> AttributeHandle {
+  func handleField(at offset: Int) -> AttributeHandle {
     let value = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)
     return AttributeHandle(UInt16(littleEndian: value))
   }
