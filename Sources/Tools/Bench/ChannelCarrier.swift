@@ -52,7 +52,7 @@ final class ChannelCarrier: PacketCarrier {
     }
     sends &+= 1
     // Nothing else runs while there is room.
-    if sends % 32 == 0 { await Task.yield() }
+    if sends % 32 == 0 { await channel.loop.yield() }
   }
 
   private func receive() {

@@ -60,12 +60,7 @@ private final class CountingLink: Link {
   @Test func aRequestIsAnsweredWhileASenderNeverWaits() async throws {
     let peer = try RawPeer()
     let bench = try await Bench()
-    let connection = try await Connection.adopt(
-      { () throws(LinkError) in try SocketLink.adopt(peer.other) }, options: ConnectionOptions(),
-      server: bench.server, loop: serverLoop)
-    let configuration = bench.configuration.rawValue
-    peer.send([0x12, UInt8(configuration), UInt8(configuration >> 8), 1, 0])
-    await peer.expect([0x13])
+    let connection = try await bench.serve(subscribed: peer)
     let (server, values) = (bench.server, bench.values)
     let greeting = bench.greeting.rawValue
     try await Task(executorPreference: serverLoop.tasks) {

@@ -287,6 +287,15 @@ final class Bench: Sendable {
   ) async throws -> ReceivedValues {
     try await connection.subscribe(to: values, cccd: configuration, as: kind)
   }
+
+  /// Serves a peer that has subscribed to notifications of ``values``.
+  func serve(subscribed peer: RawPeer) async throws -> Connection {
+    let connection = try await peer.connect(server: server, loop: serverLoop)
+    let handle = configuration.rawValue
+    peer.send([0x12, UInt8(handle), UInt8(handle >> 8), 1, 0])
+    await peer.expect([0x13])
+    return connection
+  }
 }
 
 /// The error of a call.

@@ -39,13 +39,20 @@ struct AttributeTable {
     // Without gaps before it, the handle itself gives the index.
     let guess = Int(handle.rawValue) - Int(self.handle(at: 0).rawValue)
     if guess >= 0, guess < entries.count, self.handle(at: guess) == handle { return guess }
+    return search(for: handle)
+  }
+
+  /// A function of its own, so that the usual case has no registers to save.
+  @inline(never)
+  private func search(for handle: AttributeHandle) -> Int? {
     let index = firstIndex(from: handle)
     return index < entries.count && self.handle(at: index) == handle ? index : nil
   }
 
   /// The index of the first attribute at or after this handle. A binary search.
   func firstIndex(from handle: AttributeHandle) -> Int {
-    Self.lowerBound(entries, Self.entry(handle))
+    let first = Self.entry(handle)
+    return entries.partitioningIndex { $0 >= first }
   }
 
   /// Calls `body` with the handles and types of attributes from this index on, as long as the types have
@@ -75,24 +82,7 @@ struct AttributeTable {
 
   /// The index of the first type that is not before this one.
   private func place(of type: BluetoothUUID) -> Int {
-    var low = 0
-    var high = handlesByType.count
-    while low < high {
-      let middle = (low + high) / 2
-      if handlesByType[middle].type < type { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  /// The index of the first element of a sorted list that is not before the given one.
-  static func lowerBound<Element: Comparable>(_ list: [Element], _ element: Element) -> Int {
-    var low = 0
-    var high = list.count
-    while low < high {
-      let middle = (low + high) / 2
-      if list[middle] < element { low = middle + 1 } else { high = middle }
-    }
-    return low
+    handlesByType.partitioningIndex { $0.type >= type }
   }
 
   /// Inserts attributes with increasing handles into one gap of the table.
@@ -106,7 +96,7 @@ struct AttributeTable {
       if place == handlesByType.count || handlesByType[place].type != row.type {
         handlesByType.insert((row.type, []), at: place)
       }
-      let index = Self.lowerBound(handlesByType[place].handles, row.handle)
+      let index = handlesByType[place].handles.partitioningIndex { $0 >= row.handle }
       handlesByType[place].handles.insert(row.handle, at: index)
     }
   }
@@ -117,7 +107,8 @@ struct AttributeTable {
     var end = start
     while end < attributes.count, attributes[end].handle <= range.end {
       let place = place(of: attributes[end].type)
-      let index = Self.lowerBound(handlesByType[place].handles, attributes[end].handle)
+      let handle = attributes[end].handle
+      let index = handlesByType[place].handles.partitioningIndex { $0 >= handle }
       handlesByType[place].handles.remove(at: index)
       if handlesByType[place].handles.isEmpty { handlesByType.remove(at: place) }
       end += 1

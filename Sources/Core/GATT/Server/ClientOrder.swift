@@ -11,13 +11,7 @@ extension Array {
     guard let first else { return 0 }
     let start = key(first).rawValue
     let wanted = client.rawValue &- start
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if key(self[middle]).rawValue &- start < wanted { low = middle + 1 } else { high = middle }
-    }
-    return low
+    return partitioningIndex { key($0).rawValue &- start >= wanted }
   }
 
   /// The index of a client; nil if it is not there.

@@ -34,7 +34,7 @@ extension Server {
   ) throws(Halt) {
     let range = try range(request.start, request.end)
     let handles = database.table.handles(of: BluetoothUUID(request.type))
-    var position = AttributeTable.lowerBound(handles, range.start)
+    var position = handles.partitioningIndex { $0 >= range.start }
     FindByTypeValueResponse.begin(into: &out)
     var isEmpty = true
     // The application is not asked for a value that does not fit.

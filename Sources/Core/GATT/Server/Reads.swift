@@ -71,7 +71,7 @@ extension Server {
     let range = try range(request.start, request.end)
     let longest = min(out.freeCapacity - 4, ReadByTypeResponse.maximumValueLength)
     let handles = database.table.handles(of: request.type)
-    var position = AttributeTable.lowerBound(handles, range.start)
+    var position = handles.partitioningIndex { $0 >= range.start }
     var length = -1
     while position < handles.count, handles[position] <= range.end {
       // The application is not asked for a value that does not fit.
@@ -79,40 +79,34 @@ extension Server {
       let handle = handles[position]
       let index = try index(of: handle)
       // Declarations of characteristics are most of what is listed. Every client may read them.
-      if let declaration = database.table.attributes[index].declaration {
-        let count = declaration.byteCount
-        if length < 0 {
-          length = count
-          ReadByTypeResponse.begin(valueLength: length, into: &out)
-        } else if count != length {
-          return
-        }
-        out.append(handle)
-        declaration.encode(into: &out)
-        position += 1
-        continue
-      }
+      let declaration = database.table.attributes[index].declaration
       let octets: [UInt8]
       do throws(Halt) {
-        octets = try listedValue(index, client, &transaction)
+        octets = declaration == nil ? try listedValue(index, client, &transaction) : []
       } catch {
         // The values so far are invalid, because the database has changed.
         if case .refused(.databaseOutOfSync, _) = error { throw error }
         if length >= 0, case .refused = error { return }
         throw error
       }
+      let count = declaration?.byteCount ?? octets.count
       if length < 0 {
         // Only the first value may be cut. A longer one ends the list.
-        length = min(octets.count, longest)
+        length = min(count, longest)
         ReadByTypeResponse.begin(valueLength: length, into: &out)
-      } else if octets.count != length {
+      } else if count != length {
         return
+      }
+      position += 1
+      if let declaration {
+        out.append(handle)
+        declaration.encode(into: &out)
+        continue
       }
       guard
         ReadByTypeResponse.append(
           handle, octets.span.bytes.extracting(first: longest), to: &out)
       else { return }
-      position += 1
     }
     if length < 0 { throw .refused(.attributeNotFound, range.start) }
   }
@@ -136,7 +130,7 @@ extension Server {
       throw .refused(.unsupportedGroupType, range.start)
     }
     let handles = database.table.handles(of: request.type)
-    var position = AttributeTable.lowerBound(handles, range.start)
+    var position = handles.partitioningIndex { $0 >= range.start }
     var length = -1
     while position < handles.count, handles[position] <= range.end {
       let handle = handles[position]

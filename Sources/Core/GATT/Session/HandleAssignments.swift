@@ -35,11 +35,6 @@ struct HandleAssignments {
 
   /// The index of the first entry with this handle or a later one.
   private func index(of handle: AttributeHandle) -> Int {
-    var (low, high) = (0, entries.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].handle < handle { low = middle + 1 } else { high = middle }
-    }
-    return low
+    entries.partitioningIndex { $0.handle >= handle }
   }
 }

@@ -1,3 +1,17 @@
+extension Array {
+  /// An array whose elements a body appends to a span, at most as many as its capacity.
+  ///
+  /// The initializer of the standard library that does this allocates in a function that is not
+  /// specialized, which costs 700 instructions.
+  static func make(
+    capacity: Int, _ body: (inout OutputSpan<Element>) -> Void
+  ) -> [Element] {
+    var array: [Element] = []
+    array.append(addingCapacity: capacity, initializingWith: body)
+    return array
+  }
+}
+
 #if STANDARD_LIBRARY_6_2
   // A function that the standard library has from Swift 6.3 on, for the libraries of Debian's Swift 6.2
   // (Sources/Debian/sdk), which a newer compiler uses for arm64.

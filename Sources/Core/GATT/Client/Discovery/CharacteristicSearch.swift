@@ -113,7 +113,7 @@ struct CharacteristicSearch: Procedure, Sendable {
         // Nothing may start between a declaration and its value.
         try progress.advance(handle, through: max(handle, valueHandle))
         if new.count >= room { try limits.check(before + new.count, of: .characteristics) }
-        if handle > last, !services.isEmpty {
+        if handle > last {
           while index < services.count, services[index].endGroupHandle < handle { index += 1 }
           guard index < services.count, services[index].handle <= handle else {
             throw .violation(.outsideServices(handle))

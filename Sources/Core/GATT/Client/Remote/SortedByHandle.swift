@@ -6,13 +6,8 @@ extension Array {
   func lastIndex(
     upTo handle: AttributeHandle, by key: (Element) -> AttributeHandle
   ) -> Int? {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if key(self[middle]) <= handle { low = middle + 1 } else { high = middle }
-    }
-    return low == 0 ? nil : low - 1
+    let next = partitioningIndex { key($0) > handle }
+    return next == 0 ? nil : next - 1
   }
 
   /// The elements sorted by handle. Returns the array itself if it is sorted.
@@ -21,18 +16,6 @@ extension Array {
       return sorted { key($0) < key($1) }
     }
     return self
-  }
-
-  /// An array whose elements a body appends to a span, at most as many as its capacity.
-  ///
-  /// The initializer of the standard library that does this allocates in a function that is not
-  /// specialized, which costs 700 instructions.
-  static func make(
-    capacity: Int, _ body: (inout OutputSpan<Element>) -> Void
-  ) -> [Element] {
-    var array: [Element] = []
-    array.append(addingCapacity: capacity, initializingWith: body)
-    return array
   }
 
   /// Reserves capacity for more elements, so that a long response does not make the array grow
