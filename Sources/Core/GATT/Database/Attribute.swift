@@ -16,8 +16,9 @@ struct Attribute {
   enum Storage {
     /// Stored here and not writable by clients: declarations and constants.
     case constant([UInt8])
-    /// A characteristic declaration. It has no array, because a database has many.
-    case characteristic(CharacteristicDeclarationValue)
+    /// A characteristic declaration. The rest of its value stands in the next row, which is the value of
+    /// the characteristic, so that it needs no memory of its own.
+    case characteristic(CharacteristicProperties)
     /// Stored here and writable within limits.
     case stored([UInt8], ValueLimits)
     /// The application is asked each time.
@@ -48,19 +49,10 @@ struct Attribute {
     return nil
   }
 
-  /// What a characteristic declaration says; nil if this is none.
-  @inline(__always) var declaration: CharacteristicDeclarationValue? {
-    if case .characteristic(let declaration) = storage { return declaration }
+  /// The properties that a characteristic declaration has; nil if this is none.
+  @inline(__always) var declaredProperties: CharacteristicProperties? {
+    if case .characteristic(let properties) = storage { return properties }
     return nil
-  }
-
-  /// The value that the database holds for all clients; nil if there is none.
-  var sharedValue: [UInt8]? {
-    switch storage {
-    case .constant(let octets), .stored(let octets, _): octets
-    case .characteristic(let declaration): declaration.octets
-    case .application, .configuration, .clientSupportedFeatures, .databaseHash: nil
-    }
   }
 }
 

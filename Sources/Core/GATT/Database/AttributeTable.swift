@@ -33,6 +33,23 @@ struct AttributeTable {
     _modify { yield &attributes[index] }
   }
 
+  /// What a characteristic declaration says; nil if the attribute is none.
+  @inline(__always)
+  func declaration(at index: Int) -> CharacteristicDeclarationValue? {
+    guard let properties = attributes[index].declaredProperties else { return nil }
+    return CharacteristicDeclarationValue(
+      properties: properties, valueHandle: handle(at: index + 1), uuid: attributes[index + 1].type)
+  }
+
+  /// The value that the database holds for all clients; nil if there is none.
+  func sharedValue(at index: Int) -> [UInt8]? {
+    switch attributes[index].storage {
+    case .constant(let octets), .stored(let octets, _): octets
+    case .characteristic: declaration(at: index)?.octets
+    case .application, .configuration, .clientSupportedFeatures, .databaseHash: nil
+    }
+  }
+
   /// The index of the attribute with this handle.
   func index(of handle: AttributeHandle) -> Int? {
     guard !entries.isEmpty else { return nil }
@@ -53,6 +70,12 @@ struct AttributeTable {
   func firstIndex(from handle: AttributeHandle) -> Int {
     let first = Self.entry(handle)
     return entries.partitioningIndex { $0 >= first }
+  }
+
+  /// The index of the first attribute after this handle.
+  func firstIndex(after handle: AttributeHandle) -> Int {
+    let last = Self.entry(handle, .max)
+    return entries.partitioningIndex { $0 > last }
   }
 
   /// Calls `body` with the handles and types of attributes from this index on, as long as the types have
@@ -103,17 +126,15 @@ struct AttributeTable {
 
   /// Removes all attributes of a range.
   mutating func remove(_ range: HandleRange) {
-    let start = firstIndex(from: range.start)
-    var end = start
-    while end < attributes.count, attributes[end].handle <= range.end {
-      let place = place(of: attributes[end].type)
-      let handle = attributes[end].handle
-      let index = handlesByType[place].handles.partitioningIndex { $0 >= handle }
-      handlesByType[place].handles.remove(at: index)
+    let indices = firstIndex(from: range.start)..<firstIndex(after: range.end)
+    for index in indices {
+      let place = place(of: attributes[index].type)
+      let handle = handle(at: index)
+      let position = handlesByType[place].handles.partitioningIndex { $0 >= handle }
+      handlesByType[place].handles.remove(at: position)
       if handlesByType[place].handles.isEmpty { handlesByType.remove(at: place) }
-      end += 1
     }
-    attributes.removeSubrange(start..<end)
-    entries.removeSubrange(start..<end)
+    attributes.removeSubrange(indices)
+    entries.removeSubrange(indices)
   }
 }

@@ -81,7 +81,7 @@ public struct Database: Sendable {
   /// The value that the database holds for an attribute; nil if there is none, or if it belongs to
   /// the application or to each client.
   public func value(of handle: AttributeHandle) -> [UInt8]? {
-    table.index(of: handle).flatMap { table[$0].sharedValue }
+    table.index(of: handle).flatMap { table.sharedValue(at: $0) }
   }
 
   /// Replaces a value that the database holds. Permissions do not apply, because they are for
@@ -130,7 +130,7 @@ public struct Database: Sendable {
   /// Part G, 7.3.
   public mutating func hash() -> [UInt8] {
     if let cachedHash, cachedHash.revision == revision { return cachedHash.hash }
-    let hash = DatabaseHash.compute(table.attributes[...])
+    let hash = DatabaseHash.compute(table, 0..<table.count)
     cachedHash = (revision, hash)
     return hash
   }
@@ -141,8 +141,8 @@ public struct Database: Sendable {
     guard let service = service(containing: handle), let first = table.index(of: service) else {
       return nil
     }
-    let end = table[first].groupEnd
-    return DatabaseHash.compute(table.attributes[first...].prefix { $0.handle <= end })
+    let end = table.firstIndex(after: table[first].groupEnd)
+    return DatabaseHash.compute(table, first..<end)
   }
 
   /// Checks that the handles of a service are in one gap between other services.

@@ -8,15 +8,16 @@ enum DatabaseHash {
   /// descriptors that the specification names.
   ///
   /// The result is least significant octet first, like all 128-bit numbers in PDUs.
-  static func compute(_ attributes: ArraySlice<Attribute>) -> [UInt8] {
+  static func compute(_ table: AttributeTable, _ indices: Range<Int>) -> [UInt8] {
     var mac = AESCMAC(key: [UInt8](repeating: 0, count: 16))
-    for attribute in attributes {
+    for index in indices {
+      let attribute = table[index]
       switch attribute.type {
       case .primaryService, .secondaryService, .include, .characteristic,
         .characteristicExtendedProperties:
         mac.update(attribute.handle.octets)
         mac.update(attribute.type.octets)
-        if let value = attribute.sharedValue { mac.update(value) }
+        if let value = table.sharedValue(at: index) { mac.update(value) }
       case .characteristicUserDescription, .clientCharacteristicConfiguration,
         .serverCharacteristicConfiguration, .characteristicPresentationFormat,
         .characteristicAggregateFormat:

@@ -60,11 +60,7 @@ struct ServiceRows {
   ) throws(DatabaseError) -> Database.CharacteristicLayout {
     let declaration = try claim(definition.handle)
     let value = try claim(definition.valueHandle)
-    append(
-      declaration, .characteristic, .readOnly,
-      .characteristic(
-        CharacteristicDeclarationValue(
-          properties: definition.properties, valueHandle: value, uuid: definition.uuid)))
+    append(declaration, .characteristic, .readOnly, .characteristic(definition.properties))
     let valueRow = rows.count
     append(value, definition.uuid, definition.permissions, storage(definition.value))
 

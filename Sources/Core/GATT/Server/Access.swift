@@ -67,7 +67,7 @@ extension Server {
     let handle = database.table[index].handle
     switch database.table[index].storage {
     case .constant(let value), .stored(let value, _): return (value, 0)
-    case .characteristic(let declaration): return (declaration.octets, 0)
+    case .characteristic: return (database.table.sharedValue(at: index) ?? [], 0)
     case .configuration: return (client.configuration(handle).rawValue.octets, 0)
     case .clientSupportedFeatures: return ([client.features.rawValue], 0)
     case .databaseHash:

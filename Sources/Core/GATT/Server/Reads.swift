@@ -79,7 +79,7 @@ extension Server {
       let handle = handles[position]
       let index = try index(of: handle)
       // Declarations of characteristics are most of what is listed. Every client may read them.
-      let declaration = database.table.attributes[index].declaration
+      let declaration = database.table.declaration(at: index)
       let octets: [UInt8]
       do throws(Halt) {
         octets = declaration == nil ? try listedValue(index, client, &transaction) : []

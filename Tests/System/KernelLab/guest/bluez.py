@@ -21,6 +21,8 @@ import dbus.mainloop.glib
 import dbus.service
 from gi.repository import GLib
 
+# Seconds, as in peers.py, which needs packages that this interpreter has not.
+PATIENCE = 240
 BLUEZ = "org.bluez"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 OBJECTS = "org.freedesktop.DBus.ObjectManager"
@@ -35,7 +37,7 @@ def tell(event: str, **more) -> None:
 
 
 def wait(bus, count: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             objects = dbus.Interface(bus.get_object(BLUEZ, "/"), OBJECTS).GetManagedObjects()
@@ -192,18 +194,18 @@ class Client:
         adapter = dbus.Interface(self.bus.get_object(BLUEZ, self.adapter_path), "org.bluez.Adapter1")
         adapter.SetDiscoveryFilter({"Transport": "le"})
         adapter.StartDiscovery()
-        self.wait(lambda: self.path in self.objects(), 20, "finding the peer")
+        self.wait(lambda: self.path in self.objects(), PATIENCE, "finding the peer")
         adapter.StopDiscovery()
         self.device = self.bus.get_object(BLUEZ, self.path)
         start = time.monotonic()
         answers: list = []
         dbus.Interface(self.device, "org.bluez.Device1").Connect(
-            reply_handler=lambda: answers.append(None), error_handler=answers.append, timeout=30)
-        self.wait(lambda: answers, 30, "connecting")
+            reply_handler=lambda: answers.append(None), error_handler=answers.append, timeout=PATIENCE)
+        self.wait(lambda: answers, PATIENCE, "connecting")
         if answers[0]:
             sys.exit(f"bluez: {answers[0]}")
         connected = time.monotonic() - start
-        self.wait(lambda: self.property("ServicesResolved"), 30, "discovering")
+        self.wait(lambda: self.property("ServicesResolved"), PATIENCE, "discovering")
         tell("connected", seconds=connected, discovered=time.monotonic() - start)
 
     def characteristic(self, uuid: str):
@@ -220,8 +222,8 @@ class Client:
         for uuid in uuids:
             dbus.Interface(self.characteristic(uuid), CHARACTERISTIC).ReadValue(
                 {}, reply_handler=lambda value, uuid=uuid: values.update({uuid: bytes(value).hex()}),
-                error_handler=lambda error, uuid=uuid: values.update({uuid: str(error)}), timeout=40)
-        self.wait(lambda: len(values) == len(uuids), 60, "reading")
+                error_handler=lambda error, uuid=uuid: values.update({uuid: str(error)}), timeout=PATIENCE)
+        self.wait(lambda: len(values) == len(uuids), PATIENCE, "reading")
         tell("read", values=[values[uuid] for uuid in uuids])
 
     def work(self, read: str, write: str, notify: str, notifications: int, reads: int) -> None:
@@ -254,7 +256,7 @@ class Client:
         notified.connect_to_signal("PropertiesChanged", take, dbus_interface=PROPERTIES)
         used = resource.getrusage(resource.RUSAGE_SELF)
         dbus.Interface(notified, CHARACTERISTIC).StartNotify()
-        self.wait(lambda: values, 20, "the first notification")
+        self.wait(lambda: values, PATIENCE, "the first notification")
         # What the kernel has no room for while bluetoothd is busy is lost: then fewer come.
         self.wait(lambda: len(values) >= notifications or time.monotonic() - moments[-1] > 1.5,
                   120, "receiving")

@@ -6,7 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
-from peers import Process, check, control, run
+from peers import PATIENCE, Process, check, control, run
 
 HERE = Path(__file__).parent
 SYSTEM_BUS = "/run/dbus/system_bus_socket"
@@ -20,7 +20,7 @@ exec chroot "$0" "$@"
 """
 
 
-def event(process: Process, name: str, seconds: float = 30) -> dict:
+def event(process: Process, name: str, seconds: float = PATIENCE) -> dict:
     """The next event of this name."""
     while True:
         line = process.line(seconds)
@@ -55,11 +55,11 @@ class Daemon:
         self.daemon = Process(*start, program, "-n", *self.words)
         # Only then it listens; who shall get its connections listens later.
         waiting = self.app("wait", len(control.indexes()) - self.without)
-        check(waiting.wait(30) == 0, waiting.errors, self.daemon.errors)
+        check(waiting.wait() == 0, waiting.errors, self.daemon.errors)
         return self
 
     def until(self, is_so, process: Process) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while not is_so():
             check(time.monotonic() < deadline and process.process.poll() is None, process.errors)
             time.sleep(0.02)

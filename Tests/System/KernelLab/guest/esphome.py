@@ -12,7 +12,7 @@ import sys
 import aioesphomeapi as api
 from aioesphomeapi.core import BluetoothGATTAPIError
 
-PATIENCE = 60
+PATIENCE = 240
 
 
 def tell(event: str, **fields) -> None:

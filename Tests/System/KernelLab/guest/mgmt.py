@@ -65,7 +65,7 @@ class Mgmt:
         # Python's own bind knows this family only where it was built with Bluetooth.
         if libc.bind(self.socket.fileno(), address, len(address)) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        self.socket.settimeout(10)
+        self.socket.settimeout(60)
 
     def event(self) -> tuple[int, int, bytes]:
         """The next event: code, index, parameters."""
@@ -162,7 +162,7 @@ class Mgmt:
                           for number in (1, 2))
         self.command(LOAD_CONNECTION_PARAMETERS, index, b"\2\0" + nobody)
 
-    def await_adapters(self, wanted: list[int], seconds: float = 10) -> None:
+    def await_adapters(self, wanted: list[int], seconds: float = 60) -> None:
         """Waits until there are these adapters and no others: those of a process that has been
         killed go after it."""
         deadline = time.monotonic() + seconds
@@ -197,7 +197,7 @@ class Mgmt:
             except MgmtError:
                 pass  # gone meanwhile
 
-    def await_no_connections(self, seconds: float = 10, adapters=None) -> None:
+    def await_no_connections(self, seconds: float = 60, adapters=None) -> None:
         """Waits until no adapter, or none of these, has a link; the kernel keeps them a while after
         the last use."""
         deadline = time.monotonic() + seconds
@@ -211,7 +211,7 @@ class Mgmt:
             except TimeoutError:
                 pass
             finally:
-                self.socket.settimeout(10)
+                self.socket.settimeout(60)
 
 
 def written(octets: bytes) -> str:

@@ -36,7 +36,7 @@ FIXTURES = os.environ.get("FIXTURES", "Fixtures")
 EXAMPLES = os.environ.get("EXAMPLES", ".build/checked/debug")
 # Seconds before a test counts as hanging. A machine that emulates another while others build beside it
 # may take ten times as long as a quiet one.
-PATIENCE = 60
+PATIENCE = 240
 ADDRESSES = [f"00:AA:01:{index:02X}:00:{index:02X}" for index in range(10)]
 
 

@@ -1,5 +1,4 @@
 """Advertising data arrives as it was set. Advertising ends with its process, even a killed one."""
-# deadline: 180
 from peers import *
 
 

@@ -1,5 +1,4 @@
 """bluetoothd with enhanced bearers: as a server to our client, and as a client to our server."""
-# deadline: 180
 from daemon import *
 from enhanced import *
 from peers import *

@@ -1,6 +1,5 @@
 """bluetoothd, which shares no code with us: as a server to our client, as a client to our server,
 and as the neighbour that the doctor warns of."""
-# deadline: 180
 from daemon import *
 from gateway import *
 from peers import *
@@ -56,7 +55,7 @@ with Daemon() as daemon:
              "behaviour": {"burst": {"count": 200, "size": 20, "on": "subscribe"}}}]}]}, file)
     # As many as fit the daemon's receive buffer: beyond, it loses some where it is slow.
     server = Server("", listen="le:@hci1", path="same.json")
-    warned = time.monotonic() + 5
+    warned = time.monotonic() + PATIENCE
     while "the newest gets the connections" not in server.errors:
         check(time.monotonic() < warned, server.errors)
         time.sleep(0.02)

@@ -1,6 +1,5 @@
 """Bumble as an independent host: its server with atto's client, its client with atto's server, and its
 benchmark with ours."""
-# deadline: 180
 from peers import *
 
 NOTIFICATIONS = 300

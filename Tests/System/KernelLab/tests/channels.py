@@ -1,5 +1,4 @@
 """L2CAP channels: atto with the kernel sockets of Python, and with itself."""
-# deadline: 180
 import re
 
 from peers import *
@@ -47,7 +46,7 @@ check(0x80 <= psm <= 0xFF, psm)
 peer = stream(0)
 address = psm_address(1, psm)
 checked(libc.connect(peer.fileno(), address, len(address)))
-peer.settimeout(60)
+peer.settimeout(PATIENCE)
 check(b"opened by" in process.stderr.readline())
 
 
@@ -63,14 +62,14 @@ while len(there) < COUNT:
     piece = os.read(process.stdout.fileno(), 65536)
     check(piece, "our side ended after", len(there))
     there += piece
-feeding.join(60)
+feeding.join(PATIENCE)
 check(there == DATA, "what came is not what was sent")
 print("to us:", len(there))
 # The other way: more than there are credits for, then the end of it.
 writing = threading.Thread(target=lambda: (process.stdin.write(DATA), process.stdin.close()))
 writing.start()
 check(receive(peer, COUNT) == DATA, "what came back is not what was sent")
-writing.join(60)
+writing.join(PATIENCE)
 check(process.wait(PATIENCE) == 0, process.stderr.read())
 peer.close()
 print("from us:", COUNT)
@@ -96,10 +95,10 @@ came: list[bytes] = []
 reading = threading.Thread(target=lambda: came.append(server.stdout.read()))
 reading.start()
 done = subprocess.run(
-    [ATTO, "channel", endpoint(), "--psm", str(psm), "--close"], input=DATA, timeout=100,
+    [ATTO, "channel", endpoint(), "--psm", str(psm), "--close"], input=DATA, timeout=PATIENCE,
     capture_output=True)
 check(done.returncode == 0, done.stderr)
-reading.join(30)
+reading.join(PATIENCE)
 check(server.wait(PATIENCE) == 0, server.stderr.read())
 check(came == [DATA], len(came[0]) if came else None)
 print("ours to ours:", len(came[0]))

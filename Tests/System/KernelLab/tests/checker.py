@@ -1,5 +1,4 @@
 """atto conform --client and atto play --listen at le:, which advertise and wait for BlueZ's gatttool."""
-# deadline: 240
 from peers import *
 
 CASES = ["client/plain", "mtu/23", "request/unknown", "notification/several", "search/length-0"]

@@ -1,5 +1,4 @@
 """A logger reconnects to a sensor whose adapter was switched off, and after its own was."""
-# deadline: 240
 from peers import *
 
 with Example("HeartRatePeripheral", 0) as sensor:

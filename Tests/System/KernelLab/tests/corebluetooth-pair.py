@@ -3,7 +3,6 @@
 Then each of them is killed in mid-subscription and started again: it is restored, and the
 values come again, without a scan of the monitor.
 """
-# deadline: 240
 from peers import *
 
 with Example("HeartRatePeripheral", 0) as sensor:

@@ -1,6 +1,5 @@
 """The doctor tells the truth: in order, switched off, blocked, without rights, in another network,
 without adapters, with bluetoothd, behind a filter; and other commands send people to it."""
-# deadline: 180
 import errno
 import shutil
 
@@ -10,7 +9,7 @@ from peers import *
 BT_PHY, SO_TIMESTAMPING, TX_COMPLETION = 14, 37, 1 << 18
 
 
-def doctor(*before, status=0, timeout=20.0) -> dict[str, list[dict]]:
+def doctor(*before, status=0, timeout=PATIENCE) -> dict[str, list[dict]]:
     """What the doctor says, by name of the check."""
     outcome = run([*before, ATTO, "doctor", "--json"], status, timeout)
     found: dict[str, list[dict]] = {}

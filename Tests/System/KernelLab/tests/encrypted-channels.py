@@ -91,7 +91,7 @@ address = psm_address(1, psm)
 checked(libc.connect(peer.fileno(), address, len(address)))
 check(b"opened by" in process.stderr.readline())
 check(is_encrypted(peer), "the kernel's end is in the clear")
-peer.settimeout(30)
+peer.settimeout(PATIENCE)
 
 
 def feed() -> None:
@@ -107,7 +107,7 @@ while len(came) < len(DATA):
     piece = os.read(process.stdout.fileno(), 65536)
     check(piece, "our side ended after", len(came))
     came += piece
-feeding.join(30)
+feeding.join(PATIENCE)
 check(came == DATA, "what came is not what was sent")
 process.stdin.close()
 check(process.wait(PATIENCE) == 0, process.stderr.read())
@@ -123,10 +123,10 @@ taken: list[bytes] = []
 reading = threading.Thread(target=lambda: taken.append(server.stdout.read()))
 reading.start()
 done = subprocess.run(
-    [ATTO, "channel", endpoint(), "--psm", str(psm), "--close"], input=DATA, timeout=60,
+    [ATTO, "channel", endpoint(), "--psm", str(psm), "--close"], input=DATA, timeout=PATIENCE,
     capture_output=True)
 check(done.returncode == 0, done.stderr)
-reading.join(30)
+reading.join(PATIENCE)
 check(server.wait(PATIENCE) == 0, server.stderr.read())
 check(taken == [DATA], len(taken[0]) if taken else None)
 print("ours to ours, encrypted:", len(taken[0]))

@@ -1,5 +1,4 @@
 """Channels of enhanced bearers between the kernel's sockets and Bumble: opened by either."""
-# deadline: 180
 from enhanced import *
 from peers import *
 

@@ -40,7 +40,7 @@ for number, (one, other) in enumerate(zip(near, far)):
 # Lengths, and reconfiguration.
 check(error(lambda: near[0].send(bytes(301))) == errno.EMSGSIZE)
 near[0].setsockopt(SOL_BLUETOOTH, BT_RCVMTU, struct.pack("<H", 500))
-deadline = time.monotonic() + 10
+deadline = time.monotonic() + PATIENCE
 while mtus(far[0])[0] != 500:
     check(time.monotonic() < deadline, mtus(far[0]))
 far[0].send(bytes(500))

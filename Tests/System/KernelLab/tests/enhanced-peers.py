@@ -1,5 +1,4 @@
 """Enhanced bearers between atto and Bumble, opened by either, and peers that do not offer or answer."""
-# deadline: 180
 from enhanced import require_enhanced_channels
 from peers import *
 

@@ -1,5 +1,4 @@
 """Enhanced bearers between two atto, a server under misuse by plain sockets, and a kernel without them."""
-# deadline: 240
 import errno
 import select
 

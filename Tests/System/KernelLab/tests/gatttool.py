@@ -1,5 +1,4 @@
 """BlueZ's gatttool, an independent client, with our server."""
-# deadline: 180
 from peers import *
 
 import re

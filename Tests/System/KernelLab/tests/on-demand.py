@@ -1,5 +1,4 @@
 """Security is raised when the peer's answers require it, and only when requested."""
-# deadline: 180
 from peers import *
 
 ENCRYPTED, AUTHENTICATED = "0x010A", "0x010E"

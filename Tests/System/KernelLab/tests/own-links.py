@@ -5,7 +5,6 @@ would share one, and what a case leaves behind would be held against the next.
 
 Each connection waits for an advertisement. Bumble's controllers send theirs again and again, unlike btvirt's.
 """
-# deadline: 240
 from peers import *
 
 # What a shared link breaks: the ATT_MTU, the features and the prepared parts of an earlier case.
@@ -24,8 +23,7 @@ def conform(air: BumbleAir, cases: list, *prefix: str) -> tuple[dict, int, str]:
     with served(air) as server:
         words = [word for case in cases for word in ("--case", case)]
         done = run(
-            [*prefix, NOBODYS if prefix else ATTO, "conform", air.endpoint(1, 0), "--allow-writes", "--json", *words],
-            timeout=150)
+            [*prefix, NOBODYS if prefix else ATTO, "conform", air.endpoint(1, 0), "--allow-writes", "--json", *words])
         found = {one["case"]: one for one in done.objects() if "case" in one}
         links = len(server.events("connected", quiet=1.0))
     print({name: one["outcome"] for name, one in found.items()}, links, "links", done.errors.strip())

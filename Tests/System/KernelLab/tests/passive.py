@@ -1,6 +1,5 @@
 """Passive scans by advertisement monitors: what the controller is told, what is heard without the scan
 response, scans beside each other, what a killed one leaves, and the gateway's."""
-# deadline: 180
 import re
 
 from gateway import Gateway

@@ -1,6 +1,5 @@
 """--phy: the kernel is asked for a PHY, and the link's is shown; where the kernel has no choice, that is said. The
 emulated controllers have 1M only."""
-# deadline: 120
 import errno
 
 from enhanced import SOL_BLUETOOTH

@@ -1,6 +1,5 @@
 """Scans: what each option lets through and holds back, repetitions, the time, two programs, and
 devices that go. The strength of signals is in the test `bumble`: these controllers tell none."""
-# deadline: 180
 from peers import *
 
 SERVICES, LONG_SERVICES, NAME = 0x03, 0x07, 0x09

@@ -1,7 +1,6 @@
 """atto bench --stages finds delays where they were put in: one at the peer, one in the program that measures,
 one at the link. The kernel's monitor says when each PDU passed, however slow the machine is. Pings of a channel
 have the same stages."""
-# deadline: 240
 from monitor import *
 from peers import *
 

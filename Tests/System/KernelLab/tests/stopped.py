@@ -1,6 +1,5 @@
 """A client, the gateway, and then their peers are stopped for longer than the gateway waits for its broker, and go on.
 The kernel keeps the links, and no value is lost."""
-# deadline: 240
 from counting import *
 from gateway import *
 from peers import *

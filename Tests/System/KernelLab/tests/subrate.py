@@ -1,6 +1,5 @@
 """--subrate and --frame-space: what the controller is asked, how its answers are told, and what the kernel lets
 through of its events."""
-# deadline: 180
 import re
 
 from monitor import Monitor

@@ -1,6 +1,5 @@
 """The machine is suspended up to the point where all processes are frozen, which lasts 5 s. The kernel ends all links
 before. A client and a server are told, and the gateway's link and its values come back."""
-# deadline: 180
 from counting import *
 from gateway import *
 from peers import *

@@ -1,5 +1,4 @@
 """Controllers vanish during a transfer: each user of them ends, soon and with the reason."""
-# deadline: 240
 from peers import *
 
 # A second emulator, so that the machine keeps its first four controllers. The addresses begin
