@@ -87,6 +87,10 @@ class Catalog:
             raise SystemExit(f"{page.relative_to(ROOT)}: no file for the link {link}")
         if path.suffix == ".md":
             raise SystemExit(f"{page.relative_to(ROOT)}: {link} is not a page of the site")
+        if path.suffix == ".svg":
+            # DocC finds pictures in its catalog by their names.
+            shutil.copyfile(path, self.folder / path.name)
+            return path.name
         return self.shown(path)
 
     def shown(self, path: pathlib.Path) -> str:

@@ -108,4 +108,9 @@ class Plain:
         if kind == "reference":
             title = part.get("overridingTitleInlineContent")
             return self.reference(part["identifier"], self.inline(title) if title else "")
+        if kind == "image":
+            found = self.references[part["identifier"]]
+            # The variants are for other densities and styles of screens.
+            url = self.root + found["variants"][0]["url"].removeprefix("/")
+            return f'<img src="{escape(url)}" alt="{escape(found.get("alt") or "")}">'
         raise SystemExit(f"plain.py does not know the span {kind!r}")

@@ -4,6 +4,7 @@ import Glibc
 /// The rows of the table, one to a run: `Benchmarks/run` calls this and Bare/bare.c alike.
 ///
 ///     AttoBenchmarks serve FD -              a server until its peer closes
+///     AttoBenchmarks listen PATH CLIENTS     a server for so many
 ///     AttoBenchmarks ROW FD COUNT SIZE       a client with the engine alone: Session and Loop
 ///     AttoBenchmarks async-ROW FD COUNT SIZE the same with the async API
 ///     AttoBenchmarks thread - COUNT          both ends in one thread, without a loop
@@ -25,6 +26,7 @@ struct AttoBenchmarks {
     let loop = try Loop(name: "bench")
     switch words[1] {
     case "serve": try serve(descriptor, on: loop)
+    case "listen": try listen(at: words[2], clients: count, on: loop)
     case "thread": try readsInOneThread(count)
     case "idle": try holdIdleConnections(count, on: loop)
     case "read", "write-command", "notify", "long-read", "long-write", "discover":

@@ -20,6 +20,17 @@ func serve(_ descriptor: Int32, on loop: Loop) throws {
   }
 }
 
+/// A server for so many clients on a Unix socket, until it is killed.
+func listen(at path: String, clients: Int, on loop: Loop) throws {
+  let server = LocalServer(
+    try Bench.database(), loop: loop, limits: ServerLimits(clients: clients))
+  try loop.runBlocking {
+    let listener = try await server.listen(on: Endpoint("unix:\(path)"))
+    while true { try await loop.sleep(for: .seconds(3600)) }
+    withExtendedLifetime(listener) {}
+  }
+}
+
 /// Sends as many values as a client wishes, as fast as the link takes them.
 final class Streaming: Sendable {
   private let server: LocalServer
