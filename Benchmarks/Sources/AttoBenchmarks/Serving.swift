@@ -26,7 +26,8 @@ func listen(at path: String, clients: Int, on loop: Loop) throws {
     try Bench.database(), loop: loop, limits: ServerLimits(clients: clients))
   try loop.runBlocking {
     let listener = try await server.listen(on: Endpoint("unix:\(path)"))
-    while true { try await loop.sleep(for: .seconds(3600)) }
+    // A year.
+    try await loop.sleep(for: .seconds(365 * 86_400))
     withExtendedLifetime(listener) {}
   }
 }

@@ -20,9 +20,8 @@ import dbus
 import dbus.mainloop.glib
 import dbus.service
 from gi.repository import GLib
+from patience import PATIENCE
 
-# Seconds, as in peers.py, which needs packages that this interpreter has not.
-PATIENCE = 240
 BLUEZ = "org.bluez"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 OBJECTS = "org.freedesktop.DBus.ObjectManager"

@@ -11,8 +11,7 @@ import sys
 
 import aioesphomeapi as api
 from aioesphomeapi.core import BluetoothGATTAPIError
-
-PATIENCE = 240
+from patience import PATIENCE
 
 
 def tell(event: str, **fields) -> None:

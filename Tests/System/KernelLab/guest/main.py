@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import mgmt
+from patience import PATIENCE
 
 WORK = Path("/run/lab")
 
@@ -20,7 +21,7 @@ def start_controllers(count: int) -> subprocess.Popen:
         ["btvirt", f"-l{count}"], stdin=subprocess.DEVNULL, stdout=open(WORK / "btvirt.log", "w"),
         stderr=subprocess.STDOUT)
     control = mgmt.Mgmt()
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + PATIENCE
     # Asked again and again: an index is announced before it is ready to be set up.
     while len(control.indexes()) < count:
         if time.monotonic() > deadline or radio.poll() is not None:
@@ -40,7 +41,7 @@ def start_trace() -> subprocess.Popen:
     trace = subprocess.Popen(
         [sys.executable, "-B", str(Path(__file__).with_name("monitor.py")), str(file)],
         stdin=subprocess.DEVNULL)
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + PATIENCE
     while not (file.exists() and file.stat().st_size >= 16):
         if time.monotonic() > deadline or trace.poll() is not None:
             raise SystemExit("lab: the recorder did not begin")

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import mgmt
 import state
+from patience import PATIENCE
 
 sys.path.insert(
     0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Interoperability"))
@@ -34,9 +35,6 @@ import bumble_python
 ATTO = os.environ.get("ATTO", "atto")
 FIXTURES = os.environ.get("FIXTURES", "Fixtures")
 EXAMPLES = os.environ.get("EXAMPLES", ".build/checked/debug")
-# Seconds before a test counts as hanging. A machine that emulates another while others build beside it
-# may take ten times as long as a quiet one.
-PATIENCE = 240
 ADDRESSES = [f"00:AA:01:{index:02X}:00:{index:02X}" for index in range(10)]
 
 

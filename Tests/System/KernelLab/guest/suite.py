@@ -26,8 +26,8 @@ from state import State, mount_debugfs, processes, restore
 
 # Seconds until a process that was killed counts as one that remains.
 PATIENCE = 60
-# Seconds that a test may take. It ends one that hangs where peers.PATIENCE does not, so it is many times what
-# the longest takes on a machine that is busy with other work.
+# Seconds that a test may take. It ends one that hangs in something else than a wait of its own, so it is many
+# times what the longest takes on a machine that is busy with other work.
 DEADLINE = 1200
 
 

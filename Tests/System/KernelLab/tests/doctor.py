@@ -9,9 +9,9 @@ from peers import *
 BT_PHY, SO_TIMESTAMPING, TX_COMPLETION = 14, 37, 1 << 18
 
 
-def doctor(*before, status=0, timeout=PATIENCE) -> dict[str, list[dict]]:
+def doctor(*before, status=0) -> dict[str, list[dict]]:
     """What the doctor says, by name of the check."""
-    outcome = run([*before, ATTO, "doctor", "--json"], status, timeout)
+    outcome = run([*before, ATTO, "doctor", "--json"], status)
     found: dict[str, list[dict]] = {}
     for line in outcome.objects():
         found.setdefault(line["check"], []).append(line)
