@@ -82,6 +82,10 @@ let package = Package(
       name: "AttoEventLoop", dependencies: ["AttoATT", "CAttoLinux"],
       path: "Sources/System/EventLoop",
       swiftSettings: common + inheriting),
+    .target(
+      name: "AttoStreams",
+      dependencies: ["AttoEventLoop", "AttoLinks", "CAttoLinux"], path: "Sources/System/Streams",
+      swiftSettings: common + inheriting),
 
     // Radio: adapters, and the model of LE link timing.
     .target(
@@ -181,10 +185,6 @@ let package = Package(
         "AttoStore", "AttoStreams", "CAttoLinux", "CAttoMosquitto",
       ],
       path: "Sources/Gateway/MQTT", swiftSettings: common + inheriting),
-    .target(
-      name: "AttoStreams",
-      dependencies: ["AttoEventLoop", "AttoLinks", "CAttoLinux"], path: "Sources/Gateway/Streams",
-      swiftSettings: common + inheriting),
     // Loads libsodium at run time; nothing links with it.
     .target(
       name: "CAttoSodium", path: "Sources/Gateway/CSodium", linkerSettings: [.linkedLibrary("dl")]),

@@ -28,7 +28,7 @@ import Atto
     data.serviceUUIDs = [.heartRate]
     // The server listens until this is released.
     let listener = try await server.listen(
-      on: Endpoint("air:Strap"), advertising: AdvertisingParameters(data),
+      on: Endpoint("air:Strap"), options: ListenOptions(advertising: data),
       onFailure: { print("a client could not be served:", $0) })
     print("listening on", listener.endpoint)
     let rate = heart[.heartRateMeasurement].valueHandle

@@ -43,7 +43,7 @@ public final class ProfileServer: Sendable {
     self.onEvent = onEvent
     server = LocalServer(
       try layout.database(), loop: loop,
-      limits: limits ?? .fittingMemory(receiveMTU: profile.connectionOptions.receiveMTU),
+      limits: limits ?? .fittingMemory(receiveMTU: profile.listenOptions.connection.receiveMTU),
       memory: memory)
     let observation = try await server.observe { onEvent(.server($0)) }
     state.withLock { $0.observation = observation }
@@ -57,7 +57,7 @@ public final class ProfileServer: Sendable {
   /// Creates a server for a profile that listens at an endpoint and advertises what the profile states.
   ///
   /// - Throws: what ``init(_:loop:limits:memory:application:onEvent:)`` and
-  ///   ``listen(on:options:unixGroup:agent:onFailure:onEnd:)`` throw.
+  ///   ``listen(on:options:onFailure:onEnd:)`` throw.
   public static func serve(
     _ profile: Profile, on endpoint: Endpoint, loop: Loop = .shared
   ) async throws -> ProfileServer {
@@ -66,27 +66,22 @@ public final class ProfileServer: Sendable {
     return server
   }
 
-  /// Starts to accept clients at an endpoint. Radio endpoints advertise what the profile states.
+  /// Starts to accept clients at an endpoint.
   ///
   /// - Parameters:
-  ///   - options: the connections' options; nil for the defaults with the profile's MTU.
-  ///   - unixGroup: the ID of a group whose members may connect to a `unix:` endpoint; nil: only this
-  ///     user and root.
-  ///   - agent: answers when centrals pair, as for `LocalServer.listen`.
+  ///   - options: nil for ``Profile/listenOptions``.
   ///   - onFailure: called on the loop when a client cannot be served.
   ///   - onEnd: called on the loop when no more clients can connect because the adapter was removed.
   /// - Returns: the listener, which this object retains.
   /// - Throws: what `LocalServer.listen` throws.
   @discardableResult
   public func listen(
-    on endpoint: Endpoint, options: ConnectionOptions? = nil, unixGroup: UInt32? = nil,
-    agent: (any PairingAgent)? = nil,
+    on endpoint: Endpoint, options: ListenOptions? = nil,
     onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
     onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     let listener = try await server.listen(
-      on: endpoint, options: options ?? profile.connectionOptions, unixGroup: unixGroup,
-      advertising: profile.advertisingParameters, agent: agent, onFailure: onFailure, onEnd: onEnd)
+      on: endpoint, options: options ?? profile.listenOptions, onFailure: onFailure, onEnd: onEnd)
     state.withLock { $0.listeners.append(listener) }
     return listener
   }
@@ -123,11 +118,11 @@ public enum ProfileServerEvent: Sendable {
 }
 
 extension Profile {
-  /// The options of connections to a server of the profile: the defaults with the profile's MTU, or
-  /// 517.
-  public var connectionOptions: ConnectionOptions {
-    var options = ConnectionOptions()
-    options.receiveMTU = mtu.map { Int($0) } ?? 517
+  /// How a server of the profile listens: it advertises ``advertisingParameters``, and its connections
+  /// have the profile's MTU, or 517.
+  public var listenOptions: ListenOptions {
+    var options = ListenOptions(advertising: advertisingParameters)
+    options.connection.receiveMTU = mtu.map { Int($0) } ?? 517
     return options
   }
 

@@ -81,9 +81,8 @@ extension LinkParameters {
 
   /// A time as it is written: `15ms`, `7.5ms`, `1.392ms`.
   public static func text(_ nanoseconds: Int64) -> String {
-    let microseconds = nanoseconds / 1000
-    let whole = microseconds / 1000
-    var digits = String(microseconds % 1000 + 1000).dropFirst()
+    let whole = nanoseconds / 1_000_000
+    var digits = String(nanoseconds % 1_000_000 + 1_000_000).dropFirst()
     while digits.last == "0" { digits.removeLast() }
     return digits.isEmpty ? "\(whole)ms" : "\(whole).\(digits)ms"
   }

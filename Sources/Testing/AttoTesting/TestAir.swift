@@ -10,7 +10,7 @@ import Glibc
 /// ```swift
 /// let air = TestAir()
 /// let strap = try air.adapter(named: "Strap")
-/// let listener = try await server.advertise(on: strap, advertising: parameters)
+/// let listener = try await server.advertise(on: strap, options: ListenOptions(advertising: parameters))
 /// let central = try air.adapter()
 /// let connection = try await Connection.connect(to: Endpoint("air:Strap"), adapter: central)
 /// ```

@@ -73,29 +73,51 @@ public struct AttackGenerator: Sendable {
     }
   }
 
+  /// What a PDU begins with.
+  private enum Start {
+    case opcode(Opcode)
+    case anyOpcode
+    /// Of PDUs that only servers send.
+    case serversOpcode
+    case nothing
+  }
+  private static let starts: [Start] =
+    [
+      Opcode.exchangeMTURequest, .findInformationRequest, .findByTypeValueRequest,
+      .readByTypeRequest, .readByTypeRequest, .readByGroupTypeRequest, .readRequest,
+      .readBlobRequest, .readMultipleRequest, .readMultipleVariableRequest, .writeRequest,
+      .writeCommand, .prepareWriteRequest, .executeWriteRequest, .signedWriteCommand,
+    ].map { .opcode($0) } + [.anyOpcode, .serversOpcode, .nothing]
+  private static let serversOpcodes: [Opcode] = [
+    .errorResponse, .readResponse, .handleValueNotification, .handleValueIndication,
+    .handleValueConfirmation, .multipleHandleValueNotification,
+  ]
+
+  private mutating func parameters(of opcode: Opcode) -> [UInt8] {
+    switch opcode {
+    case .exchangeMTURequest: some(2)
+    case .findInformationRequest: handle() + handle()
+    case .findByTypeValueRequest: handle() + handle() + type() + some(random.below(8), below: 4)
+    case .readByTypeRequest, .readByGroupTypeRequest: handle() + handle() + type()
+    case .readRequest: handle()
+    case .readBlobRequest: handle() + [octet(), octet(4)]
+    case .readMultipleRequest, .readMultipleVariableRequest: handles()
+    case .writeRequest, .writeCommand, .signedWriteCommand: handle() + some(length())
+    case .prepareWriteRequest: handle() + [octet(), octet(4)] + some(length())
+    case .executeWriteRequest: some(random.below(3), below: 3)
+    default: some(length())
+    }
+  }
+
   private mutating func draw() -> [UInt8] {
-    var pdu: [UInt8]
-    switch random.below(18) {
-    case 0: pdu = [0x02] + some(2)
-    case 1: pdu = [0x04] + handle() + handle()
-    case 2:
-      pdu = [0x06] + handle() + handle() + type()
-      pdu += some(random.below(8), below: 4)
-    case 3, 4: pdu = [0x08] + handle() + handle() + type()
-    case 5: pdu = [0x10] + handle() + handle() + type()
-    case 6: pdu = [0x0A] + handle()
-    case 7: pdu = [0x0C] + handle() + [octet(), octet(4)]
-    case 8: pdu = [0x0E] + handles()
-    case 9: pdu = [0x20] + handles()
-    case 10: pdu = [0x12] + handle() + some(length())
-    case 11: pdu = [0x52] + handle() + some(length())
-    case 12: pdu = [0x16] + handle() + [octet(), octet(4)] + some(length())
-    case 13: pdu = [0x18] + some(random.below(3), below: 3)
-    case 14: pdu = [0xD2] + handle() + some(length())
-    case 15: pdu = [octet()] + some(length())
-    // PDUs that only servers send.
-    case 16: pdu = [[0x01, 0x0B, 0x1B, 0x1D, 0x1E, 0x23][random.below(6)]] + some(length())
-    default: pdu = some(length())
+    var pdu: [UInt8] = []
+    switch Self.starts[random.below(Self.starts.count)] {
+    case .opcode(let opcode): pdu = [opcode.rawValue] + parameters(of: opcode)
+    case .anyOpcode: pdu = [octet()] + some(length())
+    case .serversOpcode:
+      let opcode = Self.serversOpcodes[random.below(Self.serversOpcodes.count)]
+      pdu = [opcode.rawValue] + some(length())
+    case .nothing: pdu = some(length())
     }
     // One PDU in eight loses or gains octets at its end.
     switch random.below(16) {

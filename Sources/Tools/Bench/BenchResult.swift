@@ -125,69 +125,19 @@ package struct BenchResult: Codable, Sendable {
     uuid = measured.uuid.map { Shown.json($0) }
     bearers = measured.enhanced?.bearers
     inFlight = measured.inFlight > 1 ? measured.inFlight : nil
-    var count = measured.count
-    var octets = measured.octets
-    var nanoseconds = Double(measured.elapsed)
-    countedAt = "receiver"
-    let workload = measured.workload
-    switch (measured.receipt, workload.sender) {
-    case (.tally(let tally), _):
-      lost = measured.count > tally.writes ? measured.count - tally.writes : tally.lost
-      doubled = tally.doubled
-      outOfOrder = tally.outOfOrder
-      damaged = tally.damaged
-      count = tally.writes
-      octets = tally.octets
-      // The receiver's time covers n - 1 gaps between n values.
-      if workload.latency == .acceptance, tally.writes > 1 {
-        nanoseconds =
-          Double(tally.microseconds) * 1000 * Double(tally.writes) / Double(tally.writes - 1)
-      }
-    case (.metrics(let metrics), _):
-      countedAt = "sender"
-      // Their numbers wrap at 2^32, and so is the difference.
-      lost = UInt64(UInt32(truncatingIfNeeded: measured.count) &- metrics.writes)
-      peerMetrics = PeerMetrics(
-        writes: metrics.writes, octets: metrics.octets, bitsPerSecond: metrics.bitsPerSecond,
-        rateRatio: 0)
-    case (.seconds(let received, let best), _):
-      countedAt = "sender"
-      // Without any, the peer does not report them.
-      guard received > 0 else { break }
-      let missing = measured.octets - min(measured.octets, received)
-      let size = max(1, measured.octets / max(1, measured.count))
-      lost = (missing + size - 1) / size
-      peerMetrics = PeerMetrics(
-        writes: nil, octets: UInt32(clamping: received),
-        bitsPerSecond: UInt32(clamping: UInt64(best) * 8), rateRatio: 0)
-    case (.report(let report), _):
-      damaged = UInt64(report.damaged)
-      let arrived = report.received &+ report.damaged
-      lost = UInt64(max(0, Int64(measured.sent) - Int64(arrived)))
-    case (nil, .peer):
-      guard let found = measured.faults else { break }
-      (lost, doubled) = (found.sequence.lost, found.sequence.doubled)
-      (outOfOrder, faults) = (found.sequence.outOfOrder, found.names)
-      if measured.hasCheckSums || found.damaged > 0 { damaged = found.damaged }
-      // A run begins with its first value, and its time covers n - 1 gaps between n values.
-      if workload.carrier != nil, measured.hasFirstValue {
-        nanoseconds *= Double(count + 1) / Double(max(1, count))
-        (count, octets) = (count + 1, octets + measured.firstOctets)
-      }
-    case (nil, .here) where workload.latency == .acceptance: countedAt = "sender"
-    case (nil, .here) where workload.carrier == nil:
-      countedAt = "sender"
-      if error == nil { lost = 0 }
-    case (nil, _): lost = measured.sent - min(measured.sent, measured.count)
-    }
-    let seconds = nanoseconds / 1e9
+    let arrivals = Arrivals(measured, isComplete: error == nil)
+    countedAt = arrivals.counter.rawValue
+    (lost, doubled, outOfOrder) = (arrivals.lost, arrivals.doubled, arrivals.outOfOrder)
+    (damaged, faults, peerMetrics) = (arrivals.damaged, arrivals.faults, arrivals.peerMetrics)
+    let (count, octets) = (arrivals.count, arrivals.octets)
+    let seconds = arrivals.nanoseconds / 1e9
     self.count = count
     self.seconds = seconds.rounded(places: 6)
     size = count > 0 ? (Double(octets) / Double(count)).rounded(places: 2) : 0
     rate = seconds > 0 ? (Double(count) / seconds).rounded(places: 3) : 0
     bytesPerSecond = seconds > 0 ? (Double(octets) / seconds).rounded(places: 1) : 0
     latencyMicroseconds = Latency(measured.latencies)
-    latencyOf = workload.latency.rawValue
+    latencyOf = measured.workload.latency.rawValue
     jitterMicroseconds = (measured.jitter / 1000).rounded(places: 2)
     if measured.pdus > 0 {
       cpuMicrosecondsPerPDU = (measured.cpu * 1e6 / Double(measured.pdus)).rounded(places: 3)

@@ -28,10 +28,12 @@ package final class BenchRunner {
     self.target = target
     self.loop = loop
     let workload = plan.workload(test)
-    let isNumbered = workload.sender == .peer && target?.numbering != nil
-    measurement = Measurement(workload, isNumbered: isNumbered)
-    measurement.hasCheckSums = isNumbered
-    measurement.modulus = target?.numbering?.modulus
+    var faults: ValueFaults?
+    if workload.sender == .peer, let numbering = target?.numbering {
+      faults = ValueFaults(modulus: numbering.modulus)
+      faults?.hasCheckSums = true
+    }
+    measurement = Measurement(workload, faults: faults)
     if let target { (measurement.handles, measurement.uuid) = ([target.handle], target.uuid) }
   }
 
@@ -99,8 +101,7 @@ package final class BenchRunner {
         hint: "leave out --bearers and --in-flight")
     }
     let bound = LoopBound(measurement, loop)
-    measurement.setStages(
-      try await connection.timeStages(of: operation) { bound.value.took($0) })
+    measurement.stages = try await connection.timeStages(of: operation) { bound.value.took($0) }
   }
 
   /// Repeats an operation and measures each run.
@@ -226,12 +227,12 @@ package final class BenchRunner {
     ) { number in
       let (sinks, measurement) = bound.value
       let sink = sinks[number % sinks.count]
-      measurement.sends()
+      measurement.stages?.commandBegins()
       try await write(sink.nextValue, sink.handle)
       return size
     }
     // At most two seconds, for what is in the queues.
-    for _ in 0..<200 where measurement.awaitsCommands {
+    for _ in 0..<200 where measurement.stages?.awaitsCommands == true {
       try await loop.sleep(for: .milliseconds(10))
     }
     if let seconds {

@@ -41,6 +41,11 @@ struct NumberList: Sendable {
 
 /// Counts and names the faults in a numbered sequence of values, at its receiver.
 struct ValueFaults: Sendable {
+  /// Whether the values have check sums.
+  var hasCheckSums = false
+  /// After so many numbers the values begin again; nil: after 2^32.
+  private let modulus: UInt32?
+  private var lastNumber: Int64?
   private(set) var sequence = SequenceCount()
   private(set) var damaged: UInt64 = 0
   private var lostNumbers = NumberList()
@@ -57,11 +62,13 @@ struct ValueFaults: Sendable {
     var damaged: String?
   }
 
+  init(modulus: UInt32? = nil) { self.modulus = modulus }
+
   /// Counts a received value.
   ///
   /// - Parameter number: nil if the value is damaged.
   mutating func receive(_ number: UInt32?) {
-    guard let number else {
+    guard let number = number.map({ lifted($0) }) else {
       let place = UInt32(truncatingIfNeeded: sequence.received &+ damaged)
       damagedPlaces.add(place...place)
       damaged += 1
@@ -76,6 +83,19 @@ struct ValueFaults: Sendable {
       lostNumbers.remove(number)
       lateNumbers.add(number...number)
     }
+  }
+
+  /// The number of a value that is not said whole: the nearest to those before it.
+  private mutating func lifted(_ number: UInt32) -> UInt32 {
+    guard let modulus = modulus.map(Int64.init) else { return number }
+    guard let last = lastNumber else {
+      lastNumber = Int64(number)
+      return number
+    }
+    var ahead = ((Int64(number) - last) % modulus + modulus) % modulus
+    if ahead > modulus / 2 { ahead -= modulus }
+    lastNumber = max(last, last + ahead)
+    return UInt32(truncatingIfNeeded: last + ahead)
   }
 
   var names: Names? {

@@ -28,7 +28,8 @@ extension ScenarioPlan {
       let served = options
       let carrier = try await GATTServerCarrier(on: loop) { server in
         try await server.listen(
-          on: connecting.endpoint, options: served, advertising: Self.advertising)
+          on: connecting.endpoint,
+          options: ListenOptions(connection: served, advertising: Self.advertising))
       }
       defer { carrier.close() }
       try await body(carrier, nil)

@@ -48,7 +48,8 @@ package final class ScenarioRunner {
   package init(_ plan: ScenarioPlan, over carrier: any PacketCarrier, on loop: Loop) {
     (self.plan, self.carrier, self.loop) = (plan, carrier, loop)
     iterator = signals.stream.makeAsyncIterator()
-    measurement = Measurement(plan.workload, isNumbered: !plan.scenario.sends)
+    measurement = Measurement(
+      plan.workload, faults: plan.scenario.sends ? nil : ValueFaults())
     if plan.scenario == .ping { outstanding = [Int64](repeating: 0, count: Self.outstandingLimit) }
   }
 
@@ -81,13 +82,13 @@ package final class ScenarioRunner {
     var workload = plan.workload
     // With a response to each value, it has the timing of writes.
     if carrier.isAcknowledged, workload.traffic == .writeCommand { workload.traffic = .write }
-    measurement = Measurement(workload, isNumbered: false)
+    measurement = Measurement(workload)
     hasLast = false
     if plan.showsStages {
       let measured = measurement
-      measured.setStages(try await carrier.timeStages(of: plan.staged) { measured.took($0) })
+      measured.stages = try await carrier.timeStages(of: plan.staged) { measured.took($0) }
     }
-    measurement.sends()
+    measurement.stages?.commandBegins()
     try await carrier.send(BenchPacket.reset.octets)
     measurement.begin(pdus: await carrier.pdus)
     let waited = carrier.waited
@@ -123,7 +124,7 @@ package final class ScenarioRunner {
         microseconds: UInt32(truncatingIfNeeded: (now - start) / 1000))
       measurement.sent += 1
       if plan.scenario == .ping { outstanding[place(number)] = now }
-      measurement.sends()
+      measurement.stages?.commandBegins()
       try await carrier.send(value)
       if plan.scenario == .send {
         let taken = clinux_monotonic()
@@ -195,7 +196,7 @@ package final class ScenarioRunner {
       if plan.showsStages {
         // Those of a late answer are not known any more.
         let isLatest = number &+ 1 == UInt32(truncatingIfNeeded: measurement.sent)
-        measurement.exchange = isLatest ? carrier.exchange : nil
+        measurement.stages?.exchange = isLatest ? carrier.exchange : nil
         measurement.addStages(from: sent, to: now)
       }
       measurement.add(octets: plan.workload.size, latency: now - sent)
@@ -216,7 +217,7 @@ package final class ScenarioRunner {
       if isRunning { measurement.add(octets: length) }
     case .sequence(let number, let isLast, let isChecked)?:
       if !isRunning { begin() }
-      measurement.hasCheckSums = measurement.hasCheckSums || isChecked
+      if isChecked { measurement.faults?.hasCheckSums = true }
       measurement.add(octets: length, number: number)
       guard isLast else {
         if plan.scenario == .pong {
@@ -243,7 +244,7 @@ package final class ScenarioRunner {
   private func begin() {
     isRunning = true
     cpuAtStart = ProcessTime.nanoseconds
-    measurement = Measurement(plan.workload, isNumbered: true)
+    measurement = Measurement(plan.workload, faults: ValueFaults())
     measurement.begin(pdus: 0)
   }
 

@@ -1,5 +1,6 @@
 import Atto
 import AttoLinks
+import CAttoLinux
 
 /// Where the latencies of a test were spent, of constant size.
 ///
@@ -19,6 +20,12 @@ package struct StageTimes: Sendable {
   /// Operations that were counted, and left out.
   private(set) var count: UInt64 = 0
   private(set) var leftOut: UInt64 = 0
+  /// The times of the last exchange on the bearer.
+  var exchange: TimedExchange?
+  /// Whether commands are reported when they are completed.
+  private let awaitsCompletion: Bool
+  /// When commands were begun that are not completed yet, oldest first.
+  private var begun: [Int64] = []
 
   /// The kernel's stamps are moved from one clock to the other, which costs some accuracy.
   private static let accuracy: Int64 = 1000
@@ -30,6 +37,7 @@ package struct StageTimes: Sendable {
     self.operation = operation
     stages = Stage.known(kinds, of: operation)
     missing = Stage.missing(kinds, of: operation)
+    awaitsCompletion = operation == .command && stages.contains(.controller)
     reason =
       if !isRadio {
         "the kernel stamps PDUs of its own radios only"
@@ -41,6 +49,40 @@ package struct StageTimes: Sendable {
     times = stages.map { _ in Histogram() }
     sums = stages.map { _ in 0 }
   }
+
+  /// Whether commands are not completed yet.
+  var awaitsCommands: Bool { !begun.isEmpty }
+
+  /// A command is about to be sent.
+  mutating func commandBegins() { if awaitsCompletion { begun.append(clinux_monotonic()) } }
+
+  /// An exchange was timed. A command counts if it was begun after the measurement.
+  ///
+  /// - Parameter start: of the measurement; 0 before it.
+  mutating func take(_ exchange: TimedExchange, measuredFrom start: Int64) {
+    guard case .command(let sent) = exchange else {
+      self.exchange = exchange
+      return
+    }
+    // In the order of sending, from the first one. Many are completed after the last was accepted.
+    guard !begun.isEmpty else { return }
+    let time = begun.removeFirst()
+    if start > 0, time >= start { add(command: sent, from: time) }
+  }
+
+  /// Adds the operation that began and ended at these times, with the last exchange.
+  mutating func add(from start: Int64, to end: Int64) {
+    guard !awaitsCompletion else { return }
+    if operation == .command {
+      add(commandFrom: start, to: end)
+    } else {
+      add(exchange, from: start, to: end)
+    }
+    exchange = nil
+  }
+
+  /// Adds the value of the last exchange, which the caller received at this time.
+  mutating func addValue(to end: Int64) { add(value: exchange, to: end) }
 
   /// Adds a round trip, which the caller began and ended at these times.
   mutating func add(_ exchange: TimedExchange?, from start: Int64, to end: Int64) {

@@ -88,8 +88,9 @@ package enum AdvertiseCommand: Command {
         results.print($0.text, json: $0.json)
       }
       let listener = try await LocalServer(Database(), loop: loop).listen(
-        on: endpoint, advertising: parameters,
-        agent: endpoint.isAir && !pairing.isStated ? nil : agent,
+        on: endpoint,
+        options: ListenOptions(
+          advertising: parameters, agent: endpoint.isAir && !pairing.isStated ? nil : agent),
         onEnd: { end.continuation.finish(throwing: $0) })
       if !listener.isAdvertised { throw CheckFailure(message: listener.notice ?? "") }
       if let notice = listener.notice { Terminal.note("atto advertise: warning: \(notice)") }
@@ -124,7 +125,7 @@ package enum AdvertiseCommand: Command {
 
   /// The name in `air:NAME`; nil if it is an address.
   private static func localName(_ endpoint: Endpoint) -> String? {
-    guard case .air(let name) = endpoint, !name.isEmpty, !name.contains(":") else { return nil }
+    guard case .air(let name, _) = endpoint, !name.isEmpty, !name.contains(":") else { return nil }
     return name
   }
 }

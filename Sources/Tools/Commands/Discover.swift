@@ -118,7 +118,7 @@ package struct DiscoverCommand: ConnectionCommand {
   private func name(_ endpoint: Endpoint) -> PeerName? {
     switch endpoint {
     case .le, .leAny, .descriptor: return nil
-    case .air: return PeerName(endpoint: endpoint.description)
+    case .air(let name, _): return PeerName(endpoint: "air:\(name)")
     case .unix(let path):
       guard let whole = realpath(path, nil) else { return PeerName(endpoint: "unix:\(path)") }
       defer { free(whole) }

@@ -50,7 +50,7 @@ package enum ScanCommand: Command {
 
   package static func run(_ arguments: Arguments, on loop: Loop) async throws {
     let endpoint = try await Radios.endpoint(arguments.words.first, on: loop)
-    if case .air(let text) = endpoint, !text.isEmpty {
+    if endpoint.isAir, endpoint != .air("") {
       throw UsageError(
         "scan cannot use \(endpoint): a scan has no name",
         hint: "atto scan air: --name NAME and --address ADDRESS select devices")

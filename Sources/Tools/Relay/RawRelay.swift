@@ -79,26 +79,22 @@ package final class RawRelay: Sendable {
   /// may be a descriptor (`fd:`); then there is one client.
   ///
   /// - Parameters:
+  ///   - listening: for the links of the clients; what it says of connections is not used.
   ///   - options: for the links to the peer. Only `connectTimeout`, `security` and `sendBuffer` are
   ///     used. The security level is reached before anything is sent to the peer.
-  ///   - unixGroup: the ID of a group whose members may connect at a `unix:` place; nil: only this user
-  ///     and root.
-  ///   - advertising: what is advertised at `air:` and `le:` endpoints.
-  ///   - agent: answers when clients pair, as for `LocalServer.listen`.
   ///   - adapter: the radio for links to an `air:` peer; nil for one radio for each link.
   ///   - changes: rules for what is passed on in place of what arrives; nil: everything as it is.
   ///   - onEvent: called on the loop. While it runs, nothing is passed.
   /// - Throws: `link` or `radio` if the relay cannot listen, `endpoint` if `place` is not an
   ///   endpoint to listen at, or `peer` not one to connect to.
   package static func listen(
-    on place: Endpoint, to peer: Endpoint, options: ConnectionOptions = ConnectionOptions(),
-    unixGroup: UInt32? = nil,
-    advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
-    agent: (any PairingAgent)? = nil, adapter: Adapter? = nil, changes: PDUChanges? = nil,
-    loop: Loop = .shared, _ onEvent: @escaping @Sendable (RelayEvent) -> Void
+    on place: Endpoint, _ listening: ListenOptions = ListenOptions(), to peer: Endpoint,
+    options: ConnectionOptions = ConnectionOptions(), adapter: Adapter? = nil,
+    changes: PDUChanges? = nil, loop: Loop = .shared,
+    _ onEvent: @escaping @Sendable (RelayEvent) -> Void
   ) async throws(AttoError) -> RawRelay {
     switch peer {
-    case .air(""), .leAny:
+    case .air("", _), .leAny:
       throw .endpoint(EndpointError(text: peer.description, .noPeer))
     case .air, .le, .unix, .descriptor: break
     }
@@ -109,8 +105,7 @@ package final class RawRelay: Sendable {
     ) {
       (link) throws(AttoError) in try bound.value.accept(link)
     }
-    let listener = try await reception.listen(
-      on: place, unixGroup: unixGroup, advertising: advertising, agent: agent)
+    let listener = try await reception.listen(on: place, listening)
     return RawRelay(listener, core)
   }
 

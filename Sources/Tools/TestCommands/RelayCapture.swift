@@ -60,9 +60,10 @@ final class RelayCapture: Sendable {
     defer { withExtendedLifetime(radio) {} }
     let agent = try ConsoleAgent(connecting.arguments, on: loop) { self.note($0.text) }
     let crowd = CrowdLog(loop) { text, _ in self.note(text) }
+    var listening = ListenOptions(agent: place.isAir && !agent.options.isStated ? nil : agent)
+    listening.unixGroup = group
     let relay = try await RawRelay.listen(
-      on: place, to: connecting.endpoint, options: connecting.options, unixGroup: group,
-      agent: place.isAir && !agent.options.isStated ? nil : agent, adapter: radio,
+      on: place, listening, to: connecting.endpoint, options: connecting.options, adapter: radio,
       changes: changes, loop: loop
     ) { self.happened($0, crowd, on: loop) }
     defer { relay.stop() }

@@ -98,7 +98,8 @@ def intervals(b):
     for wrong in ("", "-", "0", "7ms", "16ms", "20ms-10ms", "15ms-", "1-2-3", "4001", "1s", "nan", "15msms"):
         b.refuses(2, ["for --interval: expected", "7.5ms to 4000ms"], "read", "air:X", "1", f"--interval={wrong}")
     b.refuses(2, ["--interval requires an le: or air: endpoint"], "read", NOBODY, "1", "--interval", "15ms")
-    b.refuses(2, ["interval"], "read", "air:X?interval=15ms", "1", "--interval", "15ms")
+    b.refuses(2, ["for interval: expected", "a packet of 251 octets"], "read", "air:X?phy=S8", "1",
+              "--interval", "7.5ms")
     b.refuses(2, ["--interval cannot be used with fuzz"], "fuzz", "air:X", "--interval", "15ms")
 
 

@@ -20,7 +20,8 @@ import urllib.request
 import support
 from support import FIXTURES, PATIENCE, confined, free_port, listens
 
-COMPLETIONS = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging/completions"
+PACKAGING = FIXTURES.parent / "Sources/Gateway/atto-gateway/Packaging"
+COMPLETIONS = PACKAGING / "completions"
 
 
 class Failed(Exception):
@@ -105,7 +106,17 @@ def command_line(bench: Bench) -> None:
         wrong = bench.run(*words)
         expect(wrong.returncode == 2 and ":2:13: devcies:" in wrong.stderr, wrong)
     expect(bench.run("--version").stdout.startswith("atto-gateway "), "no version")
-    expect("usage:" in bench.run("--help").stdout, "no help")
+    options = set(re.findall(r"--[a-z-]+", bench.run("--help").stdout))
+    expect("--check" in options, "no help")
+    # They are written by hand.
+    written = {script: (COMPLETIONS / script).read_text() for script, _, _ in SHELLS.values()}
+    found = {script: set(re.findall(r"--[a-z-]+", text)) for script, text in written.items()}
+    fish = SHELLS["fish"][0]
+    found[fish] = {f"--{name}" for name in re.findall(r"complete .* -l (\S+)", written[fish])}
+    page = set(re.findall(r"Fl (-[a-z-]+)", (PACKAGING / "atto-gateway.8").read_text()))
+    found["atto-gateway.8"] = {f"-{name}" for name in page} - {"--broker-connection"}
+    for place, named in found.items():
+        expect(named == options, f"{place}: {sorted(named ^ options)}")
     absent = bench.run("status", "--control", bench.control)
     expect(absent.returncode == 3 and "is the gateway running?" in absent.stderr, absent)
 

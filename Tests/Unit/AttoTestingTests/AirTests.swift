@@ -14,7 +14,8 @@ struct AirTests {
     let clock = TestClock()
     let thermometer = try await Thermometer(clock.loop)
     let listener = try await thermometer.server.advertise(
-      on: try air.adapter(named: "Strap", loop: clock.loop), advertising: Self.parameters)
+      on: try air.adapter(named: "Strap", loop: clock.loop),
+      options: ListenOptions(advertising: Self.parameters))
     let endpoint = try Endpoint("air:Strap")
     let connection = try await Connection.connect(
       to: endpoint, adapter: try air.adapter(loop: clock.loop))

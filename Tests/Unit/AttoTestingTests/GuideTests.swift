@@ -44,7 +44,7 @@ struct MyTests {
     let strap = LocalServer(loop: clock.loop)
     let listener = try await strap.advertise(
       on: try air.adapter(named: "Strap", loop: clock.loop),
-      advertising: AdvertisingParameters(AdvertisingData(localName: "Strap")))
+      options: ListenOptions(advertising: AdvertisingData(localName: "Strap")))
     let central = try air.adapter(loop: clock.loop)
     let program = Task(executorPreference: clock.loop.tasks) {
       try await keepConnected(to: try Endpoint("air:Strap"), central)

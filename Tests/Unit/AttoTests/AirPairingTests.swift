@@ -29,7 +29,7 @@ import Testing
     try await radio.setAgent(agent)
     let listener = try await server.advertise(
       on: radio,
-      advertising: AdvertisingParameters(AdvertisingData(localName: "Strap")))
+      options: ListenOptions(advertising: AdvertisingData(localName: "Strap")))
     let central = try Adapter.virtual(name: "Phone", folder: air.path, loop: .shared)
     return (radio, central, layout.characteristics[0].valueHandle, listener, air)
   }

@@ -15,7 +15,8 @@ import Testing
       let server = LocalServer(Database(), loop: serverLoop)
       let layout = try await server.add(Bench.service)
       let radio = try Adapter.virtual(name: "Strap", folder: air.path, loop: serverLoop)
-      let listener = try await server.advertise(on: radio, advertising: strap())
+      let listener = try await server.advertise(
+        on: radio, options: ListenOptions(advertising: strap()))
       #expect(listener.endpoint == "air:\(radio.address)")
       let central = try Adapter.virtual(folder: air.path, loop: .shared)
       let connection = try await Connection.connect(to: .air("Strap"), adapter: central)
@@ -68,7 +69,8 @@ import Testing
       let air = TestAir()
       let server = LocalServer(Database(), loop: clock.loop)
       let radio = try air.adapter(named: "Open", maximumSecurity: .low, loop: clock.loop)
-      let listener = try await server.advertise(on: radio, advertising: strap())
+      let listener = try await server.advertise(
+        on: radio, options: ListenOptions(advertising: strap()))
       let central = try air.adapter(loop: clock.loop)
       let connection = try await Connection.connect(to: .air("Open"), adapter: central)
       for _ in 0..<3 {
@@ -89,7 +91,8 @@ import Testing
       let server = LocalServer(Database(), loop: serverLoop)
       let layout = try await server.add(Bench.service)
       let radio = try Adapter.virtual(name: "Strap", folder: air.path, loop: serverLoop)
-      let listener = try await server.advertise(on: radio, advertising: strap())
+      let listener = try await server.advertise(
+        on: radio, options: ListenOptions(advertising: strap()))
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<8 {
           group.addTask {

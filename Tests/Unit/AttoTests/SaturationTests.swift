@@ -36,8 +36,8 @@ private final class CountingLink: Link {
       let loop = try Loop(name: "both ends")
       try loop.start()
       defer { loop.stop() }
-      var options = ConnectionOptions()
-      options.sendBuffer = buffer
+      var options = ListenOptions()
+      options.connection.sendBuffer = buffer
       let bench = try await Bench(loop: loop, options: options)
       let connection = try await bench.connect(loop: loop)
       let seen = Log<Void>()

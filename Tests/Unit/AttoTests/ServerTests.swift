@@ -668,7 +668,7 @@ import Testing
   @Test func idleClientsAreDisconnected() async throws {
     try await withDeadline {
       let clock = TestClock()
-      var options = ConnectionOptions()
+      var options = ListenOptions()
       options.idleLimit = .seconds(300)
       let bench = try await Bench(loop: clock.loop, options: options)
       let subscriber = try await bench.connect()

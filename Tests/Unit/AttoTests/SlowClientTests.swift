@@ -20,7 +20,7 @@ private struct SlowBench {
   private let folder = TemporaryFolder()
   let values: ReceivedValues
 
-  init(_ backlog: Backlog?) async throws {
+  init(_ backlog: ConnectionOptions.Backlog?) async throws {
     let layout = try await server.add(Bench.service)
     service = layout.range.start
     value = layout.characteristics[2].valueHandle
@@ -55,7 +55,7 @@ private struct SlowBench {
 @Suite(.oneByOne) struct SlowClientTests {
   @Test func aSlowClientLosesItsOldestValuesAndOthersNone() async throws {
     try await withDeadline(seconds: 60) {
-      let bench = try await SlowBench(Backlog(values: 100))
+      let bench = try await SlowBench(ConnectionOptions.Backlog(values: 100))
       var iterator = bench.values.makeAsyncIterator()
       for number in 0..<6000 {
         let delivered = try await bench.server.notify(counted(number), of: bench.value)
@@ -78,7 +78,7 @@ private struct SlowBench {
 
   @Test func octetsAreLimitedToo() async throws {
     try await withDeadline(seconds: 60) {
-      let bench = try await SlowBench(Backlog(values: 1000, octets: 200))
+      let bench = try await SlowBench(ConnectionOptions.Backlog(values: 1000, octets: 200))
       let long = [UInt8](repeating: 0x55, count: 90)
       for number in 0..<10 {
         let delivered = try await bench.server.notify(long, of: bench.value)
@@ -93,7 +93,7 @@ private struct SlowBench {
 
   @Test func aSlowClientCanLoseItsConnection() async throws {
     try await withDeadline(seconds: 60) {
-      let bench = try await SlowBench(Backlog(values: 10, overflow: .disconnects))
+      let bench = try await SlowBench(ConnectionOptions.Backlog(values: 10, overflow: .disconnects))
       for _ in 0..<10 {
         #expect(
           try await bench.server.notify([1], of: bench.value) == Delivered(count: 1, kept: 1))
@@ -128,7 +128,7 @@ private struct SlowBench {
 
   @Test func nothingIsKeptForAClientThatIsAlone() async throws {
     try await withDeadline(seconds: 60) {
-      let bench = try await SlowBench(Backlog(values: 1))
+      let bench = try await SlowBench(ConnectionOptions.Backlog(values: 1))
       let first = try #require(try await bench.server.clients.first)
       let sending = Task {
         for number in 0..<20 {
@@ -145,7 +145,7 @@ private struct SlowBench {
 
   @Test func whatIsKeptIsNotSentAfterItsServiceHasGone() async throws {
     try await withDeadline(seconds: 60) {
-      let bench = try await SlowBench(Backlog())
+      let bench = try await SlowBench(ConnectionOptions.Backlog())
       for _ in 0..<10 { try await bench.server.notify([1], of: bench.value) }
       try await bench.server.remove(service: bench.service)
       for number in 0..<bench.sent {

@@ -114,7 +114,7 @@ import Testing
       let radio = try Adapter.virtual(name: "Strap", folder: folder, loop: loops.server)
       witness.note(radio, "a peripheral's radio")
       listener = try await server.advertise(
-        on: radio, advertising: AdvertisingParameters(AdvertisingData(localName: "Strap")))
+        on: radio, options: ListenOptions(advertising: AdvertisingData(localName: "Strap")))
       endpoint = .air("Strap")
       let other = try Adapter.virtual(folder: folder, loop: loops.client)
       witness.note(other, "a central's radio")

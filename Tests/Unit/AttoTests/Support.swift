@@ -250,7 +250,7 @@ final class Bench: Sendable {
 
   init(
     loop: Loop? = nil, limits: ServerLimits = ServerLimits(),
-    options: ConnectionOptions = ConnectionOptions()
+    options: ListenOptions = ListenOptions()
   ) async throws {
     server = LocalServer(Database(), loop: loop ?? serverLoop, limits: limits)
     gatt = try await server.add(

@@ -151,7 +151,7 @@ import Testing
 
   @Test("A result says that the reported or stated link is another one, but not of a simulated one")
   func results() async throws {
-    let measured = Measurement(BenchTest.read.workload, isNumbered: false)
+    let measured = Measurement(BenchTest.read.workload)
     measured.begin(pdus: 0)
     for _ in 0..<10_000 { measured.add(octets: 20, latency: 1000) }
     measured.end(pdus: 20_000)

@@ -92,21 +92,21 @@ import Testing
 
   @Test("Commands are told apart by their order: those of the warm-up do not count, late ones do")
   func orderOfCommands() {
-    let measured = Measurement(BenchTest.writeCommand.workload, isNumbered: false)
-    measured.setStages(StageTimes(all, isRadio: true, of: .command))
+    let measured = Measurement(BenchTest.writeCommand.workload)
+    measured.stages = StageTimes(all, isRadio: true, of: .command)
     // One that is not awaited is somebody else's.
     measured.took(.command(.init(call: 1, given: 2, completed: 3)))
-    measured.sends()
+    measured.stages?.commandBegins()
     measured.begin(pdus: 0)
-    measured.sends()
-    measured.sends()
+    measured.stages?.commandBegins()
+    measured.stages?.commandBegins()
     let later = measured.start + 3_600_000_000_000
     for number in 0..<3 {
       if number == 2 { measured.end(pdus: 0) }
-      #expect(measured.awaitsCommands)
+      #expect(measured.stages?.awaitsCommands == true)
       measured.took(.command(.init(call: later, given: later + 1000, completed: later + 2000)))
     }
-    #expect(!measured.awaitsCommands)
+    #expect(measured.stages?.awaitsCommands == false)
     #expect((measured.stages?.count, measured.stages?.leftOut) == (2, 0))
   }
 

@@ -31,7 +31,7 @@ struct RefreshTests {
     }
     let radio = try air.adapter(named: "Tag", loop: .shared)
     let listener = try await server.advertise(
-      on: radio, advertising: AdvertisingParameters(AdvertisingData(localName: "Tag")))
+      on: radio, options: ListenOptions(advertising: AdvertisingData(localName: "Tag")))
     defer { listener.stop() }
     let gateway = try await TestGateway(air) { $0.devices = [HubTests.named("Tag")] }
     let use = await (try gateway.hub.device(named: "tag")).use(as: "test")

@@ -64,7 +64,7 @@ final class Strap: Sendable {
     }
     radio = try air.adapter(named: name, loop: loop)
     listener = try await server.advertise(
-      on: radio, advertising: AdvertisingParameters(AdvertisingData(localName: name)))
+      on: radio, options: ListenOptions(advertising: AdvertisingData(localName: name)))
     (self.server, self.rate, self.point) = (server, rate, point)
   }
 

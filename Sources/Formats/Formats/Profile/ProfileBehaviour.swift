@@ -81,11 +81,7 @@ extension Profile {
 
     /// The value of a notification with this number and length in octets.
     public static func value(_ number: UInt32, size: Int) -> [UInt8] {
-      (0..<max(0, size)).map { offset in
-        offset < 4
-          ? UInt8(truncatingIfNeeded: number >> (8 * UInt32(offset)))
-          : UInt8(truncatingIfNeeded: UInt64(number) + UInt64(offset))
-      }
+      ValueNumbering.counting(number, size: size)
     }
   }
 }

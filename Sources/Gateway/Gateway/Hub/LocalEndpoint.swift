@@ -91,7 +91,9 @@ actor LocalEndpoint {
         guard let self else { return }
         self.here { $0.received(event) }
       }
-      listener = try await server.listen(on: .unix(path: path), unixGroup: group)
+      var options = ListenOptions()
+      options.unixGroup = group
+      listener = try await server.listen(on: .unix(path: path), options: options)
     } catch let error as AttoError {
       close()
       if !error.isCancellation { log("\(error)") }

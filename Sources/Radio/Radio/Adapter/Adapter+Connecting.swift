@@ -25,11 +25,21 @@ extension Adapter {
 
   /// Connects to a peer by address or by name.
   ///
-  /// - Parameter timing: paces a link of the virtual air; nil: it is as fast as its socket.
   /// - Throws: what ``connect(to:timeout:)-(BluetoothAddress,_)`` throws; `ambiguous` if several
-  ///   radios have the local name; `unsupported` for a name or a timing on a kernel adapter.
+  ///   radios have the local name; `unsupported` for a name on a kernel adapter.
   public func connect(
-    to peer: PeerTarget, timing: AirTiming? = nil, timeout: Duration? = .seconds(30)
+    to peer: PeerTarget, timeout: Duration? = .seconds(30)
+  ) async throws(RadioError) -> ConnectedLink {
+    try await connect(to: peer, timing: nil, timeout: timeout)
+  }
+
+  /// Connects as an `air:` endpoint states.
+  ///
+  /// - Parameter timing: paces a link of the virtual air; nil: it is as fast as its socket.
+  /// - Throws: what ``connect(to:timeout:)-(PeerTarget,_)`` throws; `unsupported` for a timing on a
+  ///   kernel adapter.
+  package func connect(
+    to peer: PeerTarget, timing: AirTiming?, timeout: Duration? = .seconds(30)
   ) async throws(RadioError) -> ConnectedLink {
     try await perform { backend.connect(to: peer, timing: timing, timeout: timeout, $0) }
   }

@@ -22,3 +22,8 @@ public struct AirTiming: Sendable, Hashable {
     (parameters, seed) = try LinkParameters.reading(text)
   }
 }
+
+extension AirTiming: CustomStringConvertible {
+  /// The text in an endpoint.
+  public var description: String { seed == 1 ? "\(parameters)" : "\(parameters)&seed=\(seed)" }
+}

@@ -1,4 +1,5 @@
 import Atto
+import AttoLinkTiming
 
 /// The value of `--interval`: the connection intervals to ask for.
 ///
@@ -28,9 +29,18 @@ package struct ConnectionInterval: Sendable {
     return UInt16(units)
   }
 
-  /// The endpoint of the virtual air with this interval. Its radios choose the shortest one.
-  package func applied(to name: String) throws -> Endpoint {
-    let time = Double(range.lowerBound) * 1.25
-    return try Endpoint(argument: "air:\(name)\(name.contains("?") ? "&" : "?")interval=\(time)ms")
+  /// The timing of a link of the virtual air with this interval instead of its own. Its radios choose the
+  /// shortest one.
+  ///
+  /// - Throws: `UsageError` if the link's packets do not fit the interval.
+  func applied(to timing: AirTiming?) throws(UsageError) -> AirTiming {
+    var timing = timing ?? AirTiming(LinkParameters())
+    timing.parameters.interval = Int64(range.lowerBound) * 1_250_000
+    do throws(LinkParameterFault) {
+      try timing.parameters.check()
+    } catch {
+      throw UsageError("\(error)")
+    }
+    return timing
   }
 }

@@ -50,15 +50,15 @@ package struct ParameterRequest: Sendable {
       interval: range, latency: UInt16(latency ?? 0), supervisionTimeout: UInt16(timeout))
   }
 
-  /// The endpoint to connect to: on the virtual air, it has the interval in its name.
+  /// The endpoint to connect to: on the virtual air, it has the interval in its timing.
   ///
   /// - Throws: `UsageError` if links of this endpoint do not have these parameters.
   package func applied(to endpoint: Endpoint) throws -> Endpoint {
     switch endpoint {
     case .le: return endpoint
-    case .air(let name):
+    case .air(let name, let timing):
       guard isOfInterval, let interval else { break }
-      return try interval.applied(to: name)
+      return .air(name, timing: try interval.applied(to: timing))
     default: break
     }
     throw UsageError(

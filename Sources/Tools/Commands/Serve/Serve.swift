@@ -99,11 +99,12 @@ package enum ServeCommand: Command {
         try await Profile.read(arguments.word(0, "PROFILE.json"), on: loop)
       }
     let endpoint = try await Radios.endpoint(arguments[listen], on: loop)
-    let group = try ListeningGroup.id(arguments, for: endpoint)
-    var options = profile.connectionOptions
+    var listening = profile.listenOptions
+    listening.unixGroup = try ListeningGroup.id(arguments, for: endpoint)
+    listening.idleLimit = arguments[idleLimit]
+    var options = listening.connection
     if let mtu = arguments[mtu] { options.receiveMTU = mtu }
     if let timeout = arguments[timeout] { options.transactionTimeout = timeout }
-    options.idleLimit = arguments[idleLimit]
     options.backlog = try kept(arguments)
     options.security = arguments[CommonOptions.security].level
     if let bearers = arguments[CommonOptions.bearers] {
@@ -112,6 +113,7 @@ package enum ServeCommand: Command {
     options.sendBuffer = arguments[CommonOptions.sendBuffer]
     options.phy = try PHYChoice.checked(arguments, at: endpoint)
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
+    listening.connection = options
 
     let pairing = try PairingOptions(arguments)
     let serverBox = BondedServer()
@@ -155,10 +157,10 @@ package enum ServeCommand: Command {
       showing.cancel()
       withExtendedLifetime(radio) {}
     }
+    listening.agent = endpoint.isAir && !pairing.isStated ? nil : agent
     let listener = try await served.listen(
-      on: endpoint, options: options, unixGroup: group,
-      agent: endpoint.isAir && !pairing.isStated ? nil : agent,
-      onFailure: { report.failed($0) }, onEnd: { firstClient.continuation.finish(throwing: $0) })
+      on: endpoint, options: listening, onFailure: { report.failed($0) },
+      onEnd: { firstClient.continuation.finish(throwing: $0) })
     defer {
       listener.stop()
       report.end()
@@ -205,8 +207,9 @@ package enum ServeCommand: Command {
   }
 
   /// What is kept for a slow client.
-  private static func kept(_ arguments: Arguments) throws(UsageError) -> Backlog? {
-    var kept = Backlog()
+  private static func kept(_ arguments: Arguments) throws(UsageError) -> ConnectionOptions.Backlog?
+  {
+    var kept = ConnectionOptions.Backlog()
     kept.overflow = arguments[disconnectSlow] ? .disconnects : .dropsOldest
     guard let values = arguments[backlog] else { return kept }
     kept.values = values

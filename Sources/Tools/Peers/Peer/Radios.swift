@@ -42,8 +42,10 @@ package enum Radios {
   /// Opens an adapter, and switches it on if necessary.
   package static func open(_ endpoint: Endpoint, on loop: Loop) async throws -> Adapter {
     switch endpoint {
-    case .air(let text):
-      return try Adapter.virtual(try PeerTarget(virtual: text), loop: loop)
+    case .air(let name, nil):
+      return try Adapter.virtual(try PeerTarget(virtual: name), loop: loop)
+    case .air:
+      throw EndpointError(text: "\(endpoint)", .timingOfListener)
     case .leAny(let source):
       let adapter = try await Adapter.kernel(source, loop: loop)
       if await adapter.state != .poweredOn {

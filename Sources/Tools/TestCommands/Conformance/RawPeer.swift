@@ -47,9 +47,9 @@ final class RawPeer: TestPeer {
     }
     var options = ConnectionOptions()
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
-    let listener = try await RawListener.listen(
-      on: endpoint, options: options,
-      advertising: AdvertisingParameters(AdvertisingData(localName: "Atto")), loop: loop)
+    var listening = ListenOptions(advertising: AdvertisingData(localName: "Atto"))
+    listening.connection = options
+    let listener = try await RawListener.listen(on: endpoint, options: listening, loop: loop)
     if let notice = listener.notice { Terminal.note("warning: \(notice)") }
     Terminal.note("listening on \(listener.endpoint)")
     return RawPeer(.clients(listener), patience: patience, on: loop)

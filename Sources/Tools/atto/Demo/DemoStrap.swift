@@ -57,7 +57,7 @@ final class DemoStrap: Sendable {
     data.serviceUUIDs = [.heartRate, .battery]
     data.appearance = 0x0341
     let radio = try Adapter.virtual(name: "Strap", folder: folder, loop: .shared)
-    let listener = try await server.advertise(on: radio, advertising: AdvertisingParameters(data))
+    let listener = try await server.advertise(on: radio, options: ListenOptions(advertising: data))
 
     let value = heart[.heartRateMeasurement].valueHandle
     let beats = Task(executorPreference: server.loop.tasks) {

@@ -47,6 +47,7 @@ enum TextTarget {
       (2, "fd:3"),
       (2, "le:00:AA:01:01:00:01/random@hci1"), (2, "le:@hci0"), (2, "air:Strap"), (2, "air:"),
       (2, "air:Strap?phy=2M&interval=15ms&dle=251&per=0.01&seed=7"),
+      (2, "air:Strap?event-length=5.0001ms&links=3&frame-space=0us&subrate=4&continuation=1"),
       (3, "phy=coded8&interval=7.5ms&dle=27"), (3, "phy=2M&event-length=5ms&packets=4&encrypted"),
     ]
     return texts.map { [$0.0] + Array($0.1.utf8) }

@@ -44,13 +44,13 @@ final class ServerCore {
 
   /// Serves the peer of a link that was accepted. If the server is full, another client may lose its
   /// place (see ``ClientPlaces``), or this one is told that there is none.
-  func accept(_ link: any Link, options: ConnectionOptions) throws(AttoError) {
+  func accept(_ link: any Link, _ options: ListenOptions) throws(AttoError) {
     let process = link.peerProcess
     if isFull, !makeRoom(for: process) {
       refuse(link)
       throw tooManyClients
     }
-    let connection = try attach(link, options: options)
+    let connection = try attach(link, options: options.connection)
     guard let process, !connection.hasEnded else { return }
     connection.process = process
     places.enter(process)

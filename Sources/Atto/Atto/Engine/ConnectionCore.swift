@@ -34,7 +34,7 @@ final class ConnectionCore {
   /// Whether procedures may use bearers that the peer opens: nothing else has been sent yet.
   var carriesPeersBearers = false
   /// Why there are no enhanced bearers.
-  var bearerObstacle: Connection.BearerObstacle?
+  var bearerObstacle: AttoError.BearerObstacle?
   let buffer: ReceiveBuffer
   /// Whether unread PDUs hold back the peer.
   let holdsBackPeer: Bool

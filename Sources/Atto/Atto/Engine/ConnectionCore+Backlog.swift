@@ -17,7 +17,9 @@ extension ConnectionCore {
   ///
   /// - Returns: whether an older value was dropped for it; nil if the client has lost its connection
   ///   instead.
-  func keep(_ handle: AttributeHandle, _ value: RawSpan, within limits: Backlog) -> Bool? {
+  func keep(_ handle: AttributeHandle, _ value: RawSpan, within limits: ConnectionOptions.Backlog)
+    -> Bool?
+  {
     let backlog = backlog ?? ValueBacklog(limits)
     if limits.overflow == .disconnects, !backlog.fits(value) {
       server?.evict(main ?? self, .tooSlow(waiting: backlog.count))

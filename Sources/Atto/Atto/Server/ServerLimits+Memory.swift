@@ -3,7 +3,7 @@ import AttoLinks
 
 extension ServerLimits {
   /// Octets that a client may need besides the longest PDU: 2.6 KB for its state, a full outbox (8192),
-  /// its prepared writes (4096), the values that are kept for it (``Backlog``), and what allocating them
+  /// its prepared writes (4096), the values that are kept for it (``ConnectionOptions/Backlog``), and what allocating them
   /// costs.
   static let octetsPerClient = 49_152
   /// Octets that are left to the rest of the process.

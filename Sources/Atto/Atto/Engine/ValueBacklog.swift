@@ -1,47 +1,18 @@
 import AttoATT
 import AttoGATT
 
-/// What a server keeps for a client that takes notifications more slowly than other clients do.
-///
-/// See ``LocalServer/notify(_:of:to:)``.
-public struct Backlog: Equatable, Sendable {
-  /// What happens when a further value does not fit.
-  public enum Overflow: Equatable, Sendable {
-    /// The client loses its oldest value: ``ServedEvent/valuesDropped(_:peer:count:)``.
-    case dropsOldest
-    /// The client loses its connection: ``ServedEvent/evicted(_:peer:_:)``.
-    case disconnects
-  }
-
-  /// The most values.
-  public var values = 1024
-  /// The most octets of values. One value may be longer.
-  public var octets = 16_384
-  /// What happens when a further value does not fit.
-  public var overflow = Overflow.dropsOldest
-
-  /// Creates a backlog of at most so many values and octets.
-  public init(
-    values: Int = 1024, octets: Int = 16_384, overflow: Overflow = .dropsOldest
-  ) {
-    self.values = values
-    self.octets = octets
-    self.overflow = overflow
-  }
-}
-
 /// The values that wait for room on one bearer, in order. Used on the loop's thread.
 ///
 /// A bearer has one while values wait, so that sending to a client that keeps up costs one look.
 final class ValueBacklog {
-  private let limits: Backlog
+  private let limits: ConnectionOptions.Backlog
   private var queue = PDUQueue()
   /// Values that were dropped and not told.
   private(set) var dropped: UInt64 = 0
   /// Whether it was told that values are dropped.
   var hasTold = false
 
-  init(_ limits: Backlog) { self.limits = limits }
+  init(_ limits: ConnectionOptions.Backlog) { self.limits = limits }
 
   private static let headerLength = 2
 

@@ -126,7 +126,7 @@ extension ConnectionCore {
   /// Takes over the channel of an enhanced bearer, which is closed if it is not suitable.
   func addBearer(_ link: any Link, carryingProcedures: Bool) {
     guard !hasEnded, main == nil, bearerCount < options.enhancedBearers,
-      let mtu = link.enhancedMTU, mtu >= ConnectionBearers.minimumMTU
+      let mtu = link.enhancedMTU, mtu >= ConnectionOptions.minimumEnhancedMTU
     else { return link.close() }
     let bearers = bearers ?? ConnectionBearers(self)
     var configuration = options.bearer
@@ -157,9 +157,4 @@ extension ConnectionCore {
       bearerObstacle = .radio(error)
     }
   }
-}
-
-extension ConnectionBearers {
-  /// The smallest ATT_MTU of an enhanced bearer. Vol 3, Part G, 5.3.1.
-  static let minimumMTU = 64
 }

@@ -32,26 +32,21 @@ public final class RawListener: Sendable {
   }
 
   /// Listens at an endpoint, as described at
-  /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)``. A descriptor
-  /// (`fd:`) is one connection.
+  /// ``LocalServer/listen(on:options:onFailure:onEnd:)``. A descriptor (`fd:`) is one connection.
   ///
-  /// - Parameters:
-  ///   - options: of the connections. Only `monitor` is used.
-  ///   - advertising: what is advertised at `air:` and `le:` endpoints.
+  /// - Parameter options: of those of the connections, only `monitor` is used.
   /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one to
   ///   listen at.
   public static func listen(
-    on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
-    advertising: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
-    loop: Loop = .shared
+    on endpoint: Endpoint, options: ListenOptions = ListenOptions(), loop: Loop = .shared
   ) async throws(AttoError) -> RawListener {
-    let core = LoopBound(WaitingLinks(loop, options), loop)
+    let core = LoopBound(WaitingLinks(loop, options.connection), loop)
     let reception = LinkReception(
       loop: loop, onFailure: { core.value.failed($0) }, onEnd: { core.value.ended($0) }
     ) {
       (link) throws(AttoError) in try core.value.add(link)
     }
-    let listener = try await reception.listen(on: endpoint, advertising: advertising, agent: nil)
+    let listener = try await reception.listen(on: endpoint, options)
     return RawListener(listener, core)
   }
 

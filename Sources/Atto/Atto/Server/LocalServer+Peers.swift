@@ -44,3 +44,9 @@ extension ServerCore {
       process: connection.link.peerProcess)
   }
 }
+
+extension LocalServer {
+  /// Tells the server that clients may have bonded: what it knows of them is stored now, and their
+  /// new keys are used. Call it when keys that pairing made have been stored.
+  public func bondsChanged() { inline { $0.bondsChanged() } }
+}

@@ -44,11 +44,6 @@ public struct ConnectionOptions: Sendable {
   /// if the peer does not agree. The kernel has to have this choice (Linux 7.3); opening a connection fails
   /// otherwise. nil: the controller's choice.
   public var phy: LinkPHY.Kind?
-  /// How long a client of a server may be silent before the server closes its connection, which
-  /// ``ServedEvent/evicted(_:peer:_:)`` reports. It applies to clients that
-  /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)`` accepts on Unix sockets and
-  /// the virtual air, and not while they are subscribed to a value. nil: no limit.
-  public var idleLimit: Duration?
   /// How many enhanced bearers a connection may have beside the unenhanced one; 0 to
   /// ``maximumEnhancedBearers``. Vol 3, Part G, 5.3.
   ///
@@ -64,6 +59,8 @@ public struct ConnectionOptions: Sendable {
   public var enhancedBearers = 0
   /// The most enhanced bearers: as many as one request of L2CAP opens (Vol 3, Part A, 4.25).
   public static let maximumEnhancedBearers = 5
+  /// The smallest ATT_MTU of an enhanced bearer. Vol 3, Part G, 5.3.1.
+  static let minimumEnhancedMTU = 64
   /// Opens and accepts the channels of enhanced bearers.
   package var bearerSource = BearerSource.radio
   /// Called with each PDU on the loop's thread, before it has an effect. Must be quick.
@@ -76,7 +73,7 @@ public struct ConnectionOptions: Sendable {
   public init() {}
 
   /// The longest PDU that this end receives on an enhanced bearer.
-  var channelMTU: Int { max(receiveMTU, ConnectionBearers.minimumMTU) }
+  var channelMTU: Int { max(receiveMTU, Self.minimumEnhancedMTU) }
 
   var bearer: BearerConfiguration {
     BearerConfiguration(

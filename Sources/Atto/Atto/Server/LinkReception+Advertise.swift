@@ -46,8 +46,8 @@ extension LinkReception {
   /// permission to do so, or if the adapter refuses, it only listens: another process must advertise
   /// then, and ``ServerListener/notice`` gives the reason.
   func listen(
-    kernel source: L2CAPSource, _ parameters: AdvertisingParameters,
-    _ agent: (any PairingAgent)?, orOnly listen: () async throws(AttoError) -> ServerListener
+    kernel source: L2CAPSource, _ options: ListenOptions,
+    orOnly listen: () async throws(AttoError) -> ServerListener
   ) async throws(AttoError) -> ServerListener {
     // Before this process listens itself.
     let rivals = BluetoothProgram.otherListeners.prefix(8)
@@ -75,11 +75,11 @@ extension LinkReception {
     do throws(AttoError) {
       do throws(RadioError) {
         if await radio.state != .poweredOn { try await radio.powerOn() }
-        if let agent { try await radio.setAgent(agent) }
+        if let agent = options.agent { try await radio.setAgent(agent) }
       } catch {
         throw AttoError.radio(error)
       }
-      let listener = try await advertise(on: radio, parameters)
+      let listener = try await advertise(on: radio, options.advertising)
       return ServerListener(
         endpoint: "le:@\(radio.label)",
         notice: rivals.isEmpty

@@ -12,26 +12,6 @@ extension Connection {
     /// ATT_MTU now.
     public let mtu: Int
   }
-
-  /// Why a connection has no enhanced bearers.
-  @nonexhaustive public enum BearerObstacle: Error, Equatable, Sendable {
-    /// The peer does not offer them: bit 0 of its Server Supported Features is not set.
-    case notOffered
-    /// The link cannot be encrypted, which they need (Vol 3, Part G, 5.3.2).
-    case notEncrypted
-    /// The radio cannot open them, or the peer refused.
-    case radio(RadioError)
-  }
-}
-
-extension Connection.BearerObstacle: CustomStringConvertible {
-  public var description: String {
-    switch self {
-    case .notOffered: "the peer does not offer enhanced bearers"
-    case .notEncrypted: "enhanced bearers need an encrypted link"
-    case .radio(let error): error.description
-    }
-  }
 }
 
 extension Connection {
@@ -46,7 +26,8 @@ extension Connection {
   /// - Throws: `link` if a bearer cannot be reconfigured, the error that ended the connection, and
   ///   `cancelled`.
   public func raiseBearerMTU(to octets: Int) async throws(AttoError) {
-    precondition((ConnectionBearers.minimumMTU...65535).contains(octets), "an MTU of 64 to 65535")
+    precondition(
+      (ConnectionOptions.minimumEnhancedMTU...65535).contains(octets), "an MTU of 64 to 65535")
     let failure: AttoError? = try await onLoop { core in
       if let end = core.end { return end }
       do throws(LinkError) {
@@ -81,7 +62,7 @@ extension Connection {
   /// nil if they were opened or not asked for.
   ///
   /// - Throws: `cancelled`, and nothing else.
-  public var bearerObstacle: BearerObstacle? {
+  public var bearerObstacle: AttoError.BearerObstacle? {
     get async throws(AttoError) { try await onLoop { $0.bearerObstacle } }
   }
 
@@ -119,7 +100,7 @@ extension Connection {
     }
   }
 
-  private func setObstacle(_ obstacle: BearerObstacle?) async throws(AttoError) {
+  private func setObstacle(_ obstacle: AttoError.BearerObstacle?) async throws(AttoError) {
     try await onLoop { core in
       core.carriesPeersBearers = false
       core.bearerObstacle = core.bearerCount > 0 ? nil : obstacle
@@ -130,7 +111,7 @@ extension Connection {
   ///
   /// The link is encrypted for a peer that offers them only: a phone shows a question when it is to be
   /// paired, and drops the link if nobody answers.
-  private func obstacleToBearers() async throws(AttoError) -> BearerObstacle? {
+  private func obstacleToBearers() async throws(AttoError) -> AttoError.BearerObstacle? {
     var isOffered = try await offersBearers()
     if isOffered == false { return .notOffered }
     if try await security.level < .medium {
@@ -170,8 +151,8 @@ extension Connection {
   }
 
   /// Requests the bearers that are missing, or so many of them.
-  private func requestBearers(_ more: Int?) async throws(AttoError) -> BearerObstacle? {
-    try await withWaiter { (core, waiter: Waiter<BearerObstacle?, AttoError>) in
+  private func requestBearers(_ more: Int?) async throws(AttoError) -> AttoError.BearerObstacle? {
+    try await withWaiter { (core, waiter: Waiter<AttoError.BearerObstacle?, AttoError>) in
       if let end = core.end { return waiter.resume(.failure(end)) }
       let options = core.options
       let most = min(options.enhancedBearers, ConnectionOptions.maximumEnhancedBearers)

@@ -30,7 +30,7 @@ extension Endpoint {
           waiter.resume(.failure(.link(error)))
         }
       }
-    case .air(""), .leAny:
+    case .air("", _), .leAny:
       throw .endpoint(EndpointError(text: description, .noPeer))
     case .air: return try await openAir(options, adapter, loop, make)
     }

@@ -36,12 +36,6 @@ extension LocalServer {
   /// endpoints (see ``ServerListener/notice``).
   ///
   /// - Parameters:
-  ///   - unixGroup: the ID of a group whose members may connect to a `unix:` endpoint, mode 0660; nil:
-  ///     only this user and root, mode 0600.
-  ///   - parameters: the advertising data and parameters, for `air:` and `le:` endpoints.
-  ///   - agent: answers when centrals pair, on `le:` and `air:` endpoints, and makes the kernel's
-  ///     adapter bondable. nil leaves the adapter as it is, see ``AttoRadio/Adapter/setAgent(_:)``;
-  ///     simulated radios then agree to every level.
   ///   - onFailure: called on the loop when a client could not be accepted. If the server is full, a
   ///     client of a Unix socket or of the virtual air may lose its place to a new one:
   ///     ``ServedEvent/evicted(_:peer:_:)``. One that is refused gets Insufficient Resources for its
@@ -51,42 +45,40 @@ extension LocalServer {
   /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one to
   ///   listen at.
   public func listen(
-    on endpoint: Endpoint, options: ConnectionOptions = ConnectionOptions(),
-    unixGroup: UInt32? = nil,
-    advertising parameters: AdvertisingParameters = AdvertisingParameters(AdvertisingData()),
-    agent: (any PairingAgent)? = nil,
+    on endpoint: Endpoint, options: ListenOptions = ListenOptions(),
     onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
     onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
-    try await reception(options, onFailure, onEnd).listen(
-      on: endpoint, unixGroup: unixGroup, advertising: parameters, agent: agent)
+    try await reception(options, onFailure, onEnd).listen(on: endpoint, options)
   }
 
   /// Advertises on a radio and serves the centrals that connect. The radio must be on the
-  /// server's loop.
+  /// server's loop, and have the agent already.
   ///
-  /// - Parameter onEnd: called on the loop when the radio was unplugged; not after `stop()`.
+  /// - Parameters:
+  ///   - onFailure: called on the loop when a client could not be accepted.
+  ///   - onEnd: called on the loop when the radio was unplugged; not after `stop()`.
+  /// - Throws: `radio` if it cannot advertise.
   public func advertise(
-    on radio: Adapter, options: ConnectionOptions = ConnectionOptions(),
-    advertising parameters: AdvertisingParameters,
+    on radio: Adapter, options: ListenOptions,
     onFailure: @escaping @Sendable (AttoError) -> Void = { _ in },
     onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     precondition(radio.loop === loop, "the radio is on another loop")
-    return try await reception(options, onFailure, onEnd).advertise(on: radio, parameters)
+    return try await reception(options, onFailure, onEnd).advertise(on: radio, options.advertising)
   }
 
   /// Accepts links and serves their peers.
   func reception(
-    _ options: ConnectionOptions, _ onFailure: @escaping @Sendable (AttoError) -> Void,
+    _ options: ListenOptions, _ onFailure: @escaping @Sendable (AttoError) -> Void,
     _ onEnd: @escaping @Sendable (AttoError) -> Void
   ) -> LinkReception {
     let core = core
     return LinkReception(
       loop: loop, onFailure: onFailure, onEnd: onEnd,
-      channelMTU: options.enhancedBearers > 0 ? options.channelMTU : nil
+      channelMTU: options.connection.enhancedBearers > 0 ? options.connection.channelMTU : nil
     ) {
-      (link) throws(AttoError) in try core.value.accept(link, options: options)
+      (link) throws(AttoError) in try core.value.accept(link, options)
     }
   }
 }

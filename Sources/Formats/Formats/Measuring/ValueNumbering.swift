@@ -39,7 +39,16 @@ package enum ValueNumbering: Sendable {
   package func value(_ number: UInt32, size: Int) -> [UInt8] {
     self == .st
       ? STThroughput.value(UInt8(truncatingIfNeeded: number), size: size)
-      : Profile.Burst.value(number, size: size)
+      : Self.counting(number, size: size)
+  }
+
+  /// The number in four octets, and octets that count from it.
+  static func counting(_ number: UInt32, size: Int) -> [UInt8] {
+    (0..<max(0, size)).map { offset in
+      offset < 4
+        ? UInt8(truncatingIfNeeded: number >> (8 * UInt32(offset)))
+        : UInt8(truncatingIfNeeded: UInt64(number) + UInt64(offset))
+    }
   }
 
   /// Sets the number of a value of at least 4 octets.

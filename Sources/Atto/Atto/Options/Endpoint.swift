@@ -21,9 +21,9 @@ public enum Endpoint: Hashable, Sendable {
   case le(L2CAPAddress)
   /// Any central that connects to this machine: for servers.
   case leAny(L2CAPSource)
-  /// The text after the colon; empty for a server without a name. The link's timing follows a
-  /// question mark.
-  case air(String)
+  /// `air:NAME?phy=2M`: the name or address of a simulated radio, empty for a server without a name,
+  /// and the timing of the link to it. Without one the link is as fast as its socket.
+  case air(String, timing: AirTiming? = nil)
 
   /// Parses an endpoint.
   ///
@@ -44,9 +44,10 @@ public enum Endpoint: Hashable, Sendable {
     case "le":
       self = try Self.le(rest, text: String(text))
     case "air":
-      self = .air(rest)
+      let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
       do throws(LinkParameterFault) {
-        _ = try Self.airParts(rest)
+        self = .air(
+          String(parts[0]), timing: parts.count == 2 ? try AirTiming(String(parts[1])) : nil)
       } catch {
         throw EndpointError(text: String(text), .linkParameters(error.description))
       }
@@ -76,30 +77,19 @@ public enum Endpoint: Hashable, Sendable {
 }
 
 extension Endpoint {
-  /// The name or address of a simulated radio, and the link's timing.
-  static func airParts(
-    _ text: String
-  ) throws(LinkParameterFault) -> (name: String, timing: AirTiming?) {
-    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { return (text, nil) }
-    return (String(parts[0]), try AirTiming(String(parts[1])))
-  }
-
   /// The peer that an `air:` endpoint names, without the link's timing; nil for others and for
   /// `air:` alone.
   ///
   /// - Throws: `invalidEndpoint` for a name that is too long or has control characters.
   public func airPeer() throws(RadioError) -> PeerTarget? {
-    guard case .air(let text) = self else { return nil }
-    // Checked when the endpoint was parsed, but it may have been created otherwise.
-    guard let (name, _) = try? Self.airParts(text) else { throw .invalidEndpoint(text) }
+    guard case .air(let name, _) = self else { return nil }
     return try PeerTarget(virtual: name)
   }
 
   /// The timing of links to an `air:` endpoint, if it is given; nil for others.
   public var timing: AirTiming? {
-    guard case .air(let text) = self else { return nil }
-    return (try? Self.airParts(text))?.timing
+    guard case .air(_, let timing) = self else { return nil }
+    return timing
   }
 }
 
@@ -112,65 +102,8 @@ extension Endpoint: CustomStringConvertible {
     case .leAny(.adapter(let index)): "le:@hci\(index)"
     case .leAny(.address(let address)): "le:@\(address)"
     case .leAny(.any): "le:"
-    case .air(let name): "air:\(name)"
-    }
-  }
-}
-
-/// An invalid endpoint, or one that cannot be used in its role.
-public struct EndpointError: Error, Equatable, Sendable {
-  /// The given text.
-  public let text: String
-  /// The fault.
-  public let fault: Fault
-
-  /// A fault of an endpoint.
-  @nonexhaustive public enum Fault: Equatable, Sendable {
-    /// It begins with none of `unix:`, `fd:`, `le:`, `air:`.
-    case unknownForm
-    /// There is no path after `unix:`.
-    case missingPath
-    /// There is no number after `fd:`.
-    case notADescriptor
-    /// There is no address after `le:`.
-    case notAnAddress
-    /// There is no adapter after `@`.
-    case notAnAdapter
-    /// It names no peer to connect to.
-    case noPeer
-    /// It names a peer, and cannot be listened at.
-    case notForListening
-    /// The parameters of the link are invalid; the text says which and what is valid.
-    case linkParameters(String)
-    /// It has link parameters, which the central chooses, and is to be listened at.
-    case timingOfListener
-  }
-
-  /// An error with these values.
-  public init(text: String, _ fault: Fault) {
-    self.text = text
-    self.fault = fault
-  }
-
-  /// The forms of endpoints, for messages.
-  public static let forms =
-    "unix:PATH, fd:N, le:AA:BB:CC:DD:EE:FF[/random][@hciN], air:NAME or air:ADDRESS"
-}
-
-extension EndpointError: CustomStringConvertible {
-  public var description: String {
-    switch fault {
-    case .unknownForm: "invalid endpoint \"\(text)\": expected \(Self.forms)"
-    case .missingPath: "invalid endpoint \"\(text)\": expected a path after unix:"
-    case .notADescriptor: "invalid endpoint \"\(text)\": expected a number after fd:"
-    case .notAnAddress:
-      "invalid endpoint \"\(text)\": expected an address such as AA:BB:CC:DD:EE:FF"
-    case .notAnAdapter: "invalid endpoint \"\(text)\": expected an adapter such as hci0 after @"
-    case .linkParameters(let fault): "invalid endpoint \"\(text)\": \(fault)"
-    case .noPeer: "cannot connect to \"\(text)\": it names no peer"
-    case .notForListening: "cannot listen at \"\(text)\": expected le: or le:@hciN"
-    case .timingOfListener:
-      "cannot listen at \"\(text)\": the connecting end chooses the link parameters"
+    case .air(let name, nil): "air:\(name)"
+    case .air(let name, let timing?): "air:\(name)?\(timing)"
     }
   }
 }

@@ -47,7 +47,7 @@ import AttoRadio
   /// The server has as many clients as its limit allows.
   case tooManyClients(limit: Int)
   /// The server has closed the connection because the client sent nothing for so long. See
-  /// ``ConnectionOptions/idleLimit``.
+  /// ``ListenOptions/idleLimit``.
   case idle(for: Duration)
   /// The server has closed the connection because the client did not take notifications in time, and
   /// so many waited. See ``ConnectionOptions/backlog``.

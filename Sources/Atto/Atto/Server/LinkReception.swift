@@ -28,22 +28,21 @@ package struct LinkReception: Sendable {
   }
 
   /// Listens at an endpoint, as described at
-  /// ``LocalServer/listen(on:options:unixGroup:advertising:agent:onFailure:onEnd:)``.
+  /// ``LocalServer/listen(on:options:onFailure:onEnd:)``.
   ///
   /// - Throws: `link` or `radio` if it cannot listen there, `endpoint` if the endpoint is not one
   ///   to listen at; for `fd:` what `accept` throws.
   package func listen(
-    on endpoint: Endpoint, unixGroup: UInt32? = nil, advertising: AdvertisingParameters,
-    agent: (any PairingAgent)?
+    on endpoint: Endpoint, _ options: ListenOptions
   ) async throws(AttoError) -> ServerListener {
     switch endpoint {
     case .unix(let path):
       let address = UnixAddress(path: path)
       return try await listen(endpoint) {
-        () throws(LinkError) in try SocketListener(address, group: unixGroup)
+        () throws(LinkError) in try SocketListener(address, group: options.unixGroup)
       }
     case .leAny(let source):
-      let listener = try await listen(kernel: source, advertising, agent) {
+      let listener = try await listen(kernel: source, options) {
         () throws(AttoError) in
         try await listen(endpoint) {
           () throws(LinkError) in try SocketListener(l2cap: source)
@@ -67,11 +66,11 @@ package struct LinkReception: Sendable {
         }
       }
       return ServerListener(endpoint: endpoint.description, stopper: {})
-    case .air(let name):
-      guard endpoint.timing == nil else {
+    case .air(let name, let timing):
+      guard timing == nil else {
         throw .endpoint(EndpointError(text: endpoint.description, .timingOfListener))
       }
-      return try await listen(air: name, advertising, agent)
+      return try await listen(air: name, options)
     case .le:
       throw .endpoint(EndpointError(text: endpoint.description, .notForListening))
     }
@@ -110,16 +109,16 @@ package struct LinkReception: Sendable {
   }
 
   private func listen(
-    air name: String, _ parameters: AdvertisingParameters, _ agent: (any PairingAgent)?
+    air name: String, _ options: ListenOptions
   ) async throws(AttoError) -> ServerListener {
     let radio: Adapter
     do throws(RadioError) {
       radio = try Adapter.virtual(try PeerTarget(virtual: name), loop: loop)
-      if let agent { try await radio.setAgent(agent) }
+      if let agent = options.agent { try await radio.setAgent(agent) }
     } catch {
       throw .radio(error)
     }
-    let listener = try await advertise(on: radio, parameters)
+    let listener = try await advertise(on: radio, options.advertising)
     return ServerListener(endpoint: "air:\(name.isEmpty ? "\(radio.address)" : name)") {
       listener.stop()
     }
