@@ -69,7 +69,7 @@ public final class ProfileServer: Sendable {
   /// Starts to accept clients at an endpoint.
   ///
   /// - Parameters:
-  ///   - options: nil for ``Profile/listenOptions``.
+  ///   - options: nil for the profile's `listenOptions`.
   ///   - onFailure: called on the loop when a client cannot be served.
   ///   - onEnd: called on the loop when no more clients can connect because the adapter was removed.
   /// - Returns: the listener, which this object retains.

@@ -115,8 +115,8 @@ def command_line(bench: Bench) -> None:
     found[fish] = {f"--{name}" for name in re.findall(r"complete .* -l (\S+)", written[fish])}
     page = set(re.findall(r"Fl (-[a-z-]+)", (PACKAGING / "atto-gateway.8").read_text()))
     found["atto-gateway.8"] = {f"-{name}" for name in page} - {"--broker-connection"}
-    for place, named in found.items():
-        expect(named == options, f"{place}: {sorted(named ^ options)}")
+    for place, words in found.items():
+        expect(words == options, f"{place}: {sorted(words ^ options)}")
     absent = bench.run("status", "--control", bench.control)
     expect(absent.returncode == 3 and "is the gateway running?" in absent.stderr, absent)
 
