@@ -26,10 +26,9 @@ import Testing
             permissions: AttributePermissions(read: .requires(.init(security: .high))))
         ]))
     let radio = try Adapter.virtual(name: "Strap", folder: air.path, loop: serverLoop)
-    try await radio.setAgent(agent)
-    let listener = try await server.advertise(
-      on: radio,
-      options: ListenOptions(advertising: AdvertisingData(localName: "Strap")))
+    var options = ListenOptions(advertising: AdvertisingData(localName: "Strap"))
+    options.agent = agent
+    let listener = try await server.advertise(on: radio, options: options)
     let central = try Adapter.virtual(name: "Phone", folder: air.path, loop: .shared)
     return (radio, central, layout.characteristics[0].valueHandle, listener, air)
   }

@@ -4,16 +4,17 @@ import AttoLinks
 import AttoRadio
 
 extension LinkReception {
-  /// Advertises on a radio of this loop and accepts the centrals that connect.
+  /// Advertises on a radio of this loop, which gets the agent, and accepts the centrals that connect.
   ///
   /// - Throws: `radio` if it cannot advertise.
   func advertise(
-    on radio: Adapter, _ parameters: AdvertisingParameters
+    on radio: Adapter, _ options: ListenOptions
   ) async throws(AttoError) -> ServerListener {
     let (loop, accept, onFailure, onEnd) = (loop, accept, onFailure, onEnd)
     let advertisement: Advertisement
     do throws(RadioError) {
-      advertisement = try await radio.advertise(parameters)
+      if let agent = options.agent { try await radio.setAgent(agent) }
+      advertisement = try await radio.advertise(options.advertising)
     } catch {
       throw .radio(error)
     }
@@ -75,11 +76,10 @@ extension LinkReception {
     do throws(AttoError) {
       do throws(RadioError) {
         if await radio.state != .poweredOn { try await radio.powerOn() }
-        if let agent = options.agent { try await radio.setAgent(agent) }
       } catch {
         throw AttoError.radio(error)
       }
-      let listener = try await advertise(on: radio, options.advertising)
+      let listener = try await advertise(on: radio, options)
       return ServerListener(
         endpoint: "le:@\(radio.label)",
         notice: rivals.isEmpty

@@ -114,11 +114,10 @@ package struct LinkReception: Sendable {
     let radio: Adapter
     do throws(RadioError) {
       radio = try Adapter.virtual(try PeerTarget(virtual: name), loop: loop)
-      if let agent = options.agent { try await radio.setAgent(agent) }
     } catch {
       throw .radio(error)
     }
-    let listener = try await advertise(on: radio, options.advertising)
+    let listener = try await advertise(on: radio, options)
     return ServerListener(endpoint: "air:\(name.isEmpty ? "\(radio.address)" : name)") {
       listener.stop()
     }

@@ -53,7 +53,7 @@ extension LocalServer {
   }
 
   /// Advertises on a radio and serves the centrals that connect. The radio must be on the
-  /// server's loop, and have the agent already.
+  /// server's loop.
   ///
   /// - Parameters:
   ///   - onFailure: called on the loop when a client could not be accepted.
@@ -65,7 +65,7 @@ extension LocalServer {
     onEnd: @escaping @Sendable (AttoError) -> Void = { _ in }
   ) async throws(AttoError) -> ServerListener {
     precondition(radio.loop === loop, "the radio is on another loop")
-    return try await reception(options, onFailure, onEnd).advertise(on: radio, options.advertising)
+    return try await reception(options, onFailure, onEnd).advertise(on: radio, options)
   }
 
   /// Accepts links and serves their peers.
