@@ -486,6 +486,7 @@ def timing_mistakes(b):
             ([peer, "3", "--latency", "500"], "--latency"),
             ([peer, "3", "--interval", "4000", "--latency", "3"], "would need a supervision timeout over 32 s")):
         b.refuses(2, [part], "read", *words)
+    b.refuses(2, ["the connecting end chooses"], "advertise", "air:x?phy=2M", "--for", 1)
     b.refuses(2, ["the connecting end chooses"], "serve", "/dev/stdin", "--listen", "air:x?phy=2M",
               input='{"services": []}')
 

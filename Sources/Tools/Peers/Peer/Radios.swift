@@ -45,7 +45,7 @@ package enum Radios {
     case .air(let name, nil):
       return try Adapter.virtual(try PeerTarget(virtual: name), loop: loop)
     case .air:
-      throw EndpointError(text: "\(endpoint)", .timingOfListener)
+      throw UsageError("\(EndpointError(text: endpoint.description, .timingOfListener))")
     case .leAny(let source):
       let adapter = try await Adapter.kernel(source, loop: loop)
       if await adapter.state != .poweredOn {
