@@ -28,7 +28,7 @@ let package = Package(
       swiftSettings: common),
     .target(
       name: "AttoFormats", dependencies: ["AttoATT", "AttoGATT", "AttoHCI", "AttoText"],
-      path: "Sources/Formats/Formats", sources: ["Layout", "Profile", "Transcript"],
+      path: "Sources/Formats/Formats", sources: ["Layout", "Measuring", "Profile", "Transcript"],
       swiftSettings: common),
     .executableTarget(
       name: "witness", dependencies: ["AttoFormats", "AttoSimulation", "AttoATT", "AttoGATT"],
