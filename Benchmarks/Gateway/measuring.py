@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Support"))
-from listening import free_port  # noqa: E402
+from listening import free_port, listens  # noqa: E402
 
 PATIENCE = 120
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
@@ -306,6 +306,15 @@ def until(found, what: str):
             raise TimeoutError(what)
         time.sleep(0.005)
     return result
+
+
+def await_listening(path, server: subprocess.Popen) -> None:
+    """Waits until a server listens on a Unix socket. The file of the socket exists before."""
+    limit = time.monotonic() + PATIENCE
+    while not listens(path):
+        if server.poll() is not None or time.monotonic() > limit:
+            sys.exit(f"the server does not listen: {' '.join(map(str, server.args))}")
+        time.sleep(0.005)
 
 
 def percentile(values: list, share: float) -> float:

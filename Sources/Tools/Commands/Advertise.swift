@@ -87,11 +87,10 @@ package enum AdvertiseCommand: Command {
       let agent = try ConsoleAgent(arguments, on: loop) {
         results.print($0.text, json: $0.json)
       }
+      var listening = ListenOptions(advertising: parameters)
+      listening.setAgent(agent, at: endpoint)
       let listener = try await LocalServer(Database(), loop: loop).listen(
-        on: endpoint,
-        options: ListenOptions(
-          advertising: parameters, agent: endpoint.isAir && !pairing.isStated ? nil : agent),
-        onEnd: { end.continuation.finish(throwing: $0) })
+        on: endpoint, options: listening, onEnd: { end.continuation.finish(throwing: $0) })
       if !listener.isAdvertised { throw CheckFailure(message: listener.notice ?? "") }
       if let notice = listener.notice { Terminal.note("atto advertise: warning: \(notice)") }
       announce(listener.endpoint)

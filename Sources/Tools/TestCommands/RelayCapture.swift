@@ -60,7 +60,8 @@ final class RelayCapture: Sendable {
     defer { withExtendedLifetime(radio) {} }
     let agent = try ConsoleAgent(connecting.arguments, on: loop) { self.note($0.text) }
     let crowd = CrowdLog(loop) { text, _ in self.note(text) }
-    var listening = ListenOptions(agent: place.isAir && !agent.options.isStated ? nil : agent)
+    var listening = ListenOptions()
+    listening.setAgent(agent, at: place)
     listening.unixGroup = group
     let relay = try await RawRelay.listen(
       on: place, listening, to: connecting.endpoint, options: connecting.options, adapter: radio,

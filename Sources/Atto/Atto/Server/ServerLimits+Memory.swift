@@ -3,8 +3,8 @@ import AttoLinks
 
 extension ServerLimits {
   /// Octets that a client may need besides the longest PDU: 2.6 KB for its state, a full outbox (8192),
-  /// its prepared writes (4096), the values that are kept for it (``ConnectionOptions/Backlog``), and what allocating them
-  /// costs.
+  /// its prepared writes (4096), the values that are kept for it
+  /// (``ConnectionOptions/Backlog``), and what allocating them costs.
   static let octetsPerClient = 49_152
   /// Octets that are left to the rest of the process.
   static let octetsLeft = 2_097_152

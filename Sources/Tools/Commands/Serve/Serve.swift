@@ -115,7 +115,8 @@ package enum ServeCommand: Command {
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
     listening.connection = options
 
-    let pairing = try PairingOptions(arguments)
+    // Before the store is opened.
+    _ = try PairingOptions(arguments)
     let serverBox = BondedServer()
     let bonds = try await savedBonds(arguments, endpoint, serverBox, on: loop)
     defer { withExtendedLifetime(bonds) {} }
@@ -157,7 +158,7 @@ package enum ServeCommand: Command {
       showing.cancel()
       withExtendedLifetime(radio) {}
     }
-    listening.agent = endpoint.isAir && !pairing.isStated ? nil : agent
+    listening.setAgent(agent, at: endpoint)
     let listener = try await served.listen(
       on: endpoint, options: listening, onFailure: { report.failed($0) },
       onEnd: { firstClient.continuation.finish(throwing: $0) })

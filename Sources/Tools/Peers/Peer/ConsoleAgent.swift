@@ -93,3 +93,11 @@ package struct PairingReport {
       isQuestion: true)
   }
 }
+
+extension ListenOptions {
+  /// Has the agent answer when centrals pair. Simulated radios agree to every level by themselves, unless the
+  /// command line states how to answer.
+  package mutating func setAgent(_ agent: ConsoleAgent, at endpoint: Endpoint) {
+    self.agent = endpoint.isAir && !agent.options.isStated ? nil : agent
+  }
+}
