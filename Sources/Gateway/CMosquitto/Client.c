@@ -170,6 +170,7 @@ struct cmosquitto_client {
   cmosquitto_events events;
   void *context;
   bool version5;
+  bool is_tls;
   // The TLS library's last words.
   char tls_error[256];
 };
@@ -308,6 +309,7 @@ cmosquitto_client *cmosquitto_make(
   client->events = events;
   client->context = context;
   client->version5 = options->version5;
+  client->is_tls = options->tls;
   client->client = library.new(options->client_id, true, client);
   if (!client->client) {
     free(client);
@@ -405,6 +407,11 @@ int32_t cmosquitto_disconnect(cmosquitto_client *client) {
 
 const char *cmosquitto_text(cmosquitto_client *client, int32_t result) {
   if (client && client->tls_error[0]) return client->tls_error;
+  // Where the broker has closed the connection, the next write of TLS decides which of these it is.
+  bool is_closed = errno == EPROTO || errno == EPIPE || errno == ECONNRESET;
+  if (result == CMOSQUITTO_ERRNO && client && client->is_tls && is_closed) {
+    return "the broker closed the TLS connection without a reason";
+  }
   if (result == CMOSQUITTO_ERRNO) return strerror(errno);
   return library.strerror(result);
 }

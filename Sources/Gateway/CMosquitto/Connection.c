@@ -563,9 +563,15 @@ static void turn(connection *c) {
   wait_for_both(c, polled);
   // Both directions are closed: the gateway has died, or has given the connection up.
   if (polled[0].revents & (POLLHUP | POLLERR)) _exit(0);
-  if (polled[1].revents & POLLOUT) flush(c);
-  if (c->has_more || polled[1].revents & ~POLLOUT) {
-    check(c, cmosquitto_read(c->client, PACKETS, &c->has_more));
+  bool is_readable = c->has_more || polled[1].revents & ~POLLOUT;
+  // With TLS a broker may refuse the certificate and close before CONNECT is written. What it said must be read
+  // first: the library closes the socket if a write fails.
+  bool reads_only = c->is_tls && !c->is_accepted && is_readable;
+  if (polled[1].revents & POLLOUT && !reads_only) flush(c);
+  if (is_readable) check(c, cmosquitto_read(c->client, PACKETS, &c->has_more));
+  if (reads_only && !c->is_accepted) {
+    c->is_blocked = cmosquitto_wants_to_write(c->client);
+    return;
   }
   if (polled[0].revents & POLLIN) receive(c);
   bool is_batch = c->input_end >= COLLECTED;

@@ -629,6 +629,29 @@ def alpn(bench: Bench) -> None:
             bench.kill(gateway, signal.SIGTERM)
 
 
+def tls_resets(bench: Bench) -> None:
+    """
+    A broker that refuses a certificate may end the connection before the gateway has read why. The reset that the
+    gateway then sees is made here.
+    """
+    certificates(bench.path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(bench.path / "server.pem", bench.path / "server.key")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(PATIENCE)
+        gateway = bench.gateway(devices=[], broker={
+            "url": f"mqtts://127.0.0.1:{server.getsockname()[1]}", "caFile": str(bench.path / "ca.pem")})
+        connection, _ = server.accept()
+        connection.settimeout(PATIENCE)
+        with context.wrap_socket(connection, server_side=True) as secure:
+            # CONNECT was sent.
+            bench.tally.equal(secure.recv(1), b"\x10", "CONNECT")
+            secure.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        bench.logged("closed the TLS connection without a reason\nhint: set \"certificateFile\" and \"keyFile\" if")
+        bench.tally.check(True, "the hint")
+        bench.kill(gateway, signal.SIGTERM)
+
+
 def kept(folder: pathlib.Path) -> list:
     """The payloads in the queue of a dead gateway."""
     found = []
@@ -1105,8 +1128,8 @@ def controls(bench: Bench) -> None:
 
 
 TESTS = [
-    everything, controls, restarts, names, passkeys, any_device, sensors, presence, security, refusals, alpn, gateway_dies,
-    broker_restarts, burst, full_disk, queue_later, fleet,
+    everything, controls, restarts, names, passkeys, any_device, sensors, presence, security, refusals, alpn, tls_resets,
+    gateway_dies, broker_restarts, burst, full_disk, queue_later, fleet,
 ]
 
 

@@ -68,6 +68,8 @@ import Testing
     #expect(hint(broker, .v5)?.contains("3.1.1") == true)
     #expect(hint(secure, .v5)?.contains("mqtts") == false)
     #expect(hint(secure, .v311) == nil)
+    let silent = BrokerFault.unreachable(secure, "it closed without a reason")
+    #expect(silent.hint(settings(.v5), clientID: "x")?.contains("certificateFile") == true)
   }
 
   @Test func a_connection_that_does_not_last() {

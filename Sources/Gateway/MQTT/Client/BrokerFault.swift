@@ -30,6 +30,9 @@ enum BrokerFault: Error, Equatable, Sendable {
     case .libraryMissing: "apt install libmosquitto1"
     case .closed(let broker, let text):
       Self.tlsHint(broker, text) ?? Self.hint(broker, settings.version)
+    // A broker that requires a certificate may close before its reason is read.
+    case .unreachable(_, let text) where text.hasSuffix("without a reason"):
+      "\(Self.own) if the broker requires a certificate, or use mqtt:// if it expects no TLS"
     case .refused(_, let reason), .ended(_, let reason): reason.hint(settings, clientID: clientID)
     // Not every broker says so (0x8E), and the two end each other's connections again and again.
     case .lost(_, _, let time) where time < BrokerConnection.goodTime:
