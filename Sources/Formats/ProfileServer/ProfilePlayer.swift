@@ -66,15 +66,15 @@ final class ProfilePlayer: Sendable {
       }
     case .server(.configured(let handle, let configuration, let client)):
       guard let value = values.first(where: { $0.handle == handle }) else { return }
+      guard value.behaviour.burst != nil || value.behaviour.streamSize != nil else { return }
+      // A new subscription starts a new series.
+      let series = value.beginSeries(to: client)
       if configuration.contains(.notification), value.behaviour.burst?.trigger == .subscribe {
-        run { await $0.burst(value, to: client) }
+        run { await $0.burst(value, to: client, series) }
       }
-      guard value.behaviour.streamSize != nil else { return }
-      // A new subscription starts a new stream.
-      let subscription = value.beginStream(to: client)
-      if configuration.isEmpty { return }
+      if value.behaviour.streamSize == nil || configuration.isEmpty { return }
       let indicates = !configuration.contains(.notification)
-      run { await $0.stream(value, to: client, subscription, indicates: indicates) }
+      run { await $0.stream(value, to: client, series, indicates: indicates) }
     default: break
     }
   }
@@ -177,7 +177,10 @@ final class ProfilePlayer: Sendable {
       if behaviour.echo != nil, let echo = value.described.echo {
         for write in writes { await self.echo(write.value, at: echo, to: client) }
       }
-      if behaviour.burst?.trigger == .write { run { await $0.burst(value, to: client) } }
+      if behaviour.burst?.trigger == .write {
+        let series = value.beginSeries(to: client)
+        run { await $0.burst(value, to: client, series) }
+      }
     }
   }
 
@@ -206,9 +209,10 @@ final class ProfilePlayer: Sendable {
     _ = try? await server.indicate(octets, of: handle, to: client)
   }
 
-  private func burst(_ value: ScriptedValue, to client: ClientID) async {
+  private func burst(_ value: ScriptedValue, to client: ClientID, _ series: ValueSeries) async {
     guard let burst = value.behaviour.burst else { return }
-    for number in 0..<UInt32(burst.count) where !isStopped.load(ordering: .relaxed) {
+    for number in 0..<UInt32(burst.count) {
+      guard series.isWanted, !isStopped.load(ordering: .relaxed) else { return }
       let octets = Profile.Burst.value(number, size: burst.size)
       guard let delivered = try? await server.notify(octets, of: value.handle, to: client),
         delivered.count > 0
@@ -218,33 +222,27 @@ final class ProfilePlayer: Sendable {
 
   /// Sends numbered values until the client changes its subscription or disconnects.
   private func stream(
-    _ value: ScriptedValue, to client: ClientID, _ subscription: Int, indicates: Bool
+    _ value: ScriptedValue, to client: ClientID, _ series: ValueSeries, indicates: Bool
   ) async {
     let numbering = value.behaviour.numbering
     var number: UInt32 = 0
     var size = -1
     var octets: [UInt8] = []
-    while value.isCurrent(subscription, of: client), !isStopped.load(ordering: .relaxed) {
-      for _ in 0..<Self.streamShare {
-        let wanted = value.streamSize(for: client)
-        if size != wanted {
-          size = wanted
-          octets = numbering.value(number, size: size)
-        }
-        numbering.set(number, of: &octets)
-        let delivered =
-          indicates
-          ? try? await server.indicate(octets, of: value.handle, to: client)
-          : try? await server.notify(octets, of: value.handle, to: client)
-        guard let delivered, delivered.count > 0 else { return }
-        number &+= 1
+    while series.isWanted, !isStopped.load(ordering: .relaxed) {
+      let wanted = value.streamSize(for: client)
+      if size != wanted {
+        size = wanted
+        octets = numbering.value(number, size: size)
       }
+      numbering.set(number, of: &octets)
+      let delivered =
+        indicates
+        ? try? await server.indicate(octets, of: value.handle, to: client)
+        : try? await server.notify(octets, of: value.handle, to: client)
+      guard let delivered, delivered.count > 0 else { return }
+      number &+= 1
     }
   }
-
-  /// The number of values after which a stream looks whether it is still wanted. Sending lets the loop do
-  /// its other work.
-  private static let streamShare = 32
 }
 
 /// The clients that are being sent a value.

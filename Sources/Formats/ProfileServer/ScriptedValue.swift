@@ -13,12 +13,12 @@ final class ScriptedValue: Sendable {
   /// The octets that clients have written in the present second.
   private let seconds = Mutex<[ClientID: UInt32]>([:])
 
-  /// The stream of a client.
+  /// The stream or burst of a client.
   private struct Stream {
     /// The length of the values, if the client has set it.
     var size: Int?
-    /// The number of the current subscription.
-    var subscription = 0
+    /// The values that the client gets at present.
+    var series: ValueSeries?
   }
 
   /// Counts of one client's writes to a sink.
@@ -126,19 +126,19 @@ final class ScriptedValue: Sendable {
     return nil
   }
 
-  /// Starts a subscription, which replaces the client's previous one, and returns its number.
-  func beginStream(to client: ClientID) -> Int {
+  /// Ends the series that a client gets at present, and begins another one.
+  func beginSeries(to client: ClientID) -> ValueSeries {
+    let new = ValueSeries()
     streams.withLock { streams in
-      streams[client, default: Stream()].subscription += 1
-      return streams[client]?.subscription ?? 0
+      streams[client]?.series?.end()
+      streams[client, default: Stream()].series = new
     }
+    return new
   }
 
-  func isCurrent(_ subscription: Int, of client: ClientID) -> Bool {
-    streams.withLock { $0[client]?.subscription == subscription }
+  func forget(_ client: ClientID) {
+    streams.withLock { $0.removeValue(forKey: client) }?.series?.end()
   }
-
-  func forget(_ client: ClientID) { _ = streams.withLock { $0.removeValue(forKey: client) } }
 
   // MARK: - Values
 
@@ -187,4 +187,13 @@ final class ScriptedValue: Sendable {
       return nil
     }
   }
+}
+
+/// The numbered values of one burst, or of a stream for one subscription.
+final class ValueSeries: Sendable {
+  private let hasEnded = Atomic<Bool>(false)
+
+  var isWanted: Bool { !hasEnded.load(ordering: .relaxed) }
+
+  func end() { hasEnded.store(true, ordering: .relaxed) }
 }

@@ -152,6 +152,23 @@ def burst_write(b):
           list(range(50)))
 
 
+@test("behaviour: a client that subscribes again during a burst or a stream gets a new one, and the old one ends")
+def subscribes_again(b):
+    for behaviour in ({"burst": {"count": 100000, "size": 20, "on": "subscribe"}}, {"stream": {"size": 20}}):
+        server, at = b.serve(one(behaviour))
+        client = b.connect(at)
+        numbers = []
+        for _ in range(2):
+            client.send("1204000100")
+            while (pdu := client.receive()) != "13":
+                numbers.append(pdu)
+        numbers += [client.receive() for _ in range(3000)]
+        numbers = [int.from_bytes(bytes.fromhex(pdu)[3:7], "little") for pdu in numbers]
+        equal([new for last, new in zip([-1] + numbers, numbers) if new != last + 1], [0])
+        client.close()
+        equal(server.stop().code, 0)
+
+
 @test("behaviour: a burst to a client that leaves or does not read disturbs no other client")
 def burst_gone(b):
     server, at = b.serve(one({"burst": {"count": 100000, "size": 20, "on": "subscribe"}}))
