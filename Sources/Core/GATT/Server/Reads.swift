@@ -69,6 +69,7 @@ extension Server {
     _ transaction: inout ServerTransaction, _ out: inout OutputRawSpan
   ) throws(Halt) {
     let range = try range(request.start, request.end)
+    if request.type == .characteristic { return try listCharacteristics(range, &out) }
     let longest = min(out.freeCapacity - 4, ReadByTypeResponse.maximumValueLength)
     let handles = database.table.handles(of: request.type)
     var position = handles.partitioningIndex { $0 >= range.start }
@@ -78,35 +79,51 @@ extension Server {
       if length >= 0, out.freeCapacity < 2 + length { return }
       let handle = handles[position]
       let index = try index(of: handle)
-      // Declarations of characteristics are most of what is listed. Every client may read them.
-      let declaration = database.table.declaration(at: index)
       let octets: [UInt8]
       do throws(Halt) {
-        octets = declaration == nil ? try listedValue(index, client, &transaction) : []
+        octets = try listedValue(index, client, &transaction)
       } catch {
         // The values so far are invalid, because the database has changed.
         if case .refused(.databaseOutOfSync, _) = error { throw error }
         if length >= 0, case .refused = error { return }
         throw error
       }
-      let count = declaration?.byteCount ?? octets.count
       if length < 0 {
         // Only the first value may be cut. A longer one ends the list.
-        length = min(count, longest)
+        length = min(octets.count, longest)
         ReadByTypeResponse.begin(valueLength: length, into: &out)
-      } else if count != length {
+      } else if octets.count != length {
         return
       }
       position += 1
-      if let declaration {
-        out.append(handle)
-        declaration.encode(into: &out)
-        continue
-      }
       guard
         ReadByTypeResponse.append(
           handle, octets.span.bytes.extracting(first: longest), to: &out)
       else { return }
+    }
+    if length < 0 { throw .refused(.attributeNotFound, range.start) }
+  }
+
+  /// Lists declarations of characteristics, which every client may read. Most of a discovery is this.
+  private func listCharacteristics(
+    _ range: HandleRange, _ out: inout OutputRawSpan
+  ) throws(Halt) {
+    let table = database.table
+    let handles = table.handles(of: .characteristic)
+    var position = handles.partitioningIndex { $0 >= range.start }
+    var length = -1
+    while position < handles.count, handles[position] <= range.end {
+      let handle = handles[position]
+      guard let index = table.index(of: handle), let declaration = table.declaration(at: index)
+      else { break }
+      if length < 0 {
+        length = declaration.byteCount
+        ReadByTypeResponse.begin(valueLength: length, into: &out)
+      }
+      guard declaration.byteCount == length, out.freeCapacity >= 2 + length else { return }
+      out.append(handle)
+      declaration.encode(into: &out)
+      position += 1
     }
     if length < 0 { throw .refused(.attributeNotFound, range.start) }
   }
