@@ -407,13 +407,13 @@ int32_t cmosquitto_disconnect(cmosquitto_client *client) {
 
 const char *cmosquitto_text(cmosquitto_client *client, int32_t result) {
   if (client && client->tls_error[0]) return client->tls_error;
+  if (result != CMOSQUITTO_ERRNO) return library.strerror(result);
   // Where the broker has closed the connection, the next write of TLS decides which of these it is.
   bool is_closed = errno == EPROTO || errno == EPIPE || errno == ECONNRESET;
-  if (result == CMOSQUITTO_ERRNO && client && client->is_tls && is_closed) {
+  if (client && client->is_tls && is_closed) {
     return "the broker closed the TLS connection without a reason";
   }
-  if (result == CMOSQUITTO_ERRNO) return strerror(errno);
-  return library.strerror(result);
+  return strerror(errno);
 }
 
 const char *cmosquitto_refusal(bool version5, int32_t reason) {

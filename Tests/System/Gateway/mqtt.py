@@ -608,21 +608,31 @@ def refusals(bench: Bench) -> None:
             bench.kill(gateway)
 
 
-def alpn(bench: Bench) -> None:
-    """The configured protocol reaches the broker's end of TLS."""
+@contextlib.contextmanager
+def tls_end(bench: Bench, protocols=()):
+    """The broker's end of TLS, without a broker: the settings of a gateway for it, and a function that accepts one."""
     certificates(bench.path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(bench.path / "server.pem", bench.path / "server.key")
-    # The end that speaks for the broker prefers another one.
-    context.set_alpn_protocols(["http/1.1", "x-amzn-mqtt-ca"])
+    if protocols:
+        context.set_alpn_protocols(protocols)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(PATIENCE)
-        settings = {"url": f"mqtts://127.0.0.1:{server.getsockname()[1]}", "caFile": str(bench.path / "ca.pem")}
-        for wanted in ("x-amzn-mqtt-ca", None):
-            gateway = bench.gateway(devices=[], broker=settings | ({"alpn": wanted} if wanted else {}))
+
+        def accepted() -> ssl.SSLSocket:
             connection, _ = server.accept()
             connection.settimeout(PATIENCE)
-            with context.wrap_socket(connection, server_side=True) as secure:
+            return context.wrap_socket(connection, server_side=True)
+        yield {"url": f"mqtts://127.0.0.1:{server.getsockname()[1]}", "caFile": str(bench.path / "ca.pem")}, accepted
+
+
+def alpn(bench: Bench) -> None:
+    """The configured protocol reaches the broker's end of TLS."""
+    # The end that speaks for the broker prefers another one.
+    with tls_end(bench, ["http/1.1", "x-amzn-mqtt-ca"]) as (settings, accepted):
+        for wanted in ("x-amzn-mqtt-ca", None):
+            gateway = bench.gateway(devices=[], broker=settings | ({"alpn": wanted} if wanted else {}))
+            with accepted() as secure:
                 bench.tally.equal(secure.selected_alpn_protocol(), wanted, "the protocol")
                 # CONNECT follows.
                 bench.tally.equal(secure.recv(1), b"\x10", "a packet")
@@ -630,20 +640,11 @@ def alpn(bench: Bench) -> None:
 
 
 def tls_resets(bench: Bench) -> None:
-    """
-    A broker that refuses a certificate may end the connection before the gateway has read why. The reset that the
-    gateway then sees is made here.
-    """
-    certificates(bench.path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(bench.path / "server.pem", bench.path / "server.key")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(PATIENCE)
-        gateway = bench.gateway(devices=[], broker={
-            "url": f"mqtts://127.0.0.1:{server.getsockname()[1]}", "caFile": str(bench.path / "ca.pem")})
-        connection, _ = server.accept()
-        connection.settimeout(PATIENCE)
-        with context.wrap_socket(connection, server_side=True) as secure:
+    """A broker that refuses a certificate may end the connection before the gateway has read why. The reset that the
+    gateway then sees is made here."""
+    with tls_end(bench) as (settings, accepted):
+        gateway = bench.gateway(devices=[], broker=settings)
+        with accepted() as secure:
             # CONNECT was sent.
             bench.tally.equal(secure.recv(1), b"\x10", "CONNECT")
             secure.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -1128,8 +1129,8 @@ def controls(bench: Bench) -> None:
 
 
 TESTS = [
-    everything, controls, restarts, names, passkeys, any_device, sensors, presence, security, refusals, alpn, tls_resets,
-    gateway_dies, broker_restarts, burst, full_disk, queue_later, fleet,
+    everything, controls, restarts, names, passkeys, any_device, sensors, presence, security, refusals, alpn,
+    tls_resets, gateway_dies, broker_restarts, burst, full_disk, queue_later, fleet,
 ]
 
 

@@ -115,12 +115,15 @@ package enum ServeCommand: Command {
     try Monitor.add(to: &options, arguments, CaptureEnds(of: endpoint, isCentral: false))
     listening.connection = options
 
-    // Before the store is opened.
-    _ = try PairingOptions(arguments)
+    let report = ServeReport(results: Results(arguments), on: loop)
+    // Before the store is opened, because it checks arguments.
+    let agent = try ConsoleAgent(arguments, readsInput: !arguments[control], on: loop) {
+      report.pairing($0)
+    }
+    listening.setAgent(agent, at: endpoint)
     let serverBox = BondedServer()
     let bonds = try await savedBonds(arguments, endpoint, serverBox, on: loop)
     defer { withExtendedLifetime(bonds) {} }
-    let report = ServeReport(results: Results(arguments), on: loop)
     let firstClient = AsyncThrowingStream<Void, any Error>.makeStream()
     let isOnce = if case .descriptor = endpoint { true } else { arguments[once] }
     let limits = ServerLimits.fittingMemory(receiveMTU: options.receiveMTU)
@@ -143,9 +146,6 @@ package enum ServeCommand: Command {
     serverBox.server.withLock { $0 = served.server }
     // The server retains its observer, and with it the box.
     defer { serverBox.server.withLock { $0 = nil } }
-    let agent = try ConsoleAgent(arguments, readsInput: !arguments[control], on: loop) {
-      report.pairing($0)
-    }
     if endpoint.isAdvertised {
       profile.advertisingParameters.noteShortenedName(description.name)
     }
@@ -158,7 +158,6 @@ package enum ServeCommand: Command {
       showing.cancel()
       withExtendedLifetime(radio) {}
     }
-    listening.setAgent(agent, at: endpoint)
     let listener = try await served.listen(
       on: endpoint, options: listening, onFailure: { report.failed($0) },
       onEnd: { firstClient.continuation.finish(throwing: $0) })
