@@ -27,10 +27,17 @@ import Foundation
 /// Connecting has no timeout. A temporary failure (no answer, the kernel's own timeout) leads to
 /// another attempt. It ends with a link, with a refusal, or when the last user leaves.
 ///
+/// The kernel keeps a link for two seconds after its last socket was closed, and a new socket gets
+/// it again. After a link on which a response did not come in time, that would be no help: such a
+/// bearer is of no use any more (Vol 3, Part F, 3.3.3). So the next attempt waits until the kernel
+/// has ended it.
+///
 /// An open link also subscribes to Service Changed and reads the peer's name.
 @RadioLoop final class SharedLink {
   /// Time between two attempts.
   nonisolated static let pause: Duration = .milliseconds(500)
+  /// Time before an attempt after a link on which nothing answered.
+  nonisolated static let silencePause: Duration = .seconds(3)
   /// Links in a row that may be lost before their first response.
   nonisolated static let lossLimit = 3
   /// Values on their way to apps before the peer is held back.
@@ -85,7 +92,9 @@ import Foundation
 
   private func beginAttempt() {
     guard attempt == nil, let adapter = radio.adapter else { return }
+    let start = radio.silentLinkEnd(of: peer)
     attempt = Task { @RadioLoop [weak self, peer, host = radio.host] in
+      if let start { try? await Task.sleep(until: start) }
       let result = await Self.connect(to: peer, with: adapter, host)
       // If the last user has left, the attempt is cancelled. Releasing the connection closes it.
       if !Task.isCancelled { self?.attemptEnded(result) }
@@ -112,7 +121,7 @@ import Foundation
           // and nothing answers on it.
           lost += 1
           if lost > Self.lossLimit { return .failure(ErrorMapping.disconnection(error)) }
-          try? await Task.sleep(for: pause)
+          try? await Task.sleep(for: error.kind == .timeout ? silencePause : pause)
         }
       } catch {
         switch error {
@@ -192,6 +201,7 @@ import Foundation
     connection = nil
     ended?.observeValues(nil)
     ended?.close()
+    if ended != nil, reason?.kind == .timeout { radio.noteSilentLink(of: peer) }
     if ended != nil {
       KnownPeers.disconnected(radio.identifier(of: peer))
       radio.tellConnectionEvent(.peerDisconnected, peer)

@@ -39,6 +39,7 @@ from bumble.host import Host
 from bumble.link import LocalLink
 from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.transport import open_transport
+from patience import PATIENCE
 
 SERVICE, PLAIN, ENCRYPTED, AUTHENTICATED, NOTIFYING = "A000", "A001", "A002", "A003", "A004"
 NOTIFICATIONS = 300
@@ -256,7 +257,7 @@ class BumbleHost:
     async def visit(self, address: str, pairs: bool) -> None:
         """As a central: connects, discovers, reads, perhaps after pairing."""
         connection = await self.device.connect(
-            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=20)
+            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=PATIENCE)
         peer = Peer(connection)
         if pairs:
             await connection.pair()
@@ -278,7 +279,7 @@ class BumbleHost:
     async def read_in_parallel(self, count: int, handle: int, address: str) -> None:
         """Opens enhanced bearers in one request, and reads a value on each at the same time."""
         connection = await self.device.connect(
-            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=20)
+            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=PATIENCE)
         await connection.pair()
         opened = await Client.connect_eatt(connection, count=count)
         clients = opened if count > 1 else [opened]
@@ -289,13 +290,13 @@ class BumbleHost:
     async def open_channels(self, psm: int, count: int, address: str) -> None:
         """Opens channels of LE credit-based flow control, also where enhanced ones are listened for."""
         connection = await self.device.connect(
-            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=20)
+            f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=PATIENCE)
         await connection.pair()
         results = []
         for _ in range(count):
             try:
                 await asyncio.wait_for(connection.create_l2cap_channel(
-                    l2cap.LeCreditBasedChannelSpec(psm=psm)), 10)
+                    l2cap.LeCreditBasedChannelSpec(psm=psm)), PATIENCE)
                 results.append("open")
             except Exception as error:
                 results.append(repr(error))
@@ -316,7 +317,7 @@ class BumbleHost:
             running = kind(mode, 0, 0, 0, 0, packet_size=200, packet_count=20)
         if address:
             connection = await self.device.connect(
-                f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=20)
+                f"{address}/P", own_address_type=hci.OwnAddressType.PUBLIC, timeout=PATIENCE)
         else:
             connected = asyncio.get_running_loop().create_future()
             self.device.once("connection", connected.set_result)

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from peers import PATIENCE, Process, Server, check
+from patience import PATIENCE, Waiting
+from peers import Process, Server, check
 
 NAME, VALUE = "Counter", "A001"
 
@@ -31,12 +32,12 @@ class Values:
         self.last: int | None = None
         self.count = 0
 
-    def more(self, count: int, seconds: float = PATIENCE) -> list[dict]:
+    def more(self, count: int) -> list[dict]:
         """Waits for so many values, each by 1 more than the one before it."""
         found: list[dict] = []
-        deadline = time.monotonic() + seconds
+        waiting = Waiting()
         while len(found) < count:
-            line = self.process.line(max(0.0, deadline - time.monotonic()))
+            line = self.process.line(waiting)
             check(line is not None, "no more values:", self.process.errors[-2000:])
             value = json.loads(line[line.index("{"):])
             number = int.from_bytes(bytes.fromhex(value["value"]), "little")

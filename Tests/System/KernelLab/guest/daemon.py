@@ -20,10 +20,10 @@ exec chroot "$0" "$@"
 """
 
 
-def event(process: Process, name: str, seconds: float = PATIENCE) -> dict:
+def event(process: Process, name: str) -> dict:
     """The next event of this name."""
     while True:
-        line = process.line(seconds)
+        line = process.line()
         check(line is not None, "the app ended before", name, process.errors)
         told = json.loads(line)
         if told["event"] == name:

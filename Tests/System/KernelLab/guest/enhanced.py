@@ -32,7 +32,7 @@ def bound(device: int | str, psm: int = 0, mtu: int = 200) -> socket.socket:
     made.setsockopt(SOL_BLUETOOTH, BT_MODE, bytes([EXT_FLOWCTL]))
     made.setsockopt(SOL_BLUETOOTH, BT_RCVMTU, struct.pack("<H", mtu))
     made.setsockopt(SOL_BLUETOOTH, BT_SECURITY, struct.pack("<BB", MEDIUM, 0))
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@qq", 8, 0))
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@qq", PATIENCE, 0))
     return made
 
 
@@ -42,12 +42,12 @@ def connect(made: socket.socket, device: str = ADDRESSES[1]) -> None:
 
 
 def accept(listener: socket.socket) -> socket.socket:
-    check(select.select([listener], [], [], 10)[0], "no channel")
+    check(select.select([listener], [], [], PATIENCE)[0], "no channel")
     return socket.socket(fileno=checked(libc.accept(listener.fileno(), None, None)))
 
 
 def receive(made: socket.socket) -> bytes:
-    check(select.select([made], [], [], 10)[0], "nothing was received")
+    check(select.select([made], [], [], PATIENCE)[0], "nothing was received")
     return made.recv(2000)
 
 

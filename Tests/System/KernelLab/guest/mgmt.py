@@ -15,6 +15,8 @@ import struct
 import sys
 import time
 
+from patience import PATIENCE
+
 AF_BLUETOOTH = 31
 BTPROTO_HCI = 1
 HCI_DEV_NONE = 0xFFFF
@@ -65,7 +67,7 @@ class Mgmt:
         # Python's own bind knows this family only where it was built with Bluetooth.
         if libc.bind(self.socket.fileno(), address, len(address)) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        self.socket.settimeout(60)
+        self.socket.settimeout(PATIENCE)
 
     def event(self) -> tuple[int, int, bytes]:
         """The next event: code, index, parameters."""
@@ -197,7 +199,7 @@ class Mgmt:
             except MgmtError:
                 pass  # gone meanwhile
 
-    def await_no_connections(self, seconds: float = 60, adapters=None) -> None:
+    def await_no_connections(self, seconds: float = PATIENCE, adapters=None) -> None:
         """Waits until no adapter, or none of these, has a link; the kernel keeps them a while after
         the last use."""
         deadline = time.monotonic() + seconds
@@ -211,7 +213,7 @@ class Mgmt:
             except TimeoutError:
                 pass
             finally:
-                self.socket.settimeout(60)
+                self.socket.settimeout(PATIENCE)
 
 
 def written(octets: bytes) -> str:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import mgmt
 import state
-from patience import PATIENCE
+from patience import PATIENCE, Waiting
 
 sys.path.insert(
     0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Interoperability"))
@@ -128,13 +128,14 @@ class Process:
         for line in self.process.stderr:
             self.errors += line
 
-    def line(self, seconds: float = PATIENCE) -> str | None:
+    def line(self, waiting: Waiting | None = None) -> str | None:
         """The next line of output, None at its end."""
+        waiting = waiting or Waiting()
         try:
-            return self.lines.get(timeout=seconds)
+            return waiting.item(self.lines)
         except queue.Empty:
             raise SystemExit(
-                f"{shown(self.process.args)}: no output within {seconds:.1f} s; on standard error: "
+                f"{shown(self.process.args)}: no output within {waiting.seconds:.1f} s; on standard error: "
                 f"{self.errors}")
 
     def say(self, line: str) -> None:
@@ -143,11 +144,11 @@ class Process:
 
     def expect(self, pattern: str, count: int = 1, seconds: float = PATIENCE) -> list[str]:
         """Waits for that many lines that match, and returns these and the lines between."""
-        deadline = time.monotonic() + seconds
+        waiting = Waiting(seconds)
         passed: list[str] = []
         while count:
             try:
-                line = self.lines.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = waiting.item(self.lines)
             except queue.Empty:
                 line = None
             check(
@@ -226,11 +227,11 @@ class Server(Process):
         self.seen: list[dict] = []
         self.event("listening")
 
-    def event(self, name: str, seconds: float = PATIENCE) -> dict:
+    def event(self, name: str) -> dict:
         """The next event of this name; what comes before it is dropped."""
-        deadline = time.monotonic() + seconds
+        waiting = Waiting()
         while True:
-            line = self.line(max(0.0, deadline - time.monotonic()))
+            line = self.line(waiting)
             if line is None:
                 raise SystemExit(f"the server ended before \"{name}\": {self.errors}")
             event = json.loads(line)
@@ -297,10 +298,10 @@ class BumbleAir(Process):
     def listen(self, server: int) -> str:
         return f"le:@hci{self.indexes[server]}"
 
-    def event(self, name: str, seconds: float = PATIENCE) -> dict:
-        deadline = time.monotonic() + seconds
+    def event(self, name: str) -> dict:
+        waiting = Waiting()
         while True:
-            line = self.line(max(0.0, deadline - time.monotonic()))
+            line = self.line(waiting)
             check(line is not None, "Bumble has ended", self.errors[-2000:])
             told = json.loads(line)
             check(told["event"] != "failed", told)
@@ -434,7 +435,7 @@ class Bearer:
         self.descriptor = descriptor
 
     @staticmethod
-    def connect(server: int = 1, client: int = 0, timeout: float = 10) -> "Bearer":
+    def connect(server: int = 1, client: int = 0, timeout: float = PATIENCE) -> "Bearer":
         made = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_SEQPACKET, 0)
         local, peer = l2cap_address(client), l2cap_address(server)
         checked(libc.bind(made.fileno(), local, len(local)))
@@ -446,7 +447,7 @@ class Bearer:
     def send(self, pdu: bytes) -> None:
         os.write(self.descriptor, pdu)
 
-    def receive(self, seconds: float = 5) -> bytes | None:
+    def receive(self, seconds: float = PATIENCE) -> bytes | None:
         """The next PDU; None when none came in time. OSError at the link's end."""
         import select
         poll = select.poll()

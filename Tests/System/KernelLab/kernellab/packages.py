@@ -19,6 +19,9 @@ TOOLS = {
     "bluez": "btmon",
     "bluez-test-tools": "btvirt",
     "dbus": "dbus-daemon",
+    "mosquitto": "mosquitto",
+    # It brings the library that the gateway loads.
+    "mosquitto-clients": "mosquitto_sub",
 }
 # What Debian's own Python needs to speak to bluetoothd.
 MODULES = {

@@ -47,9 +47,8 @@ with Server("bench", listen="le:@hci1") as server:
         running = client("bench", endpoint(), "--test", "notify", "--for", "30", "--warm-up", "0", "--json")
         try:
             server.event("configured")
-        except SystemExit:
-            print("the client:", running.process.poll(), running.errors)
-            raise
+        except SystemExit as end:
+            check(False, end, "the client:", running.process.poll(), running.errors, running.drain())
     # For values to be counted, of which nobody tells before the end.
     time.sleep(2)
     reset()

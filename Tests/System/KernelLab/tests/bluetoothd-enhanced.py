@@ -48,7 +48,7 @@ with Daemon(configuration(2), without=1) as daemon:
     taken.close()
     with Server("", "--bearers", "5", "--trace", listen="le:@hci1", path="slow.json") as server:
         reader = daemon.app("reader", "hci0", ADDRESSES[1], *SLOW)
-        values = event(reader, "read", 90)["values"]
+        values = event(reader, "read")["values"]
         check(values == [f"0{number}" for number in range(COUNT)], values, server.errors)
         used = marks(server.errors, "<", 0x0A)
         print("read on bearers", *sorted(used))

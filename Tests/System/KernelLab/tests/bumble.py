@@ -46,7 +46,7 @@ with BumbleAir(1, "--display", host=True) as air:
     # A passkey that Bumble shows and atto enters; with the bond nobody is asked again.
     control.disconnect_all(air.indexes[0])
     control.await_no_connections()
-    pairing = client("pair", peer, "--io", "keyboard", "--json", "--timeout", "30")
+    pairing = client("pair", peer, "--io", "keyboard", "--json", "--timeout", PATIENCE)
     shown = air.event("show")["passkey"]
     told(pairing, "enter")
     pairing.say(shown)
@@ -63,7 +63,7 @@ with BumbleAir(1, "--display", host=True) as air:
     control.await_no_connections()
     with Server("edges", "--io", "keyboard", listen=air.listen(0)) as server:
         air.say(f"visit {air.addresses[0]}")
-        visited = air.event("visited", 60)["values"]
+        visited = air.event("visited")["values"]
         check(visited["0x0025"] == "01" and visited["0x0104"] == "error 02", visited)
         check(visited["0x010a"] == "error 0f" and visited["0x010e"] == "error 05", visited)
         server.event("disconnected")
@@ -72,7 +72,7 @@ with BumbleAir(1, "--display", host=True) as air:
         told(server, "enter")
         server.say(shown)
         told(server, "paired")
-        visited = air.event("visited", 60)["values"]
+        visited = air.event("visited")["values"]
         check(visited["0x010a"] == "14" and visited["0x010e"] == "16", visited)
         check(visited["0x0112"] == "18", visited)
     print("Bumble's client: refused in the clear, and let in with a passkey")
@@ -102,7 +102,7 @@ with BumbleAir(1, "--display", host=True) as air:
             time.sleep(0.02)
         check("PSM 128 " in waiting.errors, waiting.errors)
         air.say(f"bench {mode} {scenario} {air.addresses[0]}")
-        air.event("bench", 60)
+        air.event("bench")
         row = json.loads(waiting.line())
         # Bumble's ping does not count the length before a packet.
         size = 202 if scenario == "ping" else 200

@@ -29,15 +29,15 @@ with BumbleAir(5) as air:
             # One after the other: on this air two centrals may take one advertisement.
             clients.append(client(
                 "subscribe", air.endpoint(0, number), "0x001A", "--json", "--mtu", 22 + number,
-                "--timeout", "20"))
-            server.event("connected", 30)
+                "--timeout", PATIENCE))
+            server.event("connected")
             burst(number, clients[-1])
         check(len(control.connections(air.indexes[0])) == 4, "links", server.errors)
         # Meanwhile one of its clients is a server itself, to two others.
         with Server("edges", listen=air.listen(1)) as other:
             for number in (2, 3):
                 found = atto(
-                    "read", air.endpoint(1, number), "0x0025", "--json", "--timeout", "30")
+                    "read", air.endpoint(1, number), "0x0025", "--json", "--timeout", PATIENCE)
                 check(found.objects()[0]["value"] == "01", found)
         for process in clients:
             process.signal(signal.SIGINT)

@@ -1,7 +1,6 @@
 """L2CAP channels that want an encrypted link: refused in the clear, and what is sent over them
 goes through once the peers have paired; against the kernel's own sockets and against itself."""
 import errno
-import faulthandler
 import re
 
 from peers import *
@@ -15,13 +14,14 @@ def psm_address(adapter: int, psm: int) -> bytes:
     return struct.pack("<HH6sHBx", mgmt.AF_BLUETOOTH, psm, octets, 0, LE_PUBLIC)
 
 
-def bound(adapter: int, psm: int = 0, level: int | None = None) -> socket.socket:
-    """The kernel's socket in LE credit-based mode."""
+def bound(
+    adapter: int, psm: int = 0, level: int | None = None, seconds: int = PATIENCE
+) -> socket.socket:
+    """The kernel's socket in LE credit-based mode. Each call ends after these seconds."""
     made = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_STREAM, 0)
     local = psm_address(adapter, psm)
     checked(libc.bind(made.fileno(), local, len(local)))
-    # Each call ends, with ETIMEDOUT or the like.
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@qq", 8, 0))
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@qq", seconds, 0))
     if level:
         made.setsockopt(SOL_BLUETOOTH, BT_SECURITY, struct.pack("<BB", level, 0))
     return made
@@ -41,13 +41,11 @@ def is_encrypted(made: socket.socket) -> bool:
     return made.getsockopt(SOL_BLUETOOTH, BT_SECURITY, 2)[0] >= MEDIUM
 
 
-# Whatever hangs is told with its line.
-faulthandler.dump_traceback_later(75, exit=True)
 forget_bonds()
 
 # In the clear: our publication refuses the kernel's socket, which does not ask for a pairing.
 process, psm = publish("--encrypted")
-peer = bound(0)
+peer = bound(0, seconds=8)
 address = psm_address(1, psm)
 refused = libc.connect(peer.fileno(), address, len(address))
 code = ctypes.get_errno()
@@ -67,12 +65,12 @@ advertise(1)
 try:
     for index in (0, 1):
         control.switch(index, "bondable", False)
-    refused = atto("channel", endpoint(), "--psm", 0xC7, "--timeout", 8, "--close", status=3)
+    refused = atto("channel", endpoint(), "--psm", 0xC7, "--timeout", PATIENCE, "--close", status=3)
     print(refused.errors.strip(), flush=True)
     # By the kernel's refusal, or by the pairing that is tried first and cannot be.
     check("it requires an encrypted link" in refused.errors or "pairing with" in refused.errors, refused)
     # Told apart from a PSM where nobody listens.
-    nobody = atto("channel", endpoint(), "--psm", 0xC8, "--timeout", 8, "--close", status=3)
+    nobody = atto("channel", endpoint(), "--psm", 0xC8, "--timeout", PATIENCE, "--close", status=3)
     check("nothing is published there" in nobody.errors and "encrypted" not in nobody.errors, nobody)
 finally:
     for index in (0, 1):

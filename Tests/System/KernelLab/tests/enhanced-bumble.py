@@ -38,7 +38,7 @@ with BumbleAir(1, "--eatt", host=True) as air:
     # In another order than they came in.
     for number in (3, 0, 4, 1, 2):
         channels[number].send(bytes([READ + 1, number]))
-    values = air.event("read in parallel", 60)["values"]
+    values = air.event("read in parallel")["values"]
     check(values == [f"{number:02x}" for number in range(5)], values)
     print("Bumble's five bearers were answered on the kernel's channels")
     for made in [fixed, listener, listening, *channels]:

@@ -81,7 +81,7 @@ for made in group:
     check(error(lambda: connect(made)) in (0, errno.EINPROGRESS))
 others = [accept(listener) for _ in group]
 for number, made in enumerate(group):
-    check(select.select([], [made], [], 10)[1], "a channel of the group does not open")
+    check(select.select([], [made], [], PATIENCE)[1], "a channel of the group does not open")
     made.send(bytes([number]))
 for other in others:
     other.send(receive(other))

@@ -24,7 +24,7 @@ with BumbleAir(1, "--eatt", "--devices", json.dumps(PHONES), host=True) as air:
     # Bumble asks for five with one request, and reads on all.
     with Server("heart-rate", "--bearers", "5", listen=air.listen(0)) as server:
         air.say(f"eatt 5 0003 {air.addresses[0]}")
-        values = air.event("read in parallel", 60)["values"]
+        values = air.event("read in parallel")["values"]
         check(values == [b"Atto Strap".hex()] * 5, values, server.errors)
         print("Bumble read on five bearers of atto's server")
         control.await_no_connections()
@@ -32,10 +32,10 @@ with BumbleAir(1, "--eatt", "--devices", json.dumps(PHONES), host=True) as air:
         # A listener that defers its answers lets a peer write past the end of its response with requests
         # of LE credit-based flow control at the SPSM of EATT. atto's does not.
         air.say(f"coc 39 8 {air.addresses[0]}")
-        print("channels of LE credit-based flow control:", air.event("channels", 60)["results"])
+        print("channels of LE credit-based flow control:", air.event("channels")["results"])
         control.await_no_connections()
         air.say(f"eatt 5 0003 {air.addresses[0]}")
-        values = air.event("read in parallel", 60)["values"]
+        values = air.event("read in parallel")["values"]
         check(values == [b"Atto Strap".hex()] * 5, values, server.errors)
     control.await_no_connections()
 
@@ -58,6 +58,6 @@ with BumbleAir(1, "--eatt", "--devices", json.dumps(PHONES), host=True) as air:
     check("Silent" in atto("read", phone(SILENT), "2A00").output)
     control.await_no_connections()
     asked = atto("read", phone(SILENT), "2A00", "--bearers", 2, "--timeout", 3, status=3)
-    check(air.event("asked to pair", 5) is not None)
+    check(air.event("asked to pair") is not None)
     print(asked.errors)
     check(asked.seconds < 25, asked)

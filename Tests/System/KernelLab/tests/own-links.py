@@ -23,7 +23,9 @@ def conform(air: BumbleAir, cases: list, *prefix: str) -> tuple[dict, int, str]:
     with served(air) as server:
         words = [word for case in cases for word in ("--case", case)]
         done = run(
-            [*prefix, NOBODYS if prefix else ATTO, "conform", air.endpoint(1, 0), "--allow-writes", "--json", *words])
+            [*prefix, NOBODYS if prefix else ATTO, "conform", air.endpoint(1, 0), "--allow-writes", "--json",
+             # How long a case waits for silence too.
+             "--timeout", "20", *words])
         found = {one["case"]: one for one in done.objects() if "case" in one}
         links = len(server.events("connected", quiet=1.0))
     print({name: one["outcome"] for name, one in found.items()}, links, "links", done.errors.strip())
