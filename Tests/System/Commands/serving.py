@@ -389,7 +389,7 @@ def from_file(b):
     contains(process.stderr.readline(), "notified 0 clients")
     equal(b.connect(f"unix:{b.path('f')}").ask("0a0300"), "0b77")
     process.send_signal(signal.SIGINT)
-    equal(process.wait(15), 0)
+    equal(process.wait(60), 0)
 
 
 @test("control: thousands of lines at once, in order, without confirmations")

@@ -22,7 +22,7 @@ from bumble_air import Air, KernelController  # noqa: E402
 from mgmt import Mgmt  # noqa: E402
 
 ADDRESS = "00:BB:02:00:00:01"
-PATIENCE = 20
+PATIENCE = 120
 
 
 class Sink:

@@ -398,5 +398,5 @@ def test_notification_before_the_response_to_the_subscription(tmp_path):
             assert await got.get() == b"\1\2\3"
     run(body())
     listener.close()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()

@@ -73,10 +73,15 @@ import Testing
   }
 
   @Test func a_connection_that_does_not_last() {
-    func hint(_ time: Duration) -> String? {
-      BrokerFault.lost(broker, "gone", after: time).hint(settings(.v5), clientID: "atto-hall")
+    let secure = Configuration.MQTT.Broker(host: "broker", port: 8883, usesTLS: true)
+    func hint(_ broker: Configuration.MQTT.Broker, _ time: Duration) -> String? {
+      BrokerFault.lost(broker, "unexpected eof while reading", after: time)
+        .hint(settings(.v5), clientID: "atto-hall")
     }
-    #expect(hint(.seconds(1))?.contains("atto-hall") == true)
-    #expect(hint(.seconds(60)) == nil)
+    for broker in [broker, secure] {
+      #expect(hint(broker, .seconds(1))?.contains("atto-hall") == true)
+      // It was a connection of TLS, so that mqtt:// would be wrong advice.
+      #expect(hint(broker, .seconds(60)) == nil)
+    }
   }
 }

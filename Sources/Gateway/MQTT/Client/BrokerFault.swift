@@ -30,18 +30,15 @@ enum BrokerFault: Error, Equatable, Sendable {
     case .libraryMissing: "apt install libmosquitto1"
     case .closed(let broker, let text):
       Self.tlsHint(broker, text) ?? Self.hint(broker, settings.version)
-    // A broker that requires a certificate may close before its reason is read.
-    case .unreachable(_, let text) where text.hasSuffix("without a reason"):
-      "\(Self.own) if the broker requires a certificate, or use mqtt:// if it expects no TLS"
     case .refused(_, let reason), .ended(_, let reason): reason.hint(settings, clientID: clientID)
     // Not every broker says so (0x8E), and the two end each other's connections again and again.
     case .lost(_, _, let time) where time < BrokerConnection.goodTime:
       "if this repeats, another client may have the client ID \"\(clientID)\": give each gateway a "
         + "\"name\" or \"clientID\" of its own"
     case .nameTaken: "give each gateway a \"name\" of its own"
-    case .unreachable(let broker, let text), .lost(let broker, let text, _):
-      Self.tlsHint(broker, text)
-    case .file, .timeout, .failed: nil
+    case .unreachable(let broker, let text): Self.tlsHint(broker, text)
+    // After a good time: whatever ended it, the settings were right.
+    case .file, .timeout, .failed, .lost: nil
     }
   }
 
@@ -62,6 +59,11 @@ enum BrokerFault: Error, Equatable, Sendable {
     ("unexpected eof", plain), ("wrong version number", plain),
     ("certificate required", own + ": the broker requires a certificate"),
     ("handshake failure", own + " if the broker requires a certificate"),
+    // A broker that requires a certificate may close before its reason is read.
+    (
+      "without a reason",
+      own + " if the broker requires a certificate, or use mqtt:// if it expects no TLS"
+    ),
   ]
 
   /// Brokers close connections that they do not understand.
