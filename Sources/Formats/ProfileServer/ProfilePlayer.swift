@@ -86,7 +86,8 @@ final class ProfilePlayer: Sendable {
   // MARK: - Periodic values
 
   /// Sends the value periodically. A client whose last value is still in transit, because its link
-  /// has no room or it has not confirmed, misses a turn and delays no other client.
+  /// has no room or it has not confirmed, misses a turn and delays no other client. A turn that all
+  /// miss does not count: a single client gets each number of a counter.
   private func send(
     _ value: ScriptedValue, every time: Duration, indicates: Bool = false
   ) -> Task<Void, any Error> {
@@ -97,10 +98,12 @@ final class ProfilePlayer: Sendable {
         while true {
           try await server.loop.sleep(for: time)
           guard try await server.hasSubscribers(to: handle) else { continue }
+          let clients = try await server.clients.filter { busy.begin($0) }
+          guard !clients.isEmpty else { continue }
           let octets =
             value.behaviour.needsApplication
             ? value.next() : try await server.value(of: handle) ?? []
-          for client in try await server.clients where busy.begin(client) {
+          for client in clients {
             group.addTask {
               defer { busy.end(client) }
               if indicates {
