@@ -78,6 +78,38 @@ import Testing
     client.close()
   }
 
+  /// A client that confirms late misses turns, and the counter waits for it. The notifications of
+  /// another value, which has as many turns, tell that turns have passed.
+  @Test func missedTurnsDoNotCount() async throws {
+    let text = """
+      {"automatic": false, "services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["indicate"], "value": "hex:00",
+         "behaviour": {"counter": 1, "indicateEveryMilliseconds": 1}},
+        {"uuid": "2A38", "properties": ["notify"], "value": "hex:00",
+         "behaviour": {"notifyEveryMilliseconds": 1}}]}]}
+      """
+    let place = Self.place()
+    let served = try await ProfileServer.serve(Profile(json: Array(text.utf8)), on: place)
+    let peer = try await RawConnection.connect(to: place)
+    try await peer.send([0x12, 0x07, 0x00, 0x01, 0x00])
+    try await peer.send([0x12, 0x04, 0x00, 0x02, 0x00])
+    var numbers: [UInt8] = []
+    var turns = 0
+    while numbers.count < 4 {
+      let pdu = try #require(try await peer.receive(within: .seconds(60)))
+      if pdu.first == 0x1D {
+        numbers.append(try #require(pdu.last))
+        turns = 0
+      } else if pdu.first == 0x1B, !numbers.isEmpty {
+        turns += 1
+        if turns == 20 { try await peer.send([0x1E]) }
+      }
+    }
+    #expect(numbers == [0, 1, 2, 3])
+    peer.close()
+    withExtendedLifetime(served) {}
+  }
+
   /// Releasing the server stops its listener and its periodic values.
   @Test func stopsWhenReleased() async throws {
     let place = Self.place()
