@@ -51,7 +51,7 @@ async def control(reader, served) -> None:
 
 async def visit(arguments) -> int:
     path = arguments.endpoint.removeprefix("unix:")
-    bearer = bumble_bearer.SocketBearer(await bumble_bearer.connect(path, timeout=60))
+    bearer = bumble_bearer.SocketBearer(await bumble_bearer.connect(path))
     inspection = bumble_client.Inspection(bearer)
     client = inspection.client
     bearer.start()

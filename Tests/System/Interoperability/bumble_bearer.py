@@ -155,9 +155,9 @@ def listen(path: str) -> socket.socket:
     return sock
 
 
-async def connect(path: str, timeout: float) -> socket.socket:
-    """Connects as soon as a server listens there."""
-    deadline = asyncio.get_running_loop().time() + timeout
+async def connect(path: str) -> socket.socket:
+    """Connects as soon as a server listens there, within 60 s."""
+    deadline = asyncio.get_running_loop().time() + 60
     while True:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:

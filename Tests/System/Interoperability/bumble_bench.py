@@ -59,7 +59,7 @@ def scenario(arguments, mode):
 
 
 async def central(arguments):
-    bearer = Bearer(await bumble_bearer.connect(arguments.path, timeout=60))
+    bearer = Bearer(await bumble_bearer.connect(arguments.path))
     bearer.client = gatt_client.Client(bearer)
     bearer.start()
     mode = bench.GattClient(None, att_mtu=arguments.mtu)

@@ -60,7 +60,7 @@ import profile_layout
 
 async def client(arguments) -> int:
     bearer = bumble_bearer.SocketBearer(
-        await bumble_bearer.connect(arguments.connect, timeout=60)
+        await bumble_bearer.connect(arguments.connect)
     )
     inspection = bumble_client.Inspection(bearer)
     bearer.start()

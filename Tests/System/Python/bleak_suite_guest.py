@@ -20,9 +20,9 @@ from bumble.transport.common import StreamPacketSource
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "KernelLab" / "guest"))
 from bumble_air import Air, KernelController  # noqa: E402
 from mgmt import Mgmt  # noqa: E402
+from patience import PATIENCE  # noqa: E402
 
 ADDRESS = "00:BB:02:00:00:01"
-PATIENCE = 120
 
 
 class Sink:

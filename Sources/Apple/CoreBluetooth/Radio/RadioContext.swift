@@ -38,8 +38,7 @@ import Foundation
   }
   private var observers: [ObjectIdentifier: WeakObserver] = [:]
   private var links: [BluetoothAddress: WeakReference<SharedLink>] = [:]
-  /// When the kernel has ended the links of peers that did not answer.
-  private var silentLinks: [BluetoothAddress: ContinuousClock.Instant] = [:]
+  let silentLinks = SilentLinks()
   private var opening: Task<Void, Never>?
   /// Accepts the connections of centrals and asks the managers that publish.
   private(set) lazy var host = PeripheralHost(self)
@@ -130,16 +129,6 @@ import Foundation
     links[peer] = WeakReference(link)
     return link
   }
-
-  /// The link with a peer is closed, since nothing answered on it.
-  func noteSilentLink(of peer: BluetoothAddress) {
-    let now = ContinuousClock.now
-    silentLinks = silentLinks.filter { $0.value > now }
-    silentLinks[peer] = now + SharedLink.silencePause
-  }
-
-  /// When the kernel has ended such a link; nil if there was none.
-  func silentLinkEnd(of peer: BluetoothAddress) -> ContinuousClock.Instant? { silentLinks[peer] }
 
   func identifier(of peer: BluetoothAddress) -> UUID {
     PeerIdentifier.make(peer: peer, adapter: address)

@@ -27,17 +27,12 @@ import Foundation
 /// Connecting has no timeout. A temporary failure (no answer, the kernel's own timeout) leads to
 /// another attempt. It ends with a link, with a refusal, or when the last user leaves.
 ///
-/// The kernel keeps a link for two seconds after its last socket was closed, and a new socket gets
-/// it again. After a link on which a response did not come in time, that would be no help: such a
-/// bearer is of no use any more (Vol 3, Part F, 3.3.3). So the next attempt waits until the kernel
-/// has ended it.
+/// After a link on which nothing answered, the next attempt waits for its end: see ``SilentLinks``.
 ///
 /// An open link also subscribes to Service Changed and reads the peer's name.
 @RadioLoop final class SharedLink {
   /// Time between two attempts.
   nonisolated static let pause: Duration = .milliseconds(500)
-  /// Time before an attempt after a link on which nothing answered.
-  nonisolated static let silencePause: Duration = .seconds(3)
   /// Links in a row that may be lost before their first response.
   nonisolated static let lossLimit = 3
   /// Values on their way to apps before the peer is held back.
@@ -92,20 +87,23 @@ import Foundation
 
   private func beginAttempt() {
     guard attempt == nil, let adapter = radio.adapter else { return }
-    let start = radio.silentLinkEnd(of: peer)
-    attempt = Task { @RadioLoop [weak self, peer, host = radio.host] in
-      if let start { try? await Task.sleep(until: start) }
-      let result = await Self.connect(to: peer, with: adapter, host)
+    attempt = Task { @RadioLoop [weak self, peer, host = radio.host, silent = radio.silentLinks] in
+      let result = await Self.connect(to: peer, with: adapter, host, silent)
       // If the last user has left, the attempt is cancelled. Releasing the connection closes it.
       if !Task.isCancelled { self?.attemptEnded(result) }
     }
   }
 
   private static func connect(
-    to peer: BluetoothAddress, with adapter: Adapter, _ host: PeripheralHost
+    to peer: BluetoothAddress, with adapter: Adapter, _ host: PeripheralHost,
+    _ silent: SilentLinks
   ) async -> Result<Connection, CBError> {
     var lost = 0
     while !Task.isCancelled {
+      if let end = silent.end(with: peer) {
+        try? await Task.sleep(until: end)
+        continue
+      }
       do throws(RadioError) {
         let link = try await adapter.connect(to: peer, timeout: nil)
         do throws(AttoError) {
@@ -120,8 +118,9 @@ import Foundation
           // After a restart of the peer, the link of its former run remains for some seconds,
           // and nothing answers on it.
           lost += 1
+          silent.closed(with: peer, error)
           if lost > Self.lossLimit { return .failure(ErrorMapping.disconnection(error)) }
-          try? await Task.sleep(for: error.kind == .timeout ? silencePause : pause)
+          try? await Task.sleep(for: pause)
         }
       } catch {
         switch error {
@@ -201,8 +200,8 @@ import Foundation
     connection = nil
     ended?.observeValues(nil)
     ended?.close()
-    if ended != nil, reason?.kind == .timeout { radio.noteSilentLink(of: peer) }
     if ended != nil {
+      radio.silentLinks.closed(with: peer, reason)
       KnownPeers.disconnected(radio.identifier(of: peer))
       radio.tellConnectionEvent(.peerDisconnected, peer)
     }

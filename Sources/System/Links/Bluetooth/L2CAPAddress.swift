@@ -32,6 +32,10 @@ public struct L2CAPAddress: Hashable, Sendable, CustomStringConvertible {
   /// The adapter to connect from.
   public let source: L2CAPSource
 
+  /// Time after which a link has ended whose last socket was closed: the kernel keeps it for 2 s, and a
+  /// new socket gets it again.
+  package static let linkKeptTime: Duration = .seconds(3)
+
   /// Creates an address.
   public init(_ peer: BluetoothAddress, source: L2CAPSource = .any) {
     self.peer = peer

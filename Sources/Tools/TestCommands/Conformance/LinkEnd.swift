@@ -17,9 +17,6 @@ final class LinkEnd {
   /// Whether a connection uses the link.
   var isUsed = false
 
-  /// The time that the kernel keeps a link, and some more to end it.
-  private static let keptTime: Duration = .seconds(3)
-
   /// nil unless the links of an endpoint are those of the kernel's radio.
   init?(_ endpoint: Endpoint, on loop: Loop) {
     guard case .le(let address) = endpoint else { return nil }
@@ -30,7 +27,7 @@ final class LinkEnd {
   func end() async {
     isUsed = false
     if await isEnded() { return }
-    try? await loop.sleep(for: Self.keptTime)
+    try? await loop.sleep(for: L2CAPAddress.linkKeptTime)
   }
 
   /// False if the kernel does not end the link for this process.
@@ -46,7 +43,7 @@ final class LinkEnd {
       if case .management(_, .notConnected, _) = error { return !isPrivate }
       if !hasNoted {
         Terminal.note(
-          "each connection waits \(Self.keptTime) until the kernel has ended the one before: "
+          "each connection waits \(L2CAPAddress.linkKeptTime) until the kernel has ended the one before: "
             + "\(error)")
         Terminal.note(hintsFor: error)
       }

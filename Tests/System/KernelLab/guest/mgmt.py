@@ -199,13 +199,13 @@ class Mgmt:
             except MgmtError:
                 pass  # gone meanwhile
 
-    def await_no_connections(self, seconds: float = PATIENCE, adapters=None) -> None:
+    def await_no_connections(self, adapters=None) -> None:
         """Waits until no adapter, or none of these, has a link; the kernel keeps them a while after
         the last use."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         while any(self.connections(index) for index in adapters or self.indexes()):
             if time.monotonic() > deadline:
-                raise MgmtError(f"links are still there after {seconds} s")
+                raise MgmtError(f"links are still there after {PATIENCE} s")
             try:
                 self.socket.settimeout(0.5)
                 while self.event()[0] != DEVICE_DISCONNECTED:

@@ -435,24 +435,23 @@ class Bearer:
         self.descriptor = descriptor
 
     @staticmethod
-    def connect(server: int = 1, client: int = 0, timeout: float = PATIENCE) -> "Bearer":
+    def connect(server: int = 1, client: int = 0) -> "Bearer":
         made = socket.socket(mgmt.AF_BLUETOOTH, socket.SOCK_SEQPACKET, 0)
         local, peer = l2cap_address(client), l2cap_address(server)
         checked(libc.bind(made.fileno(), local, len(local)))
-        limit = struct.pack("@qq", int(timeout), int(timeout % 1 * 1e6))
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@qq", PATIENCE, 0))
         checked(libc.connect(made.fileno(), peer, len(peer)))
         return Bearer(made.detach())
 
     def send(self, pdu: bytes) -> None:
         os.write(self.descriptor, pdu)
 
-    def receive(self, seconds: float = PATIENCE) -> bytes | None:
+    def receive(self) -> bytes | None:
         """The next PDU; None when none came in time. OSError at the link's end."""
         import select
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
-        if not poll.poll(seconds * 1000):
+        if not poll.poll(PATIENCE * 1000):
             return None
         return os.read(self.descriptor, 2048)
 

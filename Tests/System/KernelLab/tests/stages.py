@@ -33,18 +33,18 @@ monitor = Monitor()
 listener = Listener()
 running = client("bench", endpoint(), "--test", "ping", "--count", 3, "--warm-up", 0, "--stages", "--json")
 peer = listener.accept()
-check(peer.receive(PATIENCE) == FIRST)
+check(peer.receive() == FIRST)
 peer.send(FOUND)
 
 # At the peer.
-check(peer.receive(PATIENCE) == AGAIN)
+check(peer.receive() == AGAIN)
 start = time.time()
 time.sleep(DELAY)
 at_peer = time.time() - start
 peer.send(FOUND)
 
 # In the program.
-check(peer.receive(PATIENCE) == AGAIN)
+check(peer.receive() == AGAIN)
 running.signal(signal.SIGSTOP)
 peer.send(FOUND)
 arrived = await_happening("received", 3).seconds
@@ -61,7 +61,7 @@ try:
     at_link = time.time() - sent
 finally:
     os.kill(emulator, signal.SIGCONT)
-check(peer.receive(PATIENCE) == AGAIN)
+check(peer.receive() == AGAIN)
 peer.send(FOUND)
 check(running.wait() == 0, running.errors)
 row = json.loads(running.line())
