@@ -9,7 +9,8 @@ import Synchronization
 /// 1. polls, and sleeps in the poll if there is nothing to do before the earliest timer;
 /// 2. reports to the handlers of descriptors that are ready;
 /// 3. runs work, at most ``workPerTurn`` pieces, so that busy tasks cannot starve descriptors;
-/// 4. fires the timers that are due, except those scheduled by a timer of the same turn;
+/// 4. fires the timers that are due, except those scheduled by a timer of the same turn, and those that
+///    are overdue by ``overdueTime`` and more, which let the descriptors of another poll go first;
 /// 5. resumes tasks that have yielded, and calls the handlers of the turn's end.
 ///
 /// Work from the loop's own thread goes to a queue that only this thread touches: no lock and no
@@ -54,6 +55,8 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   /// Pieces of work in one turn, before descriptors are polled again.
   public static let workPerTurn = 256
   static let eventsPerPoll: Int32 = 256
+  /// How late a timer is, in nanoseconds, if something has stopped the loop.
+  static let overdueTime: Int64 = 100_000_000
   /// The tokens of the eventfd and the timerfd. Watches have lower ones.
   static let wakeUpToken = UInt64.max
   static let alarmToken = UInt64.max - 1
@@ -113,6 +116,8 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
   @exclusivity(unchecked) var endingHandlers: [any TurnHandler] = []
   @exclusivity(unchecked) var clock: Int64 = 0
   @exclusivity(unchecked) var clockIsFresh = false
+  /// A time before the last poll.
+  @exclusivity(unchecked) var timeBeforePoll: Int64 = 0
   @exclusivity(unchecked) var stopped = false
   /// Calls of ``advance(by:_:)`` that have not ended.
   @exclusivity(unchecked) var advances: [(end: Int64, done: () -> Void)] = []

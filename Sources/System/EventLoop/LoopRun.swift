@@ -94,12 +94,9 @@ extension Loop {
         expected: 0, desired: Loop.asleep, ordering: .acquiringAndReleasing)
       if !sleeping { timeout = 0 }
     }
-    var count = clinux_epoll_wait(epoll, events, Loop.eventsPerPoll, timeout, &exact)
-    // EINTR, the only error that a valid epoll instance has: the process was stopped, for example. What has
-    // arrived meanwhile goes before the timers that are due since.
-    if count < 0, virtualTime == nil {
-      count = clinux_epoll_wait(epoll, events, Loop.eventsPerPoll, 0, &exact)
-    }
+    timeBeforePoll = clock
+    // EINTR is the only error that a valid epoll instance has.
+    let count = clinux_epoll_wait(epoll, events, Loop.eventsPerPoll, timeout, &exact)
     if timeout != 0 { signal.bitwiseAnd(~Loop.asleep, ordering: .acquiringAndReleasing) }
     clockIsFresh = false
     if count == 0, let virtualTime { step(virtualTime) }

@@ -40,11 +40,16 @@ extension Loop {
 
   /// Fires the timers that are due. A timer scheduled meanwhile waits for the next turn, so that
   /// timers in the past cannot block the loop.
+  ///
+  /// If a timer is overdue, the loop has not run: its process was stopped, for example. What has arrived
+  /// meanwhile may be what the timer watches for, so a poll after the deadline comes first.
   func fireTimers() {
     guard let deadline = timers.deadline, !isAlarmSet(for: deadline) else { return }
     readClock()
+    let isOverdue = virtualTime == nil && deadline <= clock - Self.overdueTime
+    let time = isOverdue ? timeBeforePoll : clock
     let sequence = timers.nextSequence
-    while let (id, handler) = timers.dequeueDue(at: clock, before: sequence) {
+    while let (id, handler) = timers.dequeueDue(at: time, before: sequence) {
       handler.timerFired(id)
       ended("\(type(of: handler)), whose timer fired")
     }

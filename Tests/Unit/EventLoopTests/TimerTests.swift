@@ -72,6 +72,39 @@ struct TimerTests {
     #expect(late.value >= 0)
   }
 
+  @Test("What has arrived while the loop was stopped goes before the timers that are due since")
+  func overdue() throws {
+    let loop = try Loop(name: "overdue")
+    let (first, second) = (try Pair(), try Pair())
+    let seen = Box<[String]>([])
+    let inTime = try loop.run {
+      let deadline = loop.now + 1_000_000
+      // Overdue before the first one reads the clock, as if the process had been stopped.
+      _ = try loop.watch(
+        first.b, trigger: .level,
+        OnReady { _ in
+          _ = Pair.drain(first.b)
+          second.send(to: second.a)
+          while clinux_monotonic() < deadline + 2 * Loop.overdueTime {}
+        })
+      _ = try loop.watch(
+        second.b, trigger: .level,
+        OnReady { _ in
+          _ = Pair.drain(second.b)
+          seen.value.append("what has arrived")
+        })
+      loop.schedule(
+        at: deadline,
+        OnTimer { _ in
+          seen.value.append("the timer")
+          loop.stop()
+        })
+      first.send(to: first.a)
+    }
+    #expect(inTime)
+    #expect(seen.value == ["what has arrived", "the timer"])
+  }
+
   @Test("A cancelled timer does not fire, not even if due in the same turn")
   func cancel() throws {
     let loop = try Loop(name: "cancel")
