@@ -10,7 +10,7 @@ import Synchronization
 /// 2. reports to the handlers of descriptors that are ready;
 /// 3. runs work, at most ``workPerTurn`` pieces, so that busy tasks cannot starve descriptors;
 /// 4. fires the timers that are due, except those scheduled by a timer of the same turn, and those that
-///    are overdue by ``overdueTime`` and more, which let the descriptors of another poll go first;
+///    are overdue by 100 ms and more, which let the descriptors of another poll go first;
 /// 5. resumes tasks that have yielded, and calls the handlers of the turn's end.
 ///
 /// Work from the loop's own thread goes to a queue that only this thread touches: no lock and no
