@@ -91,17 +91,8 @@ extension ConnectionCore {
   func writeWithoutResponse(
     _ handle: AttributeHandle, _ value: RawSpan, isGathered: Bool = false
   ) -> Result<Bool, AttoError> {
-    if let carrier = bearers?.core(forCommandsTo: handle), carrier !== self {
-      return carrier.writeWithoutResponse(handle, value, isGathered: isGathered)
-    }
-    let result: Result<Bool, AttoError>
-    do throws(ProcedureError) {
-      result = .success(try session.writeWithoutResponse(handle, value))
-    } catch {
-      result = .failure(AttoError(error, end: end))
-    }
-    if isGathered { settleLater() } else { settle() }
-    return result
+    guard let bearers else { return sendCommand(handle, value, isGathered: isGathered) }
+    return bearers.core(forCommandsTo: handle).sendCommand(handle, value, isGathered: isGathered)
   }
 
   func writeSigned(
@@ -115,6 +106,21 @@ extension ConnectionCore {
       result = .failure(AttoError(error, end: end))
     }
     settle()
+    return result
+  }
+}
+
+extension BearerCore {
+  fileprivate func sendCommand(
+    _ handle: AttributeHandle, _ value: RawSpan, isGathered: Bool
+  ) -> Result<Bool, AttoError> {
+    let result: Result<Bool, AttoError>
+    do throws(ProcedureError) {
+      result = .success(try session.writeWithoutResponse(handle, value))
+    } catch {
+      result = .failure(AttoError(error, end: end))
+    }
+    if isGathered { settleLater() } else { settle() }
     return result
   }
 }

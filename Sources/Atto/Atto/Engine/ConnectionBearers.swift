@@ -4,20 +4,17 @@ import AttoGATT
 import AttoLinks
 import AttoRadio
 
-/// The enhanced bearers of a connection: a ``ConnectionCore`` for each, beside the one of the
-/// unenhanced bearer.
+/// The bearers of a connection that has, or has had, enhanced ones.
 ///
 /// # Theory
 /// Each core receives from its link and sends on it as if it were alone. ``SessionGroup`` says which
-/// session sends something; the core of that session then sends it. What the bearers share belongs
-/// to the unenhanced one: consumers of values, the raise of the link's security, writers that wait
-/// for room (on all bearers), the recorder of a bonded client, the timer of idle clients.
+/// session sends something; the core of that session then sends it.
 ///
 /// After each input to one core, ``settled(_:)`` lets the others send what it has made possible.
 final class ConnectionBearers {
   unowned let main: ConnectionCore
   let group: SessionGroup
-  @exclusivity(unchecked) private(set) var enhanced: [ConnectionCore] = []
+  @exclusivity(unchecked) private(set) var enhanced: [EnhancedBearerCore] = []
   @exclusivity(unchecked) private var isSettling = false
 
   init(_ main: ConnectionCore) {
@@ -25,14 +22,12 @@ final class ConnectionBearers {
     group = SessionGroup(main.session)
   }
 
-  var all: [ConnectionCore] { [main] + enhanced }
+  var all: [BearerCore] { [main] + enhanced }
 
-  func others(than core: ConnectionCore) -> [ConnectionCore] { all.filter { $0 !== core } }
-
-  func add(_ core: ConnectionCore) { enhanced.append(core) }
+  func add(_ core: EnhancedBearerCore) { enhanced.append(core) }
 
   /// Forgets an enhanced bearer that has ended; its procedures fail.
-  func remove(_ core: ConnectionCore) {
+  func remove(_ core: EnhancedBearerCore) {
     enhanced.removeAll { $0 === core }
     group.remove(core.session, at: main.now)
   }
@@ -49,7 +44,7 @@ final class ConnectionBearers {
   }
 
   /// After an input to a core, which has sent what it has to send: lets the others send.
-  func settled(_ core: ConnectionCore?) {
+  func settled(_ core: BearerCore?) {
     guard !isSettling, !main.hasEnded else { return }
     isSettling = true
     defer { isSettling = false }
@@ -76,85 +71,15 @@ final class ConnectionBearers {
 
   // MARK: Cores
 
-  func core(forCommandsTo handle: AttributeHandle) -> ConnectionCore {
+  func core(forCommandsTo handle: AttributeHandle) -> BearerCore {
     core(of: group.session(forCommandsTo: handle))
   }
 
-  func core(ofIndication id: TransactionID) -> ConnectionCore {
+  func core(ofIndication id: TransactionID) -> BearerCore {
     core(of: group.session(ofIndication: id))
   }
 
-  func core(of session: Session) -> ConnectionCore {
+  func core(of session: Session) -> BearerCore {
     enhanced.first { $0.session === session } ?? main
-  }
-}
-
-extension ConnectionCore {
-  /// The core on whose bearer the values of an attribute are sent.
-  func carrier(ofValues handle: AttributeHandle) -> ConnectionCore {
-    guard let bearers else { return self }
-    return bearers.core(of: bearers.group.session(forValuesOf: handle))
-  }
-
-  /// The same for several values in one PDU; nil if they are sent on different bearers.
-  func carrier(ofValues handles: [AttributeHandle]) -> ConnectionCore? {
-    guard let bearers else { return self }
-    return bearers.group.session(forValuesOf: handles).map(bearers.core)
-  }
-
-  /// Reads what may have become readable, unless the next poll reports it.
-  func resumeReading() {
-    if isReadable || !watch.reportsReading { read() }
-  }
-
-  // MARK: Security
-
-  private var sessions: [Session] { bearers?.group.all ?? [session] }
-
-  /// The number of operations that wait for a more secure link.
-  var insecureCount: Int { sessions.reduce(0) { $0 + $1.insecureCount } }
-
-  func securityRaised() { for session in sessions { session.securityRaised(at: now) } }
-
-  func securityNotRaised() { for session in sessions { session.securityNotRaised(at: now) } }
-
-  // MARK: Opening and accepting
-
-  /// The number of open enhanced bearers.
-  var bearerCount: Int { bearers?.enhanced.count ?? 0 }
-
-  /// Takes over the channel of an enhanced bearer, which is closed if it is not suitable.
-  func addBearer(_ link: any Link, carryingProcedures: Bool) {
-    guard !hasEnded, main == nil, bearerCount < options.enhancedBearers,
-      let mtu = link.enhancedMTU, mtu >= ConnectionOptions.minimumEnhancedMTU
-    else { return link.close() }
-    let bearers = bearers ?? ConnectionBearers(self)
-    var configuration = options.bearer
-    configuration.channel = .enhanced(mtu: min(mtu, options.channelMTU))
-    guard let session = bearers.group.add(configuration, carriesProcedures: carryingProcedures)
-    else { return link.close() }
-    self.bearers = bearers
-    let core = ConnectionCore(link, session, beside: self)
-    bearers.add(core)
-    if isAwaitingMemory { core.awaitMemory() }
-    do throws(AttoError) {
-      try core.open()
-    } catch {
-      core.finish(error)
-    }
-  }
-
-  /// Accepts the channels that the peer opens, as many as the options allow.
-  func acceptBearers(carryingProcedures: Bool) {
-    do throws(RadioError) {
-      bearerAcceptance = try options.bearerSource.accept(
-        link, options.enhancedBearers, options.channelMTU, loop
-      ) { [weak self] link in
-        guard let self else { return link.close() }
-        addBearer(link, carryingProcedures: carryingProcedures || carriesPeersBearers)
-      }
-    } catch {
-      bearerObstacle = .radio(error)
-    }
   }
 }

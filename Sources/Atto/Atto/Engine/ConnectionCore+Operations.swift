@@ -34,36 +34,11 @@ extension ConnectionCore {
   func indicate(
     _ handle: AttributeHandle, _ value: [UInt8], _ body: @escaping (AttoError?) -> Void
   ) -> TransactionID? {
-    let carrier = carrier(ofValues: handle)
-    guard carrier === self else { return carrier.indicate(handle, value, body) }
-    defer {
-      settle()
-      read()
-    }
-    do throws(ProcedureError) {
-      let id = try session.indicate(handle, value, at: now)
-      confirmations.append((id, body))
-      return id
-    } catch {
-      body(AttoError(error, end: end))
-      return nil
-    }
+    carrier(ofValues: handle).sendIndication(handle, value, body)
   }
 
-  /// Forgets an indication, which is not sent if it still waits for its turn. False if it was
-  /// confirmed or forgotten before.
+  /// Forgets an indication: ``BearerCore/forget(indication:)``.
   @discardableResult func cancel(indication id: TransactionID) -> Bool {
-    if main == nil, let other = bearers?.core(ofIndication: id), other !== self {
-      return other.cancel(indication: id)
-    }
-    guard let index = confirmations.firstIndex(where: { $0.id == id }) else { return false }
-    confirmations.remove(at: index)
-    session.cancel(indication: id)
-    return true
-  }
-
-  func confirmed(_ id: TransactionID) {
-    guard let index = confirmations.firstIndex(where: { $0.id == id }) else { return }
-    confirmations.remove(at: index).body(nil)
+    (bearers?.core(ofIndication: id) ?? self).forget(indication: id)
   }
 }

@@ -28,7 +28,7 @@ final class ServerCore {
   @exclusivity(unchecked) var unwaited = UnwaitedCalls()
   /// An empty array whose memory is reused for the clients of a value, so that sending allocates
   /// nothing.
-  @exclusivity(unchecked) var spareTargets: [ConnectionCore] = []
+  @exclusivity(unchecked) var spareTargets: [BearerCore] = []
 
   init(
     _ database: Database, loop: Loop, handlers: HandlerTable, limits: ServerLimits,
@@ -101,6 +101,10 @@ final class ServerCore {
       emit(.evicted(client.id, peer: connection.peerName, reason))
     }
     connection.finish(reason)
+  }
+
+  func evict(_ client: ClientID, _ reason: AttoError) {
+    if let connection = connection(client) { evict(connection, reason) }
   }
 
   /// Serves the peer of a link. A client that the memory may know is served, and reported, when

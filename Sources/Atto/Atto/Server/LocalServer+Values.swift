@@ -132,7 +132,7 @@ extension ServerCore {
     if connections.count == 1 {
       return connections[0].notifyAtOnce(handle, value, only)
     }
-    var targets: [ConnectionCore] = []
+    var targets: [BearerCore] = []
     swap(&targets, &spareTargets)
     defer {
       targets.removeAll(keepingCapacity: true)
@@ -143,9 +143,9 @@ extension ServerCore {
       guard carrier.hasRoomForValues else { return nil }
       targets.append(carrier)
     }
-    for connection in targets {
-      _ = connection.session.notify(handle, value)
-      connection.settleLater()
+    for carrier in targets {
+      _ = carrier.session.notify(handle, value)
+      carrier.settleLater()
     }
     return targets.count
   }
@@ -179,14 +179,14 @@ extension ServerCore {
     var cut = 0
     var blocked: [ClientID] = []
     for id in clients {
-      guard let connection = connection(id)?.carrier(ofValues: handle) else { continue }
-      if connection.backlog == nil, connection.session.notify(handle, value) {
+      guard let carrier = connection(id)?.carrier(ofValues: handle) else { continue }
+      if carrier.backlog == nil, carrier.session.notify(handle, value) {
         sent += 1
-        if connection.cuts(value.byteCount, of: handle) { cut += 1 }
+        if carrier.cuts(value.byteCount) { cut += 1 }
       } else {
         blocked.append(id)
       }
-      connection.settle()
+      carrier.settle()
     }
     return (sent, cut, blocked)
   }
@@ -203,7 +203,7 @@ extension ServerCore {
         delivered.failures += 1
         continue
       }
-      let isCut = carrier.cuts(value.byteCount, of: handle)
+      let isCut = carrier.cuts(value.byteCount)
       if carrier.backlog == nil, carrier.session.notify(handle, value) {
         carrier.settle()
         delivered.count += 1
@@ -291,7 +291,7 @@ extension ConnectionCore {
 
   /// Whether a value of so many octets is too long for one notification or indication.
   func cuts(_ count: Int, of handle: AttributeHandle) -> Bool {
-    count > carrier(ofValues: handle).session.bearer.mtu - 3
+    carrier(ofValues: handle).cuts(count)
   }
 
   /// Whether this client has subscribed to a value in this way, and no other one is chosen.
@@ -301,4 +301,9 @@ extension ConnectionCore {
     guard only == nil || only == session.client?.id else { return false }
     return session.deliveries(of: handle).contains(kind)
   }
+}
+
+extension BearerCore {
+  /// Whether a value of so many octets is too long for one notification or indication.
+  fileprivate func cuts(_ count: Int) -> Bool { count > session.bearer.mtu - 3 }
 }

@@ -9,7 +9,7 @@ import AttoGATT
 /// bearer has room; until then new values for that bearer queue behind it. A value is kept for a client
 /// only if another one has taken it: while none has room the sender waits, and with one client nothing
 /// is ever dropped.
-extension ConnectionCore {
+extension BearerCore {
   /// Whether a value can be sent now: the bearer has room, and nothing is kept before it.
   var hasRoomForValues: Bool { backlog == nil && session.hasRoomForValues }
 
@@ -22,7 +22,7 @@ extension ConnectionCore {
   {
     let backlog = backlog ?? ValueBacklog(limits)
     if limits.overflow == .disconnects, !backlog.fits(value) {
-      server?.evict(main ?? self, .tooSlow(waiting: backlog.count))
+      if let client = session.client { server?.evict(client.id, .tooSlow(waiting: backlog.count)) }
       return nil
     }
     self.backlog = backlog
@@ -54,9 +54,7 @@ extension ConnectionCore {
       settle()
     }
     guard backlog == nil, session.hasRoom else { return }
-    // With several bearers, writers wait for all of them.
-    if main == nil, hasRoom { writers.resumeAll(.success(())) }
-    awaitsRoom = !writers.isEmpty
+    awaitsRoom = resumeWriters()
     if let client = session.client { server?.clientHasRoom(client.id) }
   }
 
@@ -67,15 +65,21 @@ extension ConnectionCore {
     server?.emit(.valuesDropped(client.id, peer: peerName, count: count))
   }
 
-  /// The bearer has ended, and with it what is kept. If it was an enhanced bearer, the values go to the
-  /// bearers that now carry them.
-  func endBacklog() {
-    guard let backlog else { return }
+  /// The bearer has ended: returns what is kept.
+  func takeBacklog() -> ValueBacklog? {
+    guard let backlog else { return nil }
     self.backlog = nil
     tellDropped(backlog)
-    guard let main, !main.hasEnded, let limits = options.backlog else { return }
+    return backlog
+  }
+}
+
+extension ConnectionCore {
+  /// Sends or keeps what an enhanced bearer had kept when it ended.
+  func carry(_ backlog: ValueBacklog) {
+    guard let limits = options.backlog else { return }
     backlog.drain { handle, value in
-      let carrier = main.carrier(ofValues: handle)
+      let carrier = carrier(ofValues: handle)
       if !carrier.hasRoomForValues || !carrier.session.notify(handle, value) {
         _ = carrier.keep(handle, value, within: limits)
       }

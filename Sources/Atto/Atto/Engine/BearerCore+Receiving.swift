@@ -15,7 +15,7 @@ import AttoLinks
 ///
 /// After the peer has disconnected, the PDUs left in the link are read to the end, whether or not
 /// consumers have room, because the link reports its end and the reason only after them.
-extension ConnectionCore {
+extension BearerCore {
   var mayRead: Bool {
     guard !hasEnded, !isAwaitingMemory else { return false }
     if isDraining { return true }
@@ -61,7 +61,7 @@ extension ConnectionCore {
   private func receive(_ pdu: RawSpan, at now: Instant) -> Bool {
     receivedCount += 1
     lastHeard = now
-    if main != nil { updateMTU(for: pdu) }
+    if hasChannelMTU { heard(pdu) }
     sender.note(.received, pdu)
     switch session.receive(pdu, at: now) {
     case .none:
@@ -85,18 +85,6 @@ extension ConnectionCore {
     case .failed(let failure): finish(.bearer(failure))
     }
     return true
-  }
-
-  /// The peer may have reconfigured its channel. A response in flight may be as short as the earlier
-  /// ATT_MTU, with which a long read has to compare it: only a longer PDU tells that it is not.
-  private func updateMTU(for pdu: RawSpan) {
-    guard pdu.byteCount > session.bearer.mtu || session.bearer.awaitedRequest == nil else { return }
-    updateMTU()
-  }
-
-  /// Sets ATT_MTU of an enhanced bearer to that of its channel, if it is larger.
-  func updateMTU() {
-    if let mtu = link.enhancedMTU { session.bearer.setChannelMTU(mtu) }
   }
 
   @inline(__always)
@@ -129,6 +117,11 @@ extension ConnectionCore {
 
   // MARK: Going on in the next turn
 
+  /// Reads what may have become readable, unless the next poll reports it.
+  func resumeReading() {
+    if isReadable || !watch.reportsReading { read() }
+  }
+
   func continueLater() {
     if !watch.reschedule(.readable) { resumeLater() }
   }
@@ -145,36 +138,9 @@ extension ConnectionCore {
     flush()
     read()
   }
-
-  // MARK: Values
-
-  func add(_ queue: ValueQueue) {
-    if hasEnded { return queue.finish(endOfValues) }
-    // Until the queue is finished, which is before this ends.
-    queue.whenDrained = { [unowned self] in readAll() }
-    values.add(queue)
-  }
-
-  func remove(_ queue: ValueQueue) {
-    values.remove(queue)
-    queue.finish(nil)
-    readAll()
-  }
-
-  /// Reads from the links of all bearers.
-  private func readAll() {
-    read()
-    bearers?.others(than: self).forEach { $0.read() }
-  }
-
-  func holdBack(_ isHeld: Bool) {
-    bearers?.others(than: self).forEach { $0.isHeldBack = isHeld }
-    isHeldBack = isHeld
-    if !isHeld { readAll() }
-  }
 }
 
-extension ConnectionCore: ReadinessHandler {
+extension BearerCore: ReadinessHandler {
   func ready(_ readiness: Readiness) {
     if readiness.contains(.writable) {
       // A link that is being encrypted accepts nothing until it is.
@@ -198,7 +164,7 @@ extension ConnectionCore: ReadinessHandler {
   }
 }
 
-extension ConnectionCore: LinkObserver {
+extension BearerCore: LinkObserver {
   /// Links call this from within calls, so the work is done in a call of its own.
   func linkReady(_ readiness: LinkReadiness) {
     if readiness.contains(.securityChanged) { raising.levelMayHaveChanged() }
@@ -209,9 +175,9 @@ extension ConnectionCore: LinkObserver {
   }
 }
 
-/// Calls a connection in the next turn of the loop.
+/// Calls a bearer in the next turn of the loop.
 final class Resumption: TimerHandler {
-  private weak var core: ConnectionCore?
-  init(_ core: ConnectionCore) { self.core = core }
+  private weak var core: BearerCore?
+  init(_ core: BearerCore) { self.core = core }
   func timerFired(_ id: TimerID) { core?.resume() }
 }

@@ -11,9 +11,9 @@ import AttoLinks
 /// with one system call: the peer is woken once, and a sender on the same processor is not
 /// interrupted for each. Anything else that is sent takes them along in the order of the calls.
 ///
-/// What waits for room (``writers``, a ``ValueBacklog``, callers that notify several clients) sets
+/// What waits for room (callers that write, a ``ValueBacklog``, callers that notify several clients) sets
 /// ``awaitsRoom``, so that sending looks at one flag.
-extension ConnectionCore {
+extension BearerCore {
   /// After anything that may have changed the session: sends what it wants sent, sets the timer,
   /// and reports to the server's owner what has happened.
   ///
@@ -34,9 +34,6 @@ extension ConnectionCore {
     if let bearers { bearers.settled(self) }
   }
 
-  /// Whether commands and values have room on all bearers.
-  var hasRoom: Bool { bearers?.haveRoom ?? session.hasRoom }
-
   /// After a notification or a command that code on the loop sends, and that more may follow.
   func settleLater() {
     guard watch.isSocket, !sender.isMonitored, session.outputCount < Self.gatheredPDUs,
@@ -47,7 +44,8 @@ extension ConnectionCore {
     loop.atEndOfTurn(self)
   }
 
-  func flush() {
+  /// Sends what the link has room for, and notes what room is left.
+  func send() {
     guard !hasEnded else { return }
     guard sendFailure == nil else { return session.bearer.outbox.removeAll() }
     do throws(LinkError) {
@@ -56,13 +54,6 @@ extension ConnectionCore {
       return sendingFailed(.link(error))
     }
     if awaitsRoom { noteRoom() }
-    if let main, main.awaitsRoom { main.noteRoom() }
-  }
-
-  /// Sends nothing while a change that responses acknowledge is being stored.
-  func hold(_ isHeld: Bool) {
-    sender.isHeld = isHeld
-    bearers?.others(than: self).forEach { $0.sender.isHeld = isHeld }
   }
 
   /// The link accepts nothing more. The connection ends when what the peer sent before is read,
@@ -75,17 +66,9 @@ extension ConnectionCore {
     isReadable = true
     if !isReading { continueLater() }
   }
-
-  /// Waits until commands and notifications have room.
-  func awaitRoom(_ waiter: Waiter<Void, AttoError>) {
-    if let end { return waiter.resume(.failure(end)) }
-    if hasRoom { return waiter.resume(.success(())) }
-    writers.append(waiter)
-    awaitsRoom = true
-  }
 }
 
-extension ConnectionCore: TurnHandler {
+extension BearerCore: TurnHandler {
   func turnEnds() {
     isGathering = false
     // If the link has no room, the gathered PDUs wait with the others.
