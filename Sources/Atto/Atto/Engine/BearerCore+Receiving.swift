@@ -61,7 +61,7 @@ extension BearerCore {
   private func receive(_ pdu: RawSpan, at now: Instant) -> Bool {
     receivedCount += 1
     lastHeard = now
-    if hasChannelMTU { heard(pdu) }
+    if hasChannelMTU { updateMTU(for: pdu) }
     sender.note(.received, pdu)
     switch session.receive(pdu, at: now) {
     case .none:
@@ -85,6 +85,17 @@ extension BearerCore {
     case .failed(let failure): finish(.bearer(failure))
     }
     return true
+  }
+
+  /// The peer may have reconfigured its channel. A response in flight may be as short as the earlier
+  /// ATT_MTU, with which a long read has to compare it: only a longer PDU tells that it is not.
+  private func updateMTU(for pdu: RawSpan) {
+    if pdu.byteCount > session.bearer.mtu || session.bearer.awaitedRequest == nil { updateMTU() }
+  }
+
+  /// Sets ATT_MTU to that of the channel, if it is larger.
+  func updateMTU() {
+    if let mtu = link.enhancedMTU { session.bearer.setChannelMTU(mtu) }
   }
 
   @inline(__always)

@@ -145,9 +145,6 @@ class BearerCore {
 
   // MARK: What differs
 
-  /// A PDU is handled next, if ``hasChannelMTU``.
-  func heard(_ pdu: RawSpan) {}
-
   /// Sends what the link has room for.
   func flush() { send() }
 

@@ -1,8 +1,5 @@
 import AttoATT
-import AttoEventLoop
 import AttoGATT
-import AttoLinks
-import AttoRadio
 
 /// The bearers of a connection that has, or has had, enhanced ones.
 ///

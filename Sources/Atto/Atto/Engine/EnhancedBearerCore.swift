@@ -24,17 +24,6 @@ final class EnhancedBearerCore: BearerCore {
     isHeldBack = connection.isHeldBack
   }
 
-  /// The peer may have reconfigured its channel. A response in flight may be as short as the earlier
-  /// ATT_MTU, with which a long read has to compare it: only a longer PDU tells that it is not.
-  override func heard(_ pdu: RawSpan) {
-    if pdu.byteCount > session.bearer.mtu || session.bearer.awaitedRequest == nil { updateMTU() }
-  }
-
-  /// Sets ATT_MTU to that of the channel, if it is larger.
-  func updateMTU() {
-    if let mtu = link.enhancedMTU { session.bearer.setChannelMTU(mtu) }
-  }
-
   /// Callers that wait for room wait for all bearers. After the end the connection may be gone.
   override func flush() {
     super.flush()

@@ -103,6 +103,7 @@ final class ServerCore {
     connection.finish(reason)
   }
 
+  /// The same for a client that has been reported.
   func evict(_ client: ClientID, _ reason: AttoError) {
     if let connection = connection(client) { evict(connection, reason) }
   }
