@@ -68,10 +68,9 @@ static int64_t stamp_of(struct msghdr *whole) {
         one->cmsg_len < CMSG_LEN(sizeof stamp))
       continue;
     memcpy(stamp, CMSG_DATA(one), sizeof stamp);
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    int64_t age = ((int64_t)wall.tv_sec - stamp[0]) * 1000000000 + wall.tv_nsec - stamp[1];
-    return stamp[0] == 0 || age < 0 ? 0 : clinux_monotonic() - age;
+    if (stamp[0] == 0) return 0;
+    const int64_t moment = stamp[0] * 1000000000 + stamp[1] - clinux_wall_offset();
+    return moment > clinux_monotonic() ? 0 : moment;
   }
   return 0;
 }

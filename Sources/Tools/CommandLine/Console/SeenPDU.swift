@@ -1,5 +1,6 @@
 import Atto
 import AttoATT
+import CAttoLinux
 import Glibc
 import Synchronization
 
@@ -56,7 +57,7 @@ package enum TimeOfDay {
   }
 
   /// Microseconds since 1970, now, by the same offset.
-  package static var now: Int64 { microseconds(CLOCK_MONOTONIC) + offset }
+  package static var now: Int64 { clinux_monotonic() / 1000 + offset }
 
   /// `15:04:05.000000` in local time.
   package static func text(_ microseconds: Int64) -> String {
@@ -69,13 +70,5 @@ package enum TimeOfDay {
     }.joined(separator: ":") + fraction
   }
 
-  private static var difference: Int64 {
-    microseconds(CLOCK_REALTIME) - microseconds(CLOCK_MONOTONIC)
-  }
-
-  private static func microseconds(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-  }
+  private static var difference: Int64 { clinux_wall_offset() / 1000 }
 }
