@@ -51,11 +51,18 @@ COMMAND_STATUS = 0x0002
 DEVICE_DISCONNECTED = 0x000C
 USER_CONFIRM_REQUEST = 0x000F
 
+# A status of commands (MGMT_STATUS_*).
+BUSY = 0x0A
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 class MgmtError(Exception):
-    pass
+    """`status`: why the kernel has refused a command."""
+
+    def __init__(self, text: str, status: int | None = None):
+        super().__init__(text)
+        self.status = status
 
 
 class Mgmt:
@@ -92,7 +99,7 @@ class Mgmt:
             if of != opcode:
                 continue
             if status != 0:
-                raise MgmtError(f"hci{index}: command 0x{opcode:04x}: status 0x{status:02x}")
+                raise MgmtError(f"hci{index}: command 0x{opcode:04x}: status 0x{status:02x}", status)
             return data[3:]
 
     def indexes(self) -> list[int]:

@@ -325,7 +325,10 @@ def advertise(adapter: int = 1) -> None:
 def on_air(devices: dict[int, tuple[bytes, bytes]]) -> Iterator[None]:
     """Advertises data and scan responses over and over, by adapter, as devices do. The emulated
     controllers send each advertisement once, and Linux 6.1 drops what it hears before it has answered
-    Start Discovery."""
+    Start Discovery.
+
+    A connection ends an advertisement. Until the kernel knows that, it ends it once more before it starts the next
+    one, which the controller refuses: such a turn is over, and the device taken."""
     has_ended = threading.Event()
     failures = []
 
@@ -334,7 +337,11 @@ def on_air(devices: dict[int, tuple[bytes, bytes]]) -> Iterator[None]:
         try:
             while not has_ended.wait(0.3):
                 for adapter, (data, response) in devices.items():
-                    mine.advertise(adapter, data, response)
+                    try:
+                        mine.advertise(adapter, data, response)
+                    except mgmt.MgmtError as refusal:
+                        if refusal.status != mgmt.BUSY:
+                            raise
         except (OSError, mgmt.MgmtError) as failure:
             failures.append(failure)
 

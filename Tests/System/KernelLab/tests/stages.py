@@ -7,26 +7,36 @@ from peers import *
 DELAY = 1.0
 FIRST, AGAIN = bytes.fromhex("040100ffff"), bytes.fromhex("0410001000")
 FOUND = bytes.fromhex("0501100000281100032812000029")
-# What the stages may differ by: the share, or else the time between a stamp of the kernel and its monitor's.
-SHARE, RESOLUTION = 0.02, 0.002
+# What the stages may differ by: a machine that its host does not run stands still for some 10 ms, also between a
+# stamp of the kernel and its monitor's. A delay in the wrong stage is four times that far off.
+TOLERANCE = DELAY / 4
 
 seen = []
 
 
-def await_happening(what: str, count: int) -> Happening:
-    """The last of so many happenings at the client's adapter."""
+def await_happening(what: str, count: int = 1, since: float = 0) -> Happening:
+    """The last of so many happenings at the client's adapter since a time."""
     deadline = time.monotonic() + PATIENCE
     while True:
         seen.extend(monitor.rest(0))
-        found = [one for one in seen if one.what == what]
+        found = [one for one in seen if one.what == what and one.seconds >= since]
         if len(found) >= count:
             return found[count - 1]
         check(time.monotonic() < deadline, what, count, seen)
         select.select([monitor.socket], [], [], 0.1)
 
 
+def respond(number: int) -> None:
+    """Answers the request of this number after it is stamped as completed. An adapter's events and PDUs wait in one
+    queue, where a PDU is stamped when it comes in, and the event of completion only when it is handled: on a machine
+    that is late, after the response. So this waits for the answer to a command, which is behind that event."""
+    await_happening("completed", since=await_happening("sent", number).seconds)
+    advertise(0)
+    peer.send(FOUND)
+
+
 def is_close(found: float, wanted: float) -> bool:
-    return abs(found - wanted) <= max(SHARE * wanted, RESOLUTION)
+    return abs(found - wanted) <= TOLERANCE
 
 
 monitor = Monitor()
@@ -41,12 +51,12 @@ check(peer.receive() == AGAIN)
 start = time.time()
 time.sleep(DELAY)
 at_peer = time.time() - start
-peer.send(FOUND)
+respond(2)
 
 # In the program.
 check(peer.receive() == AGAIN)
 running.signal(signal.SIGSTOP)
-peer.send(FOUND)
+respond(3)
 arrived = await_happening("received", 3).seconds
 time.sleep(DELAY)
 
@@ -62,7 +72,7 @@ try:
 finally:
     os.kill(emulator, signal.SIGCONT)
 check(peer.receive() == AGAIN)
-peer.send(FOUND)
+respond(4)
 check(running.wait() == 0, running.errors)
 row = json.loads(running.line())
 await_happening("received", 4)
@@ -94,17 +104,17 @@ if "controller" in seconds:
     # All else is what the monitor leaves of the whole: no delay is in another stage.
     rest = sum(seconds[name] for name in ("queue", "kernel", "application"))
     check(is_close(total - wire - seconds["delivery"], rest), seconds, total, wire)
-    check(at_link * (1 - SHARE) <= seconds["controller"], seconds, at_link)
-    check(at_peer * (1 - SHARE) <= seconds["peer"], seconds, at_peer)
+    check(at_link - TOLERANCE <= seconds["controller"], seconds, at_link)
+    check(at_peer - TOLERANCE <= seconds["peer"], seconds, at_peer)
 else:
     check(stages["missing"]["stages"] == ["kernel", "controller", "peer"], stages)
     check("Linux 6.15" in stages["missing"]["reason"], stages)
-    check((at_peer + at_link) * (1 - SHARE) <= seconds["away"], seconds)
+    check(at_peer + at_link - TOLERANCE <= seconds["away"], seconds)
     check(is_close(seconds["away"], wire), seconds, wire)
 # Until the program has sent the next request.
-check(in_program * (1 - SHARE) <= seconds["delivery"], seconds, in_program)
+check(in_program - TOLERANCE <= seconds["delivery"], seconds, in_program)
 longest = max(part["latencyMicroseconds"]["max"] for part in stages["parts"] if part["stage"] == "delivery") / 1e6
-check(longest <= sent - arrived + RESOLUTION, longest, sent - arrived)
+check(longest <= sent - arrived + TOLERANCE, longest, sent - arrived)
 peer.close()
 listener.close()
 reset()
