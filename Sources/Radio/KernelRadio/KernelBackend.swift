@@ -220,6 +220,8 @@ extension KernelBackend: RadioController {
     return information
   }
 
+  func hasLink(with peer: BluetoothAddress) -> Bool { peers.contains(peer) }
+
   /// Reads the events since the last turn of the loop first.
   private func agreedParameters(with peer: BluetoothAddress) -> AgreedParameters? {
     monitor?.receive()

@@ -100,10 +100,8 @@ import Foundation
   ) async -> Result<Connection, CBError> {
     var lost = 0
     while !Task.isCancelled {
-      if let end = silent.end(with: peer) {
-        try? await Task.sleep(until: end)
-        continue
-      }
+      await silent.end(with: peer, on: adapter)
+      if Task.isCancelled { break }
       do throws(RadioError) {
         let link = try await adapter.connect(to: peer, timeout: nil)
         do throws(AttoError) {

@@ -36,6 +36,13 @@ extension Adapter {
     return try await backend.controller?.connectionInformation(of: peer)
   }
 
+  /// Whether the kernel has a link with a peer that it has connected to since the adapter was opened, also without a
+  /// socket. It is known by the address of which the kernel tells. Always false on the virtual air, where a link is a
+  /// socket.
+  package func hasLink(with peer: BluetoothAddress) -> Bool {
+    endReason == nil && backend.controller?.hasLink(with: peer) == true
+  }
+
   /// Sets the parameters that connections with these peers start with. Replaces all that were set
   /// before. Does nothing on the virtual air.
   ///

@@ -93,6 +93,7 @@ package protocol RadioController: AnyObject {
   nonisolated(nonsending) func loadConnectionParameters(
     _ parameters: [BluetoothAddress: PreferredConnectionParameters]
   ) async throws(RadioError)
+  func hasLink(with peer: BluetoothAddress) -> Bool
   func updateConnection(
     with peer: BluetoothAddress, _ parameters: PreferredConnectionParameters
   ) -> Bool

@@ -40,7 +40,7 @@ final class LinkEnd {
       return true
     } catch {
       // The peer has ended it. The kernel may know the link by another address than a private one.
-      if case .management(_, .notConnected, _) = error { return !isPrivate }
+      if case .management(_, .notConnected, _) = error { return address.peer.isIdentity }
       if !hasNoted {
         Terminal.note(
           "each connection waits \(L2CAPAddress.linkKeptTime) until the kernel has ended the one before: "
@@ -51,7 +51,4 @@ final class LinkEnd {
       return false
     }
   }
-
-  /// Whether the address is a private one: random, and not static. Vol 6, Part B, 1.3.2.
-  private var isPrivate: Bool { address.peer.kind == .random && address.peer.value >> 46 != 0b11 }
 }

@@ -161,6 +161,18 @@ import Testing
     await adapter.close()
   }
 
+  @Test func theKernelTellsWhenALinkHasEnded() async throws {
+    let (adapter, kernel) = try await FakeKernel.adapter()
+    // The answers to commands are behind the events.
+    await kernel.tell(0x000B, Self.peer.managementOctets + [0, 0, 0, 0, 0, 0])
+    try await adapter.disconnect(Self.peer)
+    #expect(await adapter.hasLink(with: Self.peer))
+    await kernel.tell(0x000C, Self.peer.managementOctets + [3])
+    try await adapter.disconnect(Self.peer)
+    #expect(await !adapter.hasLink(with: Self.peer))
+    await adapter.close()
+  }
+
   @Test func anUnpluggedAdapterEndsEverything() async throws {
     let (adapter, kernel) = try await FakeKernel.adapter()
     var scan = adapter.scan().makeAsyncIterator()
