@@ -7,8 +7,8 @@ internal import Atto
 /// it again. After a link on which a response did not come in time, that would be no help: such a
 /// bearer is of no use any more (Vol 3, Part F, 3.3.3). So the next attempt waits for the link's end.
 ///
-/// The kernel tells of that, on a busy machine late. It names the peer's identity: the end of the link with a private
-/// address may not be heard of, nor that of one which another program holds. So there are limits.
+/// The kernel tells of that, on a busy machine late. It names the peer's identity, so the end of a link with a private
+/// address may not be heard of. And a link that another program holds does not end. So there are limits.
 @RadioLoop final class SilentLinks {
   private var closings: [BluetoothAddress: ContinuousClock.Instant] = [:]
   /// How long a link is waited for, from its last use on.
