@@ -14,7 +14,7 @@ public struct PeerName: Hashable, Sendable {
 
   /// Whether an address is permanent: a public or a static one. Vol 6, Part B, 1.3.2.
   public static func isStable(_ address: BluetoothAddress) -> Bool {
-    address.kind == .public || address.value >> 46 == 0b11
+    address.isStable
   }
 }
 

@@ -27,7 +27,7 @@ internal import Atto
   /// Returns when such a link with a peer has ended, if there was one; or if the task is cancelled.
   func end(with peer: BluetoothAddress, on adapter: Adapter) async {
     guard let closing = closings[peer] else { return }
-    let deadline = closing + (peer.isIdentity ? Self.limit : L2CAPAddress.linkKeptTime)
+    let deadline = closing + (peer.isStable ? Self.limit : L2CAPAddress.linkKeptTime)
     while !Task.isCancelled, .now < deadline, await adapter.hasLink(with: peer) {
       try? await Task.sleep(for: Self.pause)
     }

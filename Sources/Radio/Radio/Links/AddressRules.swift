@@ -8,9 +8,9 @@ extension BluetoothAddress {
     return kind == .random && value >> 46 == 0b11 && rest != 0 && rest != 0x3FFF_FFFF_FFFF
   }
 
-  /// Whether devices keep this address. Other random ones are private, and the kernel may know a link by the peer's
-  /// identity in place of them. Vol 6, Part B, 1.3.
-  package var isIdentity: Bool { kind == .public || isStaticRandom }
+  /// Whether this is a public address or has the form of a static one, which devices keep. Others are private, and the
+  /// kernel may know a link by the peer's identity in place of them. Vol 6, Part B, 1.3.
+  package var isStable: Bool { kind == .public || value >> 46 == 0b11 }
 
   /// The static random address made of the low 46 bits of a number. The two numbers that the
   /// specification forbids are replaced by their neighbours.

@@ -40,7 +40,7 @@ final class LinkEnd {
       return true
     } catch {
       // The peer has ended it. The kernel may know the link by another address than a private one.
-      if case .management(_, .notConnected, _) = error { return address.peer.isIdentity }
+      if case .management(_, .notConnected, _) = error { return address.peer.isStable }
       if !hasNoted {
         Terminal.note(
           "each connection waits \(L2CAPAddress.linkKeptTime) until the kernel has ended the one before: "
