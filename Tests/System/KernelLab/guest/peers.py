@@ -417,6 +417,17 @@ def radio() -> int:
     raise SystemExit("no btvirt")
 
 
+@contextlib.contextmanager
+def standstill() -> Iterator[None]:
+    """The controllers do nothing in the body."""
+    emulator = radio()
+    os.kill(emulator, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(emulator, signal.SIGCONT)
+
+
 # --- Plain ATT sockets, for peers that misbehave.
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -28,11 +28,8 @@ def await_end(sensor: Bearer, is_late: bool = False) -> None:
     start = time.monotonic()
     if is_late:
         time.sleep(SILENCE + 0.5)
-        os.kill(radio(), signal.SIGSTOP)
-        try:
+        with standstill():
             time.sleep(STANDSTILL - 0.5)
-        finally:
-            os.kill(radio(), signal.SIGCONT)
     try:
         while request := sensor.receive():
             check(request[0] != EXCHANGE_MTU_REQUEST, "the next attempt is on the same link")

@@ -9,16 +9,12 @@ def in_flight(*words: str) -> int:
     with Server("heart-rate", "--control", *words) as server:
         reader = client("subscribe", endpoint(), "0x0012", "--json")
         reader.line()
-        emulator = radio()
-        os.kill(emulator, signal.SIGSTOP)
-        try:
+        with standstill():
             for number in range(SENT):
                 server.say(f"notify 0x0012 FF{number:06X}")
             # All that the kernel takes it takes at once.
             time.sleep(1)
             server.end()
-        finally:
-            os.kill(emulator, signal.SIGCONT)
         numbers = []
         while (line := reader.line()) is not None:
             value = bytes.fromhex(json.loads(line)["value"])

@@ -61,16 +61,12 @@ arrived = await_happening("received", 3).seconds
 time.sleep(DELAY)
 
 # At the link: the next request finds controllers that do nothing.
-emulator = radio()
-os.kill(emulator, signal.SIGSTOP)
-try:
+with standstill():
     in_program = time.time() - arrived
     running.signal(signal.SIGCONT)
     sent = await_happening("sent", 4).seconds
     time.sleep(DELAY)
     at_link = time.time() - sent
-finally:
-    os.kill(emulator, signal.SIGCONT)
 check(peer.receive() == AGAIN)
 respond(4)
 check(running.wait() == 0, running.errors)
